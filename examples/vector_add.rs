@@ -1,0 +1,2 @@
+//! Placeholder until hip exists.
+fn main() {}

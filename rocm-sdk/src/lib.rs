@@ -1,0 +1,1 @@
+//! Finds, checks and loads an AMD ROCm installation at run time.

@@ -1,0 +1,264 @@
+//! One decoded instruction, as the disassembler prints it and the executor runs it.
+
+use super::Op;
+
+/// The encoding that an instruction word was found in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// Scalar ALU, two sources.
+    Sop2,
+    /// Scalar ALU, one source.
+    Sop1,
+    /// Scalar ALU, 16-bit signed constant.
+    Sopk,
+    /// Scalar compare, result in SCC.
+    Sopc,
+    /// Scalar program control.
+    Sopp,
+    /// Scalar memory.
+    Smem,
+    /// Vector ALU, two sources, 32-bit encoding (`_e32`).
+    Vop2,
+    /// Vector ALU, one source, 32-bit encoding.
+    Vop1,
+    /// Vector compare, 32-bit encoding.
+    Vopc,
+    /// Vector ALU, 64-bit encoding with modifiers (`_e64` of a VOP1, VOP2 or VOPC, or a VOP3-only instruction).
+    Vop3,
+    /// VOP3 with a scalar destination beside the vector one (carry out).
+    Vop3b,
+    /// Packed math, dot products and MFMA.
+    Vop3p,
+    /// A VOP1, VOP2 or VOPC with sub-dword addressing.
+    Sdwa,
+    /// A VOP1 or VOP2 with data parallel primitives.
+    Dpp,
+    /// Local data share.
+    Ds,
+    /// Generic (flat) addresses.
+    Flat,
+    /// Global addresses.
+    Global,
+    /// Scratch (private) addresses.
+    Scratch,
+    /// Untyped buffer.
+    Mubuf,
+    /// Typed buffer.
+    Mtbuf,
+    /// Image.
+    Mimg,
+    /// Interpolation.
+    Vintrp,
+    /// Export.
+    Exp,
+}
+
+/// Where an operand's value is, or the value itself.
+///
+/// Register operands name the first register; how many consecutive ones follow is a fact of the
+/// instruction ([`OpInfo`](super::OpInfo)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Operand {
+    /// The instruction has no operand in this place.
+    #[default]
+    None,
+    /// Vector register `v0..v255`.
+    Vgpr(u16),
+    /// Accumulation register `a0..a255`.
+    Agpr(u16),
+    /// Scalar register `s0..s101`.
+    Sgpr(u16),
+    /// Trap handler temporary `ttmp0..ttmp15`.
+    Ttmp(u16),
+    /// A named scalar register or value.
+    Special(Special),
+    /// Inline integer constant, -16 to 64.
+    Int(i8),
+    /// Inline floating-point constant.
+    Float(InlineFloat),
+    /// A 32-bit literal that follows the instruction word.
+    Literal(u32),
+    /// An immediate field of the encoding (SOPK and SOPP constants, hwreg, sendmsg, waitcnt, SMEM offsets),
+    /// sign-extended where the field is signed.
+    Imm(i32),
+}
+
+/// Scalar registers and values that have names of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the ISA manual's own")]
+pub enum Special {
+    FlatScratchLo,
+    FlatScratchHi,
+    XnackMaskLo,
+    XnackMaskHi,
+    VccLo,
+    VccHi,
+    M0,
+    ExecLo,
+    ExecHi,
+    SharedBase,
+    SharedLimit,
+    PrivateBase,
+    PrivateLimit,
+    PopsExitingWaveId,
+    Vccz,
+    Execz,
+    Scc,
+    LdsDirect,
+}
+
+/// The floating-point constants that an operand field can hold; their width is the instruction's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are their values")]
+pub enum InlineFloat {
+    Half,
+    MinusHalf,
+    One,
+    MinusOne,
+    Two,
+    MinusTwo,
+    Four,
+    MinusFour,
+    /// 1 / (2 * pi)
+    Inv2Pi,
+}
+
+/// Which part of a register SDWA reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs, reason = "the names are the assembler's")]
+pub enum SdwaSel {
+    Byte0,
+    Byte1,
+    Byte2,
+    Byte3,
+    Word0,
+    Word1,
+    #[default]
+    Dword,
+}
+
+/// What SDWA does with the bits of the destination that it does not write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SdwaUnused {
+    /// Zero.
+    #[default]
+    Pad,
+    /// Sign extension.
+    Sext,
+    /// The old value.
+    Preserve,
+}
+
+/// SDWA's selections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Sdwa {
+    /// Written part of the destination (`Dword` for compares).
+    pub dst_sel: SdwaSel,
+    /// The destination's other bits.
+    pub dst_unused: SdwaUnused,
+    /// Read part of each source.
+    pub src_sel: [SdwaSel; 2],
+    /// Whether each integer source is sign-extended.
+    pub sext: [bool; 2],
+}
+
+/// DPP's lane pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Dpp {
+    /// The 9-bit control field: which lane each lane reads from.
+    pub ctrl: u16,
+    /// Rows of 16 lanes that are written, a bit each.
+    pub row_mask: u8,
+    /// Banks of 4 lanes that are written, a bit each.
+    pub bank_mask: u8,
+    /// Read zero, instead of keeping the old value, where the source lane is out of range.
+    pub bound_ctrl: bool,
+}
+
+/// Modifiers. Fields that the encoding does not have are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Mods {
+    /// Absolute value, bit i for `src[i]`.
+    pub abs: u8,
+    /// Negation, bit i for `src[i]` (low halves in VOP3P).
+    pub neg: u8,
+    /// VOP3P: negation of the high halves.
+    pub neg_hi: u8,
+    /// VOP3 and VOP3P `op_sel`: bit i for `src[i]`, bit 3 for the destination.
+    pub op_sel: u8,
+    /// VOP3P `op_sel_hi`, bit i for `src[i]`.
+    pub op_sel_hi: u8,
+    /// Output modifier: 0 none, 1 times 2, 2 times 4, 3 divided by 2.
+    pub omod: u8,
+    /// Clamp the result.
+    pub clamp: bool,
+    /// Globally coherent; on an atomic: return the old value.
+    pub glc: bool,
+    /// Streaming (system level coherent).
+    pub slc: bool,
+    /// System coherence (gfx90a).
+    pub scc: bool,
+    /// The memory operand goes to LDS.
+    pub lds: bool,
+    /// DS: global data share.
+    pub gds: bool,
+    /// Byte offset of a memory instruction, sign-extended; DS `offset0` of a two-offset form.
+    pub offset: i32,
+    /// DS: second offset of a two-offset form.
+    pub offset1: u8,
+    /// MUBUF: add the offset register.
+    pub offen: bool,
+    /// MUBUF: add the index register.
+    pub idxen: bool,
+    /// MUBUF and MIMG: texture fail enable.
+    pub tfe: bool,
+    /// MTBUF: data and number format (7 bits).
+    pub format: u8,
+    /// MFMA: broadcast control and block permutation: `cbsz` (3 bits), `abid` (4 bits), `blgp` (3 bits).
+    pub mfma: (u8, u8, u8),
+    /// SMEM: the offset is a register (`src[1]`), not an immediate.
+    pub soffset_en: bool,
+    /// SDWA selections, when the format is [`Format::Sdwa`].
+    pub sdwa: Option<Sdwa>,
+    /// DPP pattern, when the format is [`Format::Dpp`].
+    pub dpp: Option<Dpp>,
+}
+
+/// A decoded instruction.
+///
+/// Operand places by kind of instruction (a place that an instruction lacks is `Operand::None`):
+///
+/// | kind | `dst` | `dst2` | `src[0]` | `src[1]` | `src[2]` | `src[3]` |
+/// |---|---|---|---|---|---|---|
+/// | SOP1, SOP2, SOPK | sdst | | ssrc0 (SOPK: `Imm`) | ssrc1 | | |
+/// | SOPC | | | ssrc0 | ssrc1 | | |
+/// | SOPP | | | `Imm` (simm16, sign-extended) | | | |
+/// | SMEM load | sdst | | sbase | offset (`Imm`, or register) | | |
+/// | SMEM store | | | sbase | offset | sdata | |
+/// | VOP1, VOP2, VOP3, VOP3P | vdst | carry-out sdst, `vcc` in VOP2 | src0 | src1 | src2 (carry-in `vcc` in VOP2; `v_fmac` and `v_mac`: none, they read `dst`) | |
+/// | `v_fmamk`, `v_madmk` | vdst | | src0 | literal | src1 (VGPR) | |
+/// | `v_fmaak`, `v_madak` | vdst | | src0 | src1 (VGPR) | literal | |
+/// | VOPC (and its e64) | mask sdst (`vcc` in e32 and most SDWA) | | src0 | src1 | | |
+/// | DS | vdst | | addr VGPR | data0 | data1 | |
+/// | FLAT, GLOBAL, SCRATCH | vdst (loads, returning atomics) | | vaddr (`None` if off) | vdata | saddr (`None` if off) | |
+/// | MUBUF, MTBUF | vdata of loads and returning atomics | | vaddr | vdata of stores and atomics | srsrc | soffset |
+///
+/// `v_readfirstlane`/`v_readlane` have a scalar `dst`. Where the operation reads its destination (`v_fmac`, `v_mac`, partial
+/// writes), `dst` is read too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// The encoding it was found in.
+    pub format: Format,
+    /// Bytes, with the literal: 4 or 8 (12 for a 64-bit encoding with a literal, which gfx90a lacks).
+    pub size: u8,
+    /// Destination.
+    pub dst: Operand,
+    /// Second destination.
+    pub dst2: Operand,
+    /// Sources.
+    pub src: [Operand; 4],
+    /// Modifiers.
+    pub mods: Mods,
+}

@@ -1,0 +1,1 @@
+//! A software AMD GPU: runs amdgcn code objects on the CPU, with every access checked.
