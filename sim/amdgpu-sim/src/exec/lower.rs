@@ -1,0 +1,469 @@
+//! From machine code to a [`Program`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::program::{Layout, PREPARED_ROWS};
+use super::{Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, mem, program::Source, salu, slot, valu};
+use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
+use crate::isa::{self, Op};
+
+/// How a 64-bit operand reads an inline constant or a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wide {
+    /// Sign-extended inline constants, zero-extended literals.
+    Unsigned,
+    /// Sign-extended inline constants and literals.
+    Signed,
+    /// Double precision: a literal is the high half.
+    Double,
+}
+
+/// Most broadcast constants that get rows of their own; the rest is broadcast when used.
+const MAX_CONSTANT_ROWS: usize = 48;
+
+/// What lowering one instruction may ask for.
+pub(crate) struct Lowering {
+    layout: Layout,
+    constants: Vec<u32>,
+    singles: HashMap<u32, u16>,
+    pairs: HashMap<u64, u16>,
+    constant_rows: Vec<u32>,
+    single_rows: HashMap<u32, u16>,
+    pair_rows: HashMap<u64, u16>,
+    /// Handlers for AVX2, FMA and F16C may be used.
+    pub(super) avx2: bool,
+    /// The kernel's MODE is not simply "keep all denormals": float operations have to look.
+    pub(super) flush: bool,
+    /// MODE as the kernel starts with.
+    pub(super) mode: Mode,
+}
+
+impl Lowering {
+    fn new(layout: Layout, mode: Mode, flush: bool) -> Lowering {
+        Lowering {
+            layout,
+            constants: Vec::new(),
+            singles: HashMap::new(),
+            pairs: HashMap::new(),
+            constant_rows: Vec::new(),
+            single_rows: HashMap::new(),
+            pair_rows: HashMap::new(),
+            avx2: cpu::has_avx2(),
+            flush,
+            mode,
+        }
+    }
+
+    /// The row of a vector operand (`Vgpr` or `Agpr`); for wide operands the first of them.
+    pub(crate) fn row(&self, operand: Operand) -> Option<u16> {
+        match operand {
+            Operand::Vgpr(n) if n < 256 => Some(self.layout.vgpr(n)),
+            Operand::Agpr(n) if n < 256 => Some(self.layout.agpr(n)),
+            _ => None,
+        }
+    }
+
+    /// The slot of a 32-bit scalar operand: a register, or a constant (floats as f32, immediates sign-extended).
+    pub(crate) fn slot(&mut self, operand: Operand) -> Option<u16> {
+        if let Some(slot) = register_slot(operand) {
+            return Some(slot);
+        }
+        let bits = constant32(operand)?;
+        if let Some(slot) = self.singles.get(&bits) {
+            return Some(*slot);
+        }
+        let slot = self.push_constant(&[bits])?;
+        self.singles.insert(bits, slot);
+        Some(slot)
+    }
+
+    /// The first of the two slots of a 64-bit scalar operand: a register pair or a constant.
+    pub(crate) fn slot64(&mut self, operand: Operand, wide: Wide) -> Option<u16> {
+        let special = match operand {
+            Operand::Special(Special::SharedBase) => Some(slot::SHARED_BASE),
+            Operand::Special(Special::SharedLimit) => Some(slot::SHARED_LIMIT),
+            Operand::Special(Special::PrivateBase) => Some(slot::PRIVATE_BASE),
+            Operand::Special(Special::PrivateLimit) => Some(slot::PRIVATE_LIMIT),
+            Operand::Special(Special::PopsExitingWaveId) => Some(slot::POPS),
+            // The high half of these is the next encoding, which is something else.
+            Operand::Special(Special::Scc | Special::Vccz | Special::Execz) => return None,
+            other => register_slot(other),
+        };
+        if special.is_some() {
+            return special;
+        }
+        let bits = constant64(operand, wide)?;
+        if let Some(slot) = self.pairs.get(&bits) {
+            return Some(*slot);
+        }
+        let slot = self.push_constant(&[bits as u32, (bits >> 32) as u32])?;
+        self.pairs.insert(bits, slot);
+        Some(slot)
+    }
+
+    fn push_constant(&mut self, words: &[u32]) -> Option<u16> {
+        let slot = usize::from(slot::CONSTANTS) + self.constants.len();
+        // Leave room so that no access a few slots on can wrap.
+        let slot = u16::try_from(slot).ok().filter(|s| *s < u16::MAX - 64)?;
+        self.constants.extend_from_slice(words);
+        Some(slot)
+    }
+
+    /// The row that holds `bits` in every lane, if there is still room for one.
+    pub(super) fn constant_row(&mut self, bits: u32) -> Option<u16> {
+        if let Some(row) = self.single_rows.get(&bits) {
+            return Some(*row);
+        }
+        if self.constant_rows.len() >= MAX_CONSTANT_ROWS {
+            return None;
+        }
+        let row = self.layout.constant_row(self.constant_rows.len() as u16);
+        self.constant_rows.push(bits);
+        self.single_rows.insert(bits, row);
+        Some(row)
+    }
+
+    /// The first of two rows that hold `bits` in every lane, low half first.
+    pub(super) fn constant_row_pair(&mut self, bits: u64) -> Option<u16> {
+        if let Some(row) = self.pair_rows.get(&bits) {
+            return Some(*row);
+        }
+        if self.constant_rows.len() + 1 >= MAX_CONSTANT_ROWS {
+            return None;
+        }
+        let row = self.layout.constant_row(self.constant_rows.len() as u16);
+        self.constant_rows.extend([bits as u32, (bits >> 32) as u32]);
+        self.pair_rows.insert(bits, row);
+        Some(row)
+    }
+
+    /// The first of the two rows set aside for preparing source `i`.
+    pub(super) fn prepared(&self, i: usize) -> u16 {
+        self.layout.prepared(i)
+    }
+
+    fn micro(&mut self, inst: &Inst, source: u32) -> Micro {
+        let mut m = plain(unsupported, source);
+        let handler = match inst.format {
+            Format::Sop2 | Format::Sop1 | Format::Sopk | Format::Sopc | Format::Sopp => salu::lower(inst, self, &mut m),
+            Format::Vop2
+            | Format::Vop1
+            | Format::Vopc
+            | Format::Vop3
+            | Format::Vop3b
+            | Format::Vop3p
+            | Format::Sdwa
+            | Format::Dpp => valu::lower(inst, self, &mut m),
+            Format::Smem
+            | Format::Ds
+            | Format::Flat
+            | Format::Global
+            | Format::Scratch
+            | Format::Mubuf
+            | Format::Mtbuf
+            | Format::Mimg => mem::lower(inst, self, &mut m),
+            Format::Vintrp | Format::Exp => None,
+        };
+        match handler {
+            Some(handler) => Micro { run: handler, ..m },
+            None => plain(unsupported, source),
+        }
+    }
+}
+
+/// The slot of a scalar register.
+fn register_slot(operand: Operand) -> Option<u16> {
+    match operand {
+        Operand::Sgpr(n) if n < 102 => Some(n),
+        Operand::Ttmp(n) if n < 16 => Some(slot::TTMP + n),
+        Operand::Special(special) => Some(match special {
+            Special::FlatScratchLo => slot::FLAT_SCRATCH,
+            Special::FlatScratchHi => slot::FLAT_SCRATCH + 1,
+            Special::XnackMaskLo => slot::XNACK_MASK,
+            Special::XnackMaskHi => slot::XNACK_MASK + 1,
+            Special::VccLo => slot::VCC,
+            Special::VccHi => slot::VCC + 1,
+            Special::M0 => slot::M0,
+            Special::ExecLo => slot::EXEC,
+            Special::ExecHi => slot::EXEC + 1,
+            Special::SharedBase => slot::SHARED_BASE,
+            Special::SharedLimit => slot::SHARED_LIMIT,
+            Special::PrivateBase => slot::PRIVATE_BASE,
+            Special::PrivateLimit => slot::PRIVATE_LIMIT,
+            Special::PopsExitingWaveId => slot::POPS,
+            Special::Vccz => slot::VCCZ,
+            Special::Execz => slot::EXECZ,
+            Special::Scc => slot::SCC,
+            Special::LdsDirect => return None,
+        }),
+        _ => None,
+    }
+}
+
+/// The bits of a constant in a 32-bit operand.
+pub(super) fn constant32(operand: Operand) -> Option<u32> {
+    Some(match operand {
+        Operand::Int(n) => i32::from(n) as u32,
+        Operand::Float(f) => float32(f).to_bits(),
+        Operand::Literal(bits) => bits,
+        Operand::Imm(n) => n as u32,
+        _ => return None,
+    })
+}
+
+/// The bits of a constant in a 16-bit operand; inline floats are half precision.
+pub(super) fn constant16(operand: Operand) -> Option<u32> {
+    Some(match operand {
+        Operand::Float(f) => u32::from(match f {
+            InlineFloat::Half => 0x3800_u16,
+            InlineFloat::MinusHalf => 0xb800,
+            InlineFloat::One => 0x3c00,
+            InlineFloat::MinusOne => 0xbc00,
+            InlineFloat::Two => 0x4000,
+            InlineFloat::MinusTwo => 0xc000,
+            InlineFloat::Four => 0x4400,
+            InlineFloat::MinusFour => 0xc400,
+            InlineFloat::Inv2Pi => 0x3118,
+        }),
+        other => constant32(other)?,
+    })
+}
+
+/// The bits of a constant in a 64-bit operand.
+pub(super) fn constant64(operand: Operand, wide: Wide) -> Option<u64> {
+    Some(match operand {
+        Operand::Int(n) => i64::from(n) as u64,
+        Operand::Imm(n) => i64::from(n) as u64,
+        Operand::Float(InlineFloat::Inv2Pi) => 0x3fc4_5f30_6dc9_c882,
+        Operand::Float(f) => f64::from(float32(f)).to_bits(),
+        Operand::Literal(bits) => match wide {
+            Wide::Unsigned => u64::from(bits),
+            Wide::Signed => i64::from(bits as i32) as u64,
+            Wide::Double => u64::from(bits) << 32,
+        },
+        _ => return None,
+    })
+}
+
+fn float32(f: InlineFloat) -> f32 {
+    match f {
+        InlineFloat::Half => 0.5,
+        InlineFloat::MinusHalf => -0.5,
+        InlineFloat::One => 1.0,
+        InlineFloat::MinusOne => -1.0,
+        InlineFloat::Two => 2.0,
+        InlineFloat::MinusTwo => -2.0,
+        InlineFloat::Four => 4.0,
+        InlineFloat::MinusFour => -4.0,
+        InlineFloat::Inv2Pi => f32::from_bits(0x3e22_f983),
+    }
+}
+
+/// A micro-operation without operands.
+fn plain(run: Handler, source: u32) -> Micro {
+    Micro { run, dst: slot::SINK, dst2: slot::SINK, src: [slot::SINK; 4], pre: 0, post: 0, aux: 0, source }
+}
+
+fn unsupported(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let why = match ctx.program.inst(m) {
+        Some(_) => Trap::Unsupported("the software GPU does not carry this instruction out"),
+        None => Trap::Undecodable(ctx.program.source(m).word),
+    };
+    w.fail(why)
+}
+
+fn ran_off(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::WildJump(ctx.program.source(m).address))
+}
+
+fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.pc = m.aux;
+    Flow::Jump
+}
+
+/// Brings the slots of `src_vccz` and `src_execz` up to date.
+fn zero_flags(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.set_slot(slot::VCCZ, u32::from(w.vcc() == 0));
+    w.set_slot(slot::EXECZ, u32::from(w.exec() == 0));
+    Flow::Next
+}
+
+/// The word index that a direct branch at word `at` goes to.
+fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
+    let offset = match (inst.format, inst.op) {
+        (
+            Format::Sopp,
+            Op::s_branch
+            | Op::s_cbranch_scc0
+            | Op::s_cbranch_scc1
+            | Op::s_cbranch_vccz
+            | Op::s_cbranch_vccnz
+            | Op::s_cbranch_execz
+            | Op::s_cbranch_execnz
+            | Op::s_cbranch_cdbgsys
+            | Op::s_cbranch_cdbguser
+            | Op::s_cbranch_cdbgsys_or_user
+            | Op::s_cbranch_cdbgsys_and_user,
+        )
+        | (Format::Sopk, Op::s_call_b64) => match inst.src[0] {
+            Operand::Imm(n) => n,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(i64::from(at) + 1 + i64::from(offset))
+}
+
+fn ends_flow(op: Op) -> bool {
+    matches!(op, Op::s_endpgm | Op::s_endpgm_saved | Op::s_branch | Op::s_setpc_b64)
+}
+
+/// Instructions that do nothing here: memory is in order, and there is no clock to save.
+fn is_no_operation(op: Op) -> bool {
+    matches!(
+        op,
+        Op::s_waitcnt
+            | Op::s_nop
+            | Op::s_setprio
+    )
+}
+
+/// Finds the instructions that can be reached from word `entry`.
+fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Inst>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![entry];
+    let mut indirect = false;
+    while let Some(start) = open.pop() {
+        let mut at = start;
+        while (at as usize) < text.len() && !found.contains_key(&at) {
+            let Ok(inst) = isa::decode(&text[at as usize..], arch) else {
+                found.insert(at, None);
+                break;
+            };
+            found.insert(at, Some(inst));
+            if let Some(target) = branch_target(&inst, at) {
+                if let Ok(target) = u32::try_from(target) {
+                    open.push(target);
+                }
+            }
+            indirect |= matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64);
+            if ends_flow(inst.op) {
+                break;
+            }
+            at += u32::from(inst.size) / 4;
+        }
+    }
+    if indirect {
+        // Calls and far branches may go anywhere in the text: take all of it.
+        let mut at = 0;
+        while (at as usize) < text.len() {
+            let inst = match found.get(&at) {
+                Some(known) => *known,
+                None => {
+                    let inst = isa::decode(&text[at as usize..], arch).ok();
+                    found.insert(at, inst);
+                    inst
+                }
+            };
+            at += inst.map_or(1, |i| u32::from(i.size) / 4);
+        }
+    }
+    found
+}
+
+/// How many vector and accumulation registers the code names, with room for wide operands.
+fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
+    let (mut vgprs, mut agprs) = (1, 0);
+    for inst in code.values().flatten() {
+        let reach = if inst.format == Format::Vop3p { 32 } else { 4 };
+        for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
+            match operand {
+                Operand::Vgpr(n) => vgprs = vgprs.max(n + reach),
+                Operand::Agpr(n) => agprs = agprs.max(n + reach),
+                _ => {}
+            }
+        }
+    }
+    (vgprs, agprs)
+}
+
+impl Program {
+    /// Lowers the kernel whose first instruction is at address `entry` of `text`, which lies at `text_address`.
+    ///
+    /// `rsrc1` is `compute_pgm_rsrc1` of the kernel's descriptor. Words that are no instruction, and instructions that are not supported,
+    /// trap when (and only when) they are reached. An entry outside the text is an error.
+    pub(crate) fn lower(
+        text: &[u32],
+        text_address: u64,
+        entry: u64,
+        rsrc1: u32,
+        arch: isa::Arch,
+    ) -> Result<Program, Trap> {
+        let wild = Trap::WildJump(entry);
+        let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
+        let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
+
+        let code = decode(text, start, arch);
+        let (vgprs, agprs) = registers(&code);
+        let mode = Mode::from_rsrc1(rsrc1);
+        let sets_mode = code.values().flatten().any(|i| matches!(i.op, Op::s_setreg_b32 | Op::s_setreg_imm32_b32));
+        let flush = sets_mode || mode.flushes_f32() || mode.flushes_f64() || !mode.nearest();
+        let layout = Layout { vgprs, agprs, constants: 0 };
+        let mut l = Lowering::new(layout, mode, flush);
+
+        let mut micros = Vec::with_capacity(code.len() + 1);
+        let mut sources = Vec::with_capacity(code.len() + 1);
+        let mut index = vec![u32::MAX; text.len()];
+        let mut branches = Vec::new();
+        let mut iter = code.iter().peekable();
+        while let Some((&at, inst)) = iter.next() {
+            let source = sources.len() as u32;
+            sources.push(Source {
+                address: text_address + u64::from(at) * 4,
+                word: text[at as usize],
+                inst: *inst,
+            });
+            index[at as usize] = micros.len() as u32;
+            let Some(inst) = inst else {
+                micros.push(plain(unsupported, source));
+                continue;
+            };
+            if inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz))) {
+                micros.push(plain(zero_flags, source));
+            }
+            if !is_no_operation(inst.op) {
+                if let Some(target) = branch_target(inst, at) {
+                    branches.push((micros.len(), target));
+                }
+                micros.push(l.micro(inst, source));
+            }
+            let next = at + u32::from(inst.size) / 4;
+            if !ends_flow(inst.op) && iter.peek().is_none_or(|(&n, _)| n != next) {
+                branches.push((micros.len(), i64::from(next)));
+                micros.push(plain(jump, source));
+            }
+        }
+        let end = micros.len() as u32;
+        let source = sources.len() as u32;
+        sources.push(Source { address: text_address + 4 * text.len() as u64, word: 0, inst: None });
+        micros.push(plain(ran_off, source));
+        for (micro, target) in branches {
+            let target = usize::try_from(target).ok().and_then(|t| index.get(t).copied());
+            micros[micro].aux = target.filter(|t| *t != u32::MAX).unwrap_or(end);
+        }
+
+        Ok(Program {
+            micros,
+            sources,
+            entry: index[start as usize],
+            mode,
+            layout: Layout { constants: l.constant_rows.len() as u16, ..layout },
+            constants: l.constants,
+            constant_rows: l.constant_rows,
+            text_address,
+            index,
+        })
+    }
+}
+
+const _: () = assert!(PREPARED_ROWS >= 8);

@@ -1,0 +1,82 @@
+//! Execution: a kernel's machine code, lowered once, run one 64-lane wave at a time.
+//!
+//! # How a kernel runs
+//! [`Program::lower`] decodes the code that is reachable from a kernel's entry and turns every
+//! instruction into a [`Micro`]: a [`Handler`] function pointer and operands that are already
+//! resolved to register rows (vector) or slots (scalar). [`run`] calls one handler after the other
+//! until the wave ends, meets a barrier, yields or traps. No handler looks at the opcode again.
+//!
+//! # State
+//! A [`Wave`] has
+//! * *rows*: one [`Row`] of 64 lanes a vector register: `v0..`, then `a0..`, then constants that are
+//!   broadcast once, then scratch rows for operands that need preparing. [`Wave::row`] and [`Wave::row_mut`].
+//! * *slots*: scalar registers, numbered as the hardware encodes them (`s0` = 0, `vcc` = 106, `m0` = 124,
+//!   `exec` = 126, see [`slot`]), then constants. A 64-bit value is two consecutive slots, low half first.
+//!   [`Wave::slot`], [`Wave::slot64`], [`Wave::exec`].
+//!
+//! Both index spaces are checked when the program is lowered.
+//!
+//! # The contract of a handler
+//! `unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow`. A safe `fn` of that signature coerces to it; it is
+//! `unsafe` only because some handlers are compiled for CPU features that have to be there.
+//! A handler reads its operands through `m.src`, `m.dst`, writes only lanes that [`Wave::exec`] enables, and returns
+//! * [`Flow::Next`]: go on with the next instruction,
+//! * [`Flow::Jump`]: go on at `wave.pc` (an index of [`Program::micros`]),
+//! * [`Flow::Barrier`], [`Flow::Yield`], [`Flow::End`]: hand the wave back to the scheduler; `wave.pc` is the next instruction,
+//! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` stays at the instruction that trapped.
+//!
+//! # Memory instructions
+//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF (and MIMG) is lowered by
+//! [`mem::lower`]`(&Inst, &mut Lowering, &mut Micro) -> Option<Handler>`: it sets the micro-operation's operands with
+//! [`Lowering::row`] (vector operand to row), [`Lowering::slot`] (scalar operand, registers or constants, to slot) and
+//! returns the handler, or `None` for what it does not support (the instruction then traps when reached, naming itself).
+//! `m.aux` (32 bits) is free for its use; [`Program::inst`] gives the decoded instruction back where that is not enough.
+//! What the handlers need of the outside (address checks, dispatch facts) is in [`mem::Env`], which
+//! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
+
+mod cpu;
+mod lower;
+pub(crate) mod mem;
+mod program;
+mod run;
+mod salu;
+mod trap;
+mod valu;
+mod wave;
+
+pub(crate) use lower::Lowering;
+pub(crate) use program::{Handler, Micro, Program};
+pub(crate) use run::{Stop, run};
+pub(crate) use trap::Trap;
+pub(crate) use wave::{Mode, Row, Wave, slot};
+
+/// Lanes of a wave.
+pub(crate) const LANES: usize = 64;
+
+/// What a handler may touch besides its wave.
+pub(crate) struct Ctx<'a> {
+    /// The program being run.
+    pub(crate) program: &'a Program,
+    /// The workgroup's local memory, in bytes, as large as the kernel asked for (static and dynamic).
+    pub(crate) lds: &'a mut [u8],
+    /// Device memory and facts of the dispatch.
+    pub(crate) env: mem::Env<'a>,
+}
+
+/// How execution goes on after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Flow {
+    /// With the next instruction.
+    Next,
+    /// At [`Wave::pc`].
+    Jump,
+    /// When every wave of the workgroup has come here.
+    Barrier,
+    /// Later: other waves get their turn.
+    Yield,
+    /// Not at all: the wave is done.
+    End,
+    /// Not at all: [`Wave::trap`] says why.
+    Trap,
+}

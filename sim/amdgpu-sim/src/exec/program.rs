@@ -1,0 +1,153 @@
+//! A kernel in the form that is run.
+
+use super::{Ctx, Flow, Mode, Wave};
+use crate::isa::inst::Inst;
+
+/// What carries out one instruction.
+pub(crate) type Handler = unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow;
+
+/// One instruction, ready to run: see the [module](super) for the contract.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Micro {
+    /// What carries it out.
+    pub(crate) run: Handler,
+    /// Destination: a row (vector) or slot (scalar).
+    pub(crate) dst: u16,
+    /// Second destination: a slot.
+    pub(crate) dst2: u16,
+    /// Sources: rows or slots.
+    pub(crate) src: [u16; 4],
+    /// What has to be done to vector sources before the operation; see `valu::prepare`.
+    pub(super) pre: u16,
+    /// What has to be done to a vector result after the operation; see `valu::finish`.
+    pub(super) post: u16,
+    /// Branch target (index of a micro-operation), literal, or the handler's own.
+    pub(crate) aux: u32,
+    /// Index of what it was lowered from: [`Program::source`].
+    pub(super) source: u32,
+}
+
+/// Where a micro-operation comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// The address of the instruction.
+    pub(crate) address: u64,
+    /// Its first word.
+    pub(crate) word: u32,
+    /// The instruction, if the word is one.
+    pub(crate) inst: Option<Inst>,
+}
+
+/// Where rows of each kind begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Vector registers, with those that a wide operand may reach into.
+    pub(super) vgprs: u16,
+    /// Accumulation registers likewise.
+    pub(super) agprs: u16,
+    /// Broadcast constants.
+    pub(super) constants: u16,
+}
+
+/// Rows set aside for prepared operands: two for each of four sources.
+pub(super) const PREPARED_ROWS: u16 = 8;
+
+impl Layout {
+    /// The row of `v[n]`.
+    pub(crate) fn vgpr(&self, n: u16) -> u16 {
+        n
+    }
+
+    /// The row of `a[n]`.
+    pub(crate) fn agpr(&self, n: u16) -> u16 {
+        self.vgprs + n
+    }
+
+    /// The first of two rows for the prepared source `i`.
+    pub(super) fn prepared(&self, i: usize) -> u16 {
+        self.vgprs + self.agprs + 2 * i as u16
+    }
+
+    /// The row of the broadcast constant `i`.
+    pub(super) fn constant_row(&self, i: u16) -> u16 {
+        self.vgprs + self.agprs + PREPARED_ROWS + i
+    }
+
+    /// How many rows a wave has.
+    pub(super) fn rows(&self) -> usize {
+        usize::from(self.constant_row(self.constants))
+    }
+}
+
+/// A kernel, lowered: made once, shared by every wave of every dispatch.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(super) micros: Vec<Micro>,
+    pub(super) sources: Vec<Source>,
+    pub(super) entry: u32,
+    pub(super) mode: Mode,
+    pub(super) layout: Layout,
+    /// Scalar constants, from slot [`slot::CONSTANTS`](super::slot::CONSTANTS) on.
+    pub(super) constants: Vec<u32>,
+    /// Values of the broadcast constant rows.
+    pub(super) constant_rows: Vec<u32>,
+    /// The address of the first word of the text.
+    pub(super) text_address: u64,
+    /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
+    pub(super) index: Vec<u32>,
+}
+
+impl Program {
+    /// The micro-operations. The last one traps: control can't run off the end.
+    pub(crate) fn micros(&self) -> &[Micro] {
+        &self.micros
+    }
+
+    /// Where `m` comes from.
+    pub(crate) fn source(&self, m: &Micro) -> &Source {
+        &self.sources[m.source as usize]
+    }
+
+    /// Where the micro-operation at `pc` comes from.
+    pub(crate) fn source_at(&self, pc: u32) -> &Source {
+        self.source(&self.micros[(pc as usize).min(self.micros.len() - 1)])
+    }
+
+    /// The instruction that `m` was lowered from.
+    pub(crate) fn inst(&self, m: &Micro) -> Option<&Inst> {
+        self.source(m).inst.as_ref()
+    }
+
+    /// The micro-operation of the instruction at an address of the text.
+    pub(crate) fn at(&self, address: u64) -> Option<u32> {
+        let offset = address.checked_sub(self.text_address)?;
+        if offset % 4 != 0 {
+            return None;
+        }
+        let index = *self.index.get(usize::try_from(offset / 4).ok()?)?;
+        (index != u32::MAX).then_some(index)
+    }
+
+    /// The first micro-operation to run.
+    pub(crate) fn entry(&self) -> u32 {
+        self.entry
+    }
+
+    /// MODE as the kernel starts with.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Where each kind of row begins.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(super) fn constants(&self) -> &[u32] {
+        &self.constants
+    }
+
+    pub(super) fn constant_rows(&self) -> &[u32] {
+        &self.constant_rows
+    }
+}

@@ -1,0 +1,56 @@
+//! The loop that runs a wave.
+
+use super::{Ctx, Flow, Trap, Wave};
+
+/// Why [`run`] handed a wave back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// At a barrier; `run` again when the other waves are there too.
+    Barrier,
+    /// It gave way (`s_sleep`), or has used up its turn.
+    Yield,
+    /// It is done.
+    End,
+    /// [`Wave::trap`] says why; [`Wave::pc`] where.
+    Trap,
+}
+
+/// Runs `wave` until it ends, stops at a barrier, traps, or has carried out about `turn` instructions
+/// (the count is looked at on taken branches only, so straight-line code is never cut).
+pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
+    let program = ctx.program;
+    let micros = program.micros();
+    let mut pc = wave.pc as usize;
+    let mut left = turn;
+    let stop = loop {
+        let Some(m) = micros.get(pc) else {
+            wave.trap = Some(Trap::WildJump(0));
+            break Stop::Trap;
+        };
+        wave.pc = pc as u32;
+        left = left.wrapping_sub(1);
+        // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
+        // that `wave` was made for.
+        match unsafe { (m.run)(wave, m, ctx) } {
+            Flow::Next => pc += 1,
+            Flow::Jump => {
+                pc = wave.pc as usize;
+                if left as i64 <= 0 {
+                    break Stop::Yield;
+                }
+            }
+            Flow::Barrier => {
+                wave.pc = pc as u32 + 1;
+                break Stop::Barrier;
+            }
+            Flow::Yield => {
+                wave.pc = pc as u32 + 1;
+                break Stop::Yield;
+            }
+            Flow::End => break Stop::End,
+            Flow::Trap => break Stop::Trap,
+        }
+    };
+    wave.instructions += turn.wrapping_sub(left);
+    stop
+}

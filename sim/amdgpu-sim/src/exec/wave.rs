@@ -1,0 +1,227 @@
+//! The state of one wave of 64 lanes.
+
+use super::{LANES, Program, Trap};
+
+/// One vector register: a 32-bit value a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Row(pub(crate) [u32; LANES]);
+
+impl Row {
+    /// All lanes zero.
+    pub(crate) const ZERO: Row = Row([0; LANES]);
+}
+
+/// Numbers of scalar slots: the hardware's operand encodings, then places for 64-bit specials and constants.
+pub(crate) mod slot {
+    /// `flat_scratch` (two slots).
+    pub(crate) const FLAT_SCRATCH: u16 = 102;
+    /// `xnack_mask` (two slots).
+    pub(crate) const XNACK_MASK: u16 = 104;
+    /// `vcc` (two slots).
+    pub(crate) const VCC: u16 = 106;
+    /// `ttmp0`.
+    pub(crate) const TTMP: u16 = 108;
+    /// `m0`.
+    pub(crate) const M0: u16 = 124;
+    /// `exec` (two slots).
+    pub(crate) const EXEC: u16 = 126;
+    /// `src_vccz`: brought up to date just before an instruction that reads it.
+    pub(crate) const VCCZ: u16 = 251;
+    /// `src_execz`: likewise.
+    pub(crate) const EXECZ: u16 = 252;
+    /// SCC, 0 or 1.
+    pub(crate) const SCC: u16 = 253;
+    /// `src_shared_base` (two slots): where LDS lies in the flat address space.
+    pub(crate) const SHARED_BASE: u16 = 256;
+    /// `src_shared_limit` (two slots).
+    pub(crate) const SHARED_LIMIT: u16 = 258;
+    /// `src_private_base` (two slots): where scratch lies in the flat address space.
+    pub(crate) const PRIVATE_BASE: u16 = 260;
+    /// `src_private_limit` (two slots).
+    pub(crate) const PRIVATE_LIMIT: u16 = 262;
+    /// `src_pops_exiting_wave_id`, always zero here.
+    pub(crate) const POPS: u16 = 264;
+    /// Takes what is written to nowhere.
+    pub(crate) const SINK: u16 = 266;
+    /// First constant.
+    pub(crate) const CONSTANTS: u16 = 272;
+}
+
+/// The MODE register: rounding, denormals, exceptions.
+///
+/// Bits as the hardware has them: 1:0 f32 rounding, 3:2 f64 and f16 rounding, 5:4 f32 denormals, 7:6 f64 and f16
+/// denormals (bit 0 of a pair: keep denormal inputs, bit 1: keep denormal results), 8 DX10_CLAMP, 9 IEEE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mode(pub(crate) u32);
+
+impl Mode {
+    /// From `compute_pgm_rsrc1` of a kernel descriptor: FLOAT_ROUND_MODE_32 at bit 12, ..., DX10_CLAMP 21, IEEE 23.
+    pub(crate) fn from_rsrc1(rsrc1: u32) -> Mode {
+        Mode(((rsrc1 >> 12) & 0xff) | (((rsrc1 >> 21) & 1) << 8) | (((rsrc1 >> 23) & 1) << 9))
+    }
+
+    /// Whether f32 results are rounded to nearest even.
+    pub(crate) fn nearest(self) -> bool {
+        self.0 & 15 == 0
+    }
+
+    /// Whether any denormal, in or out, is flushed for single precision.
+    pub(crate) fn flushes_f32(self) -> bool {
+        self.0 & 0x30 != 0x30
+    }
+
+    /// Whether any denormal, in or out, is flushed for double and half precision.
+    pub(crate) fn flushes_f64(self) -> bool {
+        self.0 & 0xc0 != 0xc0
+    }
+
+    /// Whether `clamp` turns NaN into zero.
+    pub(crate) fn dx10_clamp(self) -> bool {
+        self.0 & 0x100 != 0
+    }
+
+    /// Whether signalling NaNs are quieted by minimum and maximum.
+    pub(crate) fn ieee(self) -> bool {
+        self.0 & 0x200 != 0
+    }
+}
+
+/// One wave: registers, program counter, mode.
+///
+/// A wave is made once for a program and [`reset`](Wave::reset) for every workgroup.
+pub(crate) struct Wave {
+    pub(super) rows: Box<[Row]>,
+    pub(super) slots: Box<[u32]>,
+    /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
+    pub(crate) pc: u32,
+    /// The MODE register.
+    pub(crate) mode: Mode,
+    /// The wave's number in its workgroup.
+    pub(crate) id: u32,
+    /// Why the wave stopped, after [`Flow::Trap`](super::Flow::Trap).
+    pub(crate) trap: Option<Trap>,
+    /// Instructions carried out since the last reset.
+    pub(crate) instructions: u64,
+    /// Lanes that the instruction now being carried out writes; valid between preparing and finishing it.
+    pub(super) write_mask: u64,
+    /// Rows that a kernel's code can write: what `reset` clears.
+    writable: usize,
+}
+
+impl Wave {
+    /// A wave for `program`, its constants in place, everything else zero.
+    pub(crate) fn new(program: &Program) -> Wave {
+        let layout = program.layout();
+        let mut rows = vec![Row::ZERO; layout.rows()].into_boxed_slice();
+        for (row, bits) in rows[layout.constant_row(0) as usize..].iter_mut().zip(program.constant_rows()) {
+            row.0 = [*bits; LANES];
+        }
+        let mut slots = vec![0; usize::from(slot::CONSTANTS) + program.constants().len()].into_boxed_slice();
+        slots[usize::from(slot::CONSTANTS)..].copy_from_slice(program.constants());
+        Wave {
+            rows,
+            slots,
+            pc: program.entry(),
+            mode: program.mode(),
+            id: 0,
+            trap: None,
+            instructions: 0,
+            write_mask: 0,
+            writable: usize::from(layout.constant_row(0)),
+        }
+    }
+
+    /// Back to the state before the first instruction: registers zero, no lane enabled, at the entry.
+    ///
+    /// The caller then sets what the dispatcher sets: user SGPRs, work-item ids, `exec`, `flat_scratch`,
+    /// apertures, `id`.
+    pub(crate) fn reset(&mut self, program: &Program) {
+        self.rows[..self.writable].fill(Row::ZERO);
+        self.slots[..usize::from(slot::CONSTANTS)].fill(0);
+        self.pc = program.entry();
+        self.mode = program.mode();
+        self.trap = None;
+        self.instructions = 0;
+    }
+
+    /// A vector register (or constant) by row, as a micro-operation names it.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: u16) -> &[u32; LANES] {
+        &self.rows[usize::from(row)].0
+    }
+
+    /// A vector register by row, to write.
+    #[inline(always)]
+    pub(crate) fn row_mut(&mut self, row: u16) -> &mut [u32; LANES] {
+        &mut self.rows[usize::from(row)].0
+    }
+
+    /// A scalar register or constant.
+    #[inline(always)]
+    pub(crate) fn slot(&self, slot: u16) -> u32 {
+        self.slots[usize::from(slot)]
+    }
+
+    /// Sets a scalar register.
+    #[inline(always)]
+    pub(crate) fn set_slot(&mut self, slot: u16, value: u32) {
+        self.slots[usize::from(slot)] = value;
+    }
+
+    /// Two scalar registers, the low half first.
+    #[inline(always)]
+    pub(crate) fn slot64(&self, slot: u16) -> u64 {
+        u64::from(self.slot(slot)) | u64::from(self.slot(slot + 1)) << 32
+    }
+
+    /// Sets two scalar registers, the low half first.
+    #[inline(always)]
+    pub(crate) fn set_slot64(&mut self, slot: u16, value: u64) {
+        self.set_slot(slot, value as u32);
+        self.set_slot(slot + 1, (value >> 32) as u32);
+    }
+
+    /// The enabled lanes.
+    #[inline(always)]
+    pub(crate) fn exec(&self) -> u64 {
+        self.slot64(slot::EXEC)
+    }
+
+    /// Enables lanes.
+    #[inline(always)]
+    pub(crate) fn set_exec(&mut self, lanes: u64) {
+        self.set_slot64(slot::EXEC, lanes);
+    }
+
+    /// The vector condition code.
+    #[inline(always)]
+    pub(crate) fn vcc(&self) -> u64 {
+        self.slot64(slot::VCC)
+    }
+
+    /// The scalar condition code.
+    #[inline(always)]
+    pub(crate) fn scc(&self) -> bool {
+        self.slot(slot::SCC) != 0
+    }
+
+    /// Sets the scalar condition code.
+    #[inline(always)]
+    pub(crate) fn set_scc(&mut self, value: bool) {
+        self.set_slot(slot::SCC, u32::from(value));
+    }
+
+    /// `m0`.
+    #[inline(always)]
+    pub(crate) fn m0(&self) -> u32 {
+        self.slot(slot::M0)
+    }
+
+    /// Notes why the wave can't go on; returns what its handler has to return.
+    #[cold]
+    pub(crate) fn fail(&mut self, why: Trap) -> super::Flow {
+        self.trap = Some(why);
+        super::Flow::Trap
+    }
+}
