@@ -231,8 +231,10 @@ pub struct Mods {
 /// | kind | `dst` | `dst2` | `src[0]` | `src[1]` | `src[2]` | `src[3]` |
 /// |---|---|---|---|---|---|---|
 /// | SOP1, SOP2, SOPK | sdst | | ssrc0 (SOPK: `Imm`) | ssrc1 | | |
+/// | `s_cmpk_*`, `s_setreg*`, `s_cbranch_i_fork` | | | `Imm` | the register (`s_setreg_imm32`: `Literal`) | | |
 /// | SOPC | | | ssrc0 | ssrc1 | | |
 /// | SOPP | | | `Imm` (simm16, sign-extended) | | | |
+/// | SMEM atomic | old value if `glc` | | sbase | offset | sdata | |
 /// | SMEM load | sdst | | sbase | offset (`Imm`, or register) | | |
 /// | SMEM store | | | sbase | offset | sdata | |
 /// | VOP1, VOP2, VOP3, VOP3P | vdst | carry-out sdst, `vcc` in VOP2 | src0 | src1 | src2 (carry-in `vcc` in VOP2; `v_fmac` and `v_mac`: none, they read `dst`) | |
