@@ -1,0 +1,371 @@
+let source = self.source.get_or_init(|| {
+            let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
+            Source::Provider(provider, instead)
+        });
+        match source {
+            Source::Provider(current, _)//! One lazily resolved pointer a function, and the place where they are resolved.
+
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::Error;
+use crate::library::Library;
+use crate::report::Report;
+use crate::search;
+use crate::spec::LibrarySpec;
+
+/// Something that has the functions of a C library: a software GPU, a recorder, a stub in a test.
+///
+/// Every address returned must be a function with the C ABI and the signature of the function of that name; it must stay
+/// valid to the end of the process. [`symbol`](Provider::symbol) is asked once a function, and must not itself call a function of the
+/// binding that it serves.
+pub trait Provider: Sync {
+    /// What to call it in messages.
+    fn name(&self) -> &str;
+    /// The function of that name, or `None` if there is none.
+    fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>>;
+}
+
+/// Why a call found no function behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The library could not be opened ([`Binding::load`] says why).
+    Library,
+    /// The library is there but lacks the function ([`Binding::symbol_error`] says what it needs).
+    Symbol,
+}
+
+/// What a function returns when there is no function: its API's own status where it has one, else nothing.
+///
+/// A -sys crate implements it for its status types.
+pub trait MissingValue: Sized {
+    /// The value to return.
+    fn missing(why: Missing) -> Self;
+}
+
+macro_rules! missing_values {
+    ($($value:expr => $($ty:ty),+;)+) => {$($(
+        #[doc = concat!("`", stringify!($value), "`.")]
+        impl MissingValue for $ty {
+            #[inline]
+            fn missing(_: Missing) -> Self { $value }
+        }
+    )+)+};
+}
+missing_values! {
+    () => ();
+    0 => u8, u16, u32, u64, u128, usize;
+    -1 => i8, i16, i32, i64, i128, isize;
+    Self::NAN => f32, f64;
+    false => bool;
+}
+
+/// Null.
+impl<T> MissingValue for *const T {
+    #[inline]
+    fn missing(_: Missing) -> Self {
+        ptr::null()
+    }
+}
+
+/// Null.
+impl<T> MissingValue for *mut T {
+    #[inline]
+    fn missing(_: Missing) -> Self {
+        ptr::null_mut()
+    }
+}
+
+/// `None`: for functions that return a function pointer.
+impl<T> MissingValue for Option<T> {
+    #[inline]
+    fn missing(_: Missing) -> Self {
+        None
+    }
+}
+
+/// The pointer of one function; [`bindings!`](crate::bindings) makes one a function.
+#[doc(hidden)]
+pub struct Slot {
+    /// Null until resolved, then the function, or one of the two marks below.
+    address: AtomicPtr<c_void>,
+    /// With its terminating NUL.
+    name: &'static str,
+    since: &'static str,
+}
+
+const NO_LIBRARY: usize = 1;
+const NO_SYMBOL: usize = 2;
+
+impl Slot {
+    #[doc(hidden)]
+    pub const fn new(name_with_nul: &'static str, since: &'static str) -> Self {
+        Self { address: AtomicPtr::new(ptr::null_mut()), name: name_with_nul, since }
+    }
+
+    // Acquire pairs with the release in `Binding::resolve`, so that a thread that sees the pointer also sees the library as its
+    // loader left it. On x86-64 it is the same instruction as a relaxed load.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn get(&'static self, binding: &'static Binding) -> Result<NonNull<c_void>, Missing> {
+        let address = self.address.load(Ordering::Acquire);
+        if address.addr() > NO_SYMBOL {
+            // SAFETY: greater than NO_SYMBOL, hence not null.
+            return Ok(unsafe { NonNull::new_unchecked(address) });
+        }
+        binding.resolve(self)
+    }
+
+    fn c_name(&self) -> &'static CStr {
+        CStr::from_bytes_until_nul(self.name.as_bytes()).unwrap_or_default()
+    }
+}
+
+/// Where the functions of a binding come from.
+enum Source {
+    /// With the error that asking for the library then gives.
+    Provider(&'static dyn Provider, Error),
+    Library(Result<Library, Error>),
+}
+
+/// A function that a program called and that was not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingSymbol {
+    /// Its name.
+    pub name: &'static str,
+    /// The first ROCm release that has it.
+    pub since: &'static str,
+}
+
+/// A C library as seen from its -sys crate: the shared library, opened on first use, or the [`Provider`] that replaces it.
+///
+/// One `static` a -sys crate, named in [`bindings!`](crate::bindings).
+pub struct Binding {
+    spec: &'static LibrarySpec,
+    source: OnceLock<Source>,
+    /// Held while a function is resolved, so that each is asked for once; what was found missing so far.
+    missing: Mutex<Vec<MissingSymbol>>,
+}
+
+impl Binding {
+    /// A binding to the library that `spec` names. Opens nothing yet.
+    pub const fn new(spec: &'static LibrarySpec) -> Self {
+        Self { spec, source: OnceLock::new(), missing: Mutex::new(Vec::new()) }
+    }
+
+    /// The library's names.
+    pub fn spec(&self) -> &'static LibrarySpec {
+        self.spec
+    }
+
+    /// Puts `provider` in the library's place. To set the one that is set already is no error.
+    ///
+    /// # Errors
+    /// [`Error::ProviderTooLate`] if a function has been called or asked for, or another provider set.
+    pub fn set_provider(&'static self, provider: &'static dyn Provider) -> Result<(), Error> {
+        match self.source.get_or_init(|| Source::Provider(provider)) {
+            Source::Provider(current) if ptr::addr_eq(*current, provider) && current.name() == provider.name() => Ok(()),
+            _ => Err(Error::ProviderTooLate {
+                library: self.spec.name(),
+                wanted: provider.name().to_owned(),
+                current: self.describe(),
+            }),
+        }
+    }
+
+    /// The provider in the library's place, if there is one.
+    pub fn provider_name(&'static self) -> Option<&'static str> {
+        match self.source.get()? {
+            Source::Provider(p, _) => Some(p.name()),
+            Source::Library(_) => None,
+        }
+    }
+
+    /// Whether the function `name` is there: the library or provider is asked (and the library opened), nothing is called.
+    pub fn has(&'static self, name: &CStr) -> bool {
+        matches!(self.find(name), Ok(Some(_)))
+    }
+
+    /// The function `name` as an address, for what the generated bindings do not cover.
+    pub fn symbol(&'static self, name: &CStr) -> Option<NonNull<c_void>> {
+        self.find(name).ok().flatten()
+    }
+
+    /// Opens the library if it is not open yet. Success and failure are remembered: there is one search a process.
+    ///
+    /// # Errors
+    /// Why it could not be opened, with every path tried; [`Error::Provided`] if a provider is in its place ([`Binding::check`] takes either).
+    pub fn load(&'static self) -> Result<&'static Library, &'static Error> {
+        match self.source() {
+            Source::Library(Ok(library)) => Ok(library),
+            Source::Library(Err(error)) => Err(error),
+            Source::Provider(_, instead) => Err(instead),
+        }
+    }
+
+    /// Whether calls can work at all: a provider is set, or the library is open.
+    ///
+    /// # Errors
+    /// Why the library could not be opened, with every path tried.
+    pub fn check(&'static self) -> Result<(), &'static Error> {
+        match self.source() {
+            Source::Library(Err(error)) => Err(error),
+            Source::Library(Ok(_)) | Source::Provider(..) => Ok(()),
+        }
+    }
+
+    /// The library, if it is open; opens nothing.
+    pub fn opened(&'static self) -> Option<&'static Library> {
+        match self.source.get()? {
+            Source::Library(Ok(library)) => Some(library),
+            _ => None,
+        }
+    }
+
+    /// How the library was searched for, successfully or not; `None` before the first use and with a provider.
+    pub fn report(&'static self) -> Option<&'static Report> {
+        match self.source.get()? {
+            Source::Library(Ok(library)) => Some(library.report()),
+            Source::Library(Err(error)) => error.report(),
+            Source::Provider(..) => None,
+        }
+    }
+
+    /// Why a call of `name`, which ROCm has `since` that release, cannot work; `None` if it can.
+    pub fn symbol_error(&'static self, name: &CStr, since: &str) -> Option<Error> {
+        match self.find(name) {
+            Ok(Some(_)) => None,
+            Err(error) => Some(error.clone()),
+            Ok(None) => Some(Error::SymbolMissing {
+                library: self.spec.name(),
+                symbol: name.to_string_lossy().into_owned(),
+                since: since.to_owned(),
+                found_in: self.describe(),
+                version: self.opened().and_then(Library::release_note),
+            }),
+        }
+    }
+
+    /// The functions that were called so far and were not there, in order of their first call.
+    pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn source(&'static self) -> &'static Source {
+        self.source.get_or_init(|| Source::Library(search::open_global(self.spec)))
+    }
+
+    fn find(&'static self, name: &CStr) -> Result<Option<NonNull<c_void>>, &'static Error> {
+        match self.source() {
+            // A panic must not unwind through the `extern "C"` function that got us here.
+            Source::Provider(p, _) => Ok(catch_unwind(AssertUnwindSafe(|| p.symbol(name))).unwrap_or(None)),
+            Source::Library(Ok(library)) => Ok(library.symbol(name)),
+            Source::Library(Err(error)) => Err(error),
+        }
+    }
+
+    fn describe(&'static self) -> String {
+        match self.source.get() {
+            None => "nothing".to_owned(),
+            Some(Source::Provider(p, _)) => p.name().to_owned(),
+            Some(Source::Library(Ok(library))) => library.describe(),
+            Some(Source::Library(Err(_))) => format!("{} (not found)", self.spec.name()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resolve(&'static self, slot: &'static Slot) -> Result<NonNull<c_void>, Missing> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = slot.address.load(Ordering::Relaxed);
+        match address.addr() {
+            0 => {}
+            NO_LIBRARY => return Err(Missing::Library),
+            NO_SYMBOL => return Err(Missing::Symbol),
+            _ => return NonNull::new(address).ok_or(Missing::Symbol),
+        }
+        let found = match self.find(slot.c_name()) {
+            Ok(Some(function)) => Ok(function),
+            Ok(None) => {
+                missing.push(MissingSymbol { name: slot.name.trim_end_matches('\0'), since: slot.since });
+                Err(Missing::Symbol)
+            }
+            Err(_) => Err(Missing::Library),
+        };
+        let address = match found {
+            Ok(function) => function.as_ptr(),
+            Err(Missing::Library) => ptr::without_provenance_mut(NO_LIBRARY),
+            Err(Missing::Symbol) => ptr::without_provenance_mut(NO_SYMBOL),
+        };
+        slot.address.store(address, Ordering::Release);
+        found
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding").field("library", &self.spec.name()).field("in_use", &self.source.get().is_some()).finish()
+    }
+}
+
+/// Declares the functions of a C library, each behind one lazily resolved pointer.
+///
+/// ```
+/// use std::ffi::{c_int, c_uint};
+/// static BINDING: rocm_sdk::Binding = rocm_sdk::Binding::new(&rocm_sdk::libraries::AMDHIP64);
+///
+/// #[repr(transparent)]
+/// pub struct hipError_t(pub c_uint);
+/// impl rocm_sdk::MissingValue for hipError_t {
+///     fn missing(why: rocm_sdk::Missing) -> Self {
+///         match why {
+///             rocm_sdk::Missing::Library => Self(303),
+///             rocm_sdk::Missing::Symbol => Self(302),
+///         }
+///     }
+/// }
+///
+/// rocm_sdk::bindings! { binding = crate::BINDING;
+///     /// How many devices there are.
+///     "5.7" pub fn hipGetDeviceCount(count: *mut c_int) -> hipError_t;
+/// }
+/// # fn main() {}
+/// ```
+///
+/// Each item is `"RELEASE" pub fn name(parameter: type, ..) -> type;` with attributes and doc comments before it, `#[cfg]` included;
+/// RELEASE is the first ROCm release that has the function. It becomes a `pub unsafe extern "C" fn` of that name: an
+/// atomic load and an indirect call once resolved, no lock, no hash, no allocation. Where the library or the function is missing it
+/// returns [`MissingValue::missing`](crate::MissingValue::missing) of its return type. A `# Safety` section and the release are added to
+/// its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding).
+#[macro_export]
+macro_rules! bindings {
+    (binding = $binding:path; $(
+        $(#[$($attribute:tt)*])*
+        $since:literal pub fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(-> $result:ty)?;
+    )*) => {$(
+        $(#[$($attribute)*])*
+        #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe C function's own contract holds: pointers are valid for what it reads and writes, handles are live.")]
+        #[inline]
+        pub unsafe extern "C" fn $name($($parameter: $type),*) $(-> $result)? {
+            static SLOT: $crate::Slot = $crate::Slot::new(concat!(stringify!($name), "\0"), $since);
+            match SLOT.get(&$binding) {
+                Ok(function) => {
+                    // SAFETY: the library or provider has it under this name, whose C signature is the one declared here.
+                    let function = unsafe {
+                        ::core::mem::transmute::<
+                            ::core::ptr::NonNull<::core::ffi::c_void>,
+                            unsafe extern "C" fn($($type),*) $(-> $result)?,
+                        >(function)
+                    };
+                    // SAFETY: the caller keeps the function's contract.
+                    unsafe { function($($parameter),*) }
+                }
+                Err(why) => $crate::MissingValue::missing(why),
+            }
+        }
+    )*};
+}

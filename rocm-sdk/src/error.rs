@@ -1,0 +1,106 @@
+//! What can go wrong while a library is found, opened and asked for its functions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::report::{Reason, Report};
+
+/// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No place that was looked at has the library.
+    #[error("{library} was not found; install ROCm, or set ROCM_PATH to an installation. Tried {report}")]
+    NotFound {
+        /// Short name of the library.
+        library: &'static str,
+        /// The search.
+        report: Arc<Report>,
+    },
+    /// The library is there and cannot be used.
+    #[error("{target}: {reason}. Tried {report}")]
+    Unusable {
+        /// Short name of the library.
+        library: &'static str,
+        /// The path or soname.
+        target: String,
+        /// Why it cannot be used.
+        reason: Reason,
+        /// The search.
+        report: Arc<Report>,
+    },
+    /// The library lacks a function.
+    #[error("{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer", .version.as_deref().unwrap_or(""))]
+    SymbolMissing {
+        /// Short name of the library.
+        library: &'static str,
+        /// The function.
+        symbol: String,
+        /// The first release that has it.
+        since: String,
+        /// The file, or the provider in its place.
+        found_in: String,
+        /// What is known of the release found, ` (ROCm 6.4.3)`.
+        version: Option<String>,
+    },
+    /// A provider was set after the first function had been resolved.
+    #[error("{library}: provider {wanted} comes too late, {current} is in use; set it before the first call")]
+    ProviderTooLate {
+        /// Short name of the library.
+        library: &'static str,
+        /// The provider that was to be set.
+        wanted: String,
+        /// What is in use instead.
+        current: String,
+    },
+    /// A provider stands in for the library, so no library is open.
+    #[error("{library} is provided by {provider}: there is no shared library behind it")]
+    Provided {
+        /// Short name of the library.
+        library: &'static str,
+        /// The provider.
+        provider: String,
+    },
+    /// The process-wide search was to be changed after a library had been opened by it.
+    #[error("the search for ROCm cannot be changed any more: a library has been looked for already")]
+    SearchTooLate,
+    /// A relative path was given where it must be absolute.
+    #[error("{}: a relative path would depend on the current directory; give an absolute one", .path.display())]
+    RelativePath {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// The library is older than the API level that the program was built for.
+    #[error("{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature", .needed.0, .needed.1)]
+    TooOld {
+        /// Short name of the library.
+        library: &'static str,
+        /// What was found.
+        found: String,
+        /// The API level, major and minor.
+        needed: (u32, u32),
+    },
+}
+
+impl Error {
+    /// Short name of the library that it is about, if it is about one.
+    pub fn library(&self) -> Option<&'static str> {
+        match self {
+            Self::NotFound { library, .. }
+            | Self::Unusable { library, .. }
+            | Self::SymbolMissing { library, .. }
+            | Self::ProviderTooLate { library, .. }
+            | Self::Provided { library, .. }
+            | Self::TooOld { library, .. } => Some(library),
+            Self::SearchTooLate | Self::RelativePath { .. } => None,
+        }
+    }
+
+    /// The search behind it: every path tried and why it would not do.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::NotFound { report, .. } | Self::Unusable { report, .. } => Some(report),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a ROCm library is called, release by release.
+
+/// One file name under which a library is shipped, and the ROCm releases that ship it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Soname {
+    /// The name the system loader knows, `libamdhip64.so.7`.
+    pub file: &'static str,
+    /// First major release of ROCm with this name.
+    pub first: u32,
+    /// Last major release of ROCm known to have it.
+    pub last: u32,
+}
+
+impl Soname {
+    /// A name used by the major releases `first` to `last`, both included.
+    pub const fn new(file: &'static str, first: u32, last: u32) -> Self {
+        Self { file, first, last }
+    }
+}
+
+/// Names of one library on every platform and of every major release, newest first.
+///
+/// The ones that this workspace binds are in [`libraries`](crate::libraries).
+///
+/// ```
+/// use rocm_sdk::{LibrarySpec, Soname};
+/// static MINE: LibrarySpec = LibrarySpec::new("mine", "libmine.so", &[Soname::new("libmine.so.2", 7, 10)], &["mine.dll"]);
+/// assert_eq!(MINE.known_major(2).unwrap().file, "libmine.so.2");
+/// assert!(MINE.known_major(3).is_none());
+/// ```
+#[derive(Debug)]
+pub struct LibrarySpec {
+    name: &'static str,
+    unversioned: &'static str,
+    sonames: &'static [Soname],
+    windows: &'static [&'static str],
+    hip_numbered: bool,
+}
+
+impl LibrarySpec {
+    /// Describes a library: its short name for messages, the unversioned file name (`libX.so`), its versioned sonames and
+    /// its Windows file names, both newest first.
+    pub const fn new(
+        name: &'static str,
+        unversioned: &'static str,
+        sonames: &'static [Soname],
+        windows: &'static [&'static str],
+    ) -> Self {
+        Self { name, unversioned, sonames, windows, hip_numbered: false }
+    }
+
+    /// Marks a library whose file is numbered by HIP's own version (`libamdhip64.so.7.2.53211` is HIP 7.2), so that the
+    /// number tells the release where nothing better does.
+    pub const fn numbered_by_hip(mut self) -> Self {
+        self.hip_numbered = true;
+        self
+    }
+
+    /// Short name, as in `-lamdhip64`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The name without a version, `libamdhip64.so`: tried last, since it says nothing about the release.
+    pub const fn unversioned(&self) -> &'static str {
+        self.unversioned
+    }
+
+    /// Versioned names, newest first.
+    pub const fn sonames(&self) -> &'static [Soname] {
+        self.sonames
+    }
+
+    /// File names on Windows, newest first.
+    pub const fn windows_names(&self) -> &'static [&'static str] {
+        self.windows
+    }
+
+    /// Whether the number in the file name is HIP's version.
+    pub const fn is_numbered_by_hip(&self) -> bool {
+        self.hip_numbered
+    }
+
+    /// The versioned name whose soname major is `major`, where this table knows it.
+    pub fn known_major(&self, major: u32) -> Option<&'static Soname> {
+        self.sonames.iter().find(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major) == Some(major))
+    }
+
+    /// The newest soname major that this table knows.
+    pub fn newest_major(&self) -> Option<u32> {
+        self.sonames.iter().filter_map(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major)).max()
+    }
+
+    /// The names to try on this platform, in order; the unversioned one last.
+    pub fn file_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let versioned = if cfg!(windows) { &[][..] } else { self.sonames };
+        let windows = if cfg!(windows) { self.windows } else { &[] };
+        let last = if cfg!(windows) { None } else { Some(self.unversioned) };
+        versioned.iter().map(|s| s.file).chain(windows.iter().copied()).chain(last)
+    }
+}
+
+/// `".7.2.53211"` (what follows `libX.so`) -> 7.
+fn soname_major(suffix: &str) -> Option<u32> {
+    suffix.strip_prefix('.')?.split('.').next()?.parse().ok()
+}
