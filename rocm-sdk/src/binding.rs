@@ -1,9 +1,4 @@
-let source = self.source.get_or_init(|| {
-            let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
-            Source::Provider(provider, instead)
-        });
-        match source {
-            Source::Provider(current, _)//! One lazily resolved pointer a function, and the place where they are resolved.
+//! One lazily resolved pointer a function, and the place where they are resolved.
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -167,8 +162,12 @@ impl Binding {
     /// # Errors
     /// [`Error::ProviderTooLate`] if a function has been called or asked for, or another provider set.
     pub fn set_provider(&'static self, provider: &'static dyn Provider) -> Result<(), Error> {
-        match self.source.get_or_init(|| Source::Provider(provider)) {
-            Source::Provider(current) if ptr::addr_eq(*current, provider) && current.name() == provider.name() => Ok(()),
+        let source = self.source.get_or_init(|| {
+            let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
+            Source::Provider(provider, instead)
+        });
+        match source {
+            Source::Provider(current, _) if ptr::addr_eq(*current, provider) && current.name() == provider.name() => Ok(()),
             _ => Err(Error::ProviderTooLate {
                 library: self.spec.name(),
                 wanted: provider.name().to_owned(),
