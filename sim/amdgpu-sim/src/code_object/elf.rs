@@ -1,0 +1,329 @@
+//! The ELF file of a code object: header, segments, notes, symbols, relocations.
+//!
+//! Everything here comes from outside: every offset is checked by the `object` crate or by `get`, and no size is
+//! allocated before the file has been found to hold as much.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
+use object::{LittleEndian, SectionIndex};
+
+use super::{Global, LoadError, TargetId};
+
+type Header = elf::FileHeader64<LittleEndian>;
+const LE: LittleEndian = LittleEndian;
+
+/// The largest image that is accepted: what a code object's addresses span.
+const MAX_IMAGE: u64 = 1 << 36;
+/// Segments, symbols and relocations that a file may have; far above what any has.
+const MAX_SEGMENTS: usize = 256;
+
+/// A loadable segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Address from the start of the image.
+    pub(crate) address: u64,
+    /// Bytes in memory.
+    pub(crate) size: u64,
+    /// Where in the file its contents start.
+    offset: usize,
+    /// Bytes in the file; the rest is zero.
+    file_size: usize,
+    pub(crate) writable: bool,
+    pub(crate) executable: bool,
+}
+
+/// Where a symbol is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SymbolValue {
+    /// An address from the start of the image.
+    Image(u64),
+    /// A number.
+    Absolute(u64),
+    /// Nowhere in this file.
+    Undefined(String),
+}
+
+/// How a relocation computes and stores its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RelocationKind {
+    Abs64,
+    Abs32,
+    Abs32Lo,
+    Abs32Hi,
+    Rel64,
+    Rel32,
+    Rel32Lo,
+    Rel32Hi,
+    Relative64,
+}
+
+impl RelocationKind {
+    fn from_type(kind: u32) -> Option<Self> {
+        Some(match kind {
+            1 => Self::Abs32Lo,
+            2 => Self::Abs32Hi,
+            3 => Self::Abs64,
+            4 => Self::Rel32,
+            5 => Self::Rel64,
+            6 => Self::Abs32,
+            10 => Self::Rel32Lo,
+            11 => Self::Rel32Hi,
+            13 => Self::Relative64,
+            _ => return None,
+        })
+    }
+
+    /// Bytes that it writes.
+    pub(crate) fn size(self) -> u64 {
+        if matches!(self, Self::Abs64 | Self::Rel64 | Self::Relative64) { 8 } else { 4 }
+    }
+}
+
+/// A relocation to apply once the image has an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Relocation {
+    /// Where, from the start of the image.
+    pub(crate) offset: u64,
+    pub(crate) kind: RelocationKind,
+    pub(crate) symbol: SymbolValue,
+    pub(crate) addend: i64,
+}
+
+/// What goes to memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    file: Arc<[u8]>,
+    /// Sorted by address, apart.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) relocations: Vec<Relocation>,
+}
+
+impl Image {
+    /// Bytes from address 0 to the end of the last segment.
+    pub(crate) fn span(&self) -> u64 {
+        self.segments.last().map_or(0, |s| s.address + s.size)
+    }
+
+    /// The bytes of the file that fill `segment`.
+    pub(crate) fn contents(&self, segment: &Segment) -> &[u8] {
+        self.file.get(segment.offset..).and_then(|f| f.get(..segment.file_size)).unwrap_or(&[])
+    }
+
+    fn segment_at(&self, address: u64, len: u64) -> Option<&Segment> {
+        let segment = self.segments.iter().rfind(|s| s.address <= address)?;
+        (len <= segment.size && address - segment.address <= segment.size - len).then_some(segment)
+    }
+
+    /// Reads initial contents; false if the range is not inside one segment.
+    pub(super) fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        let Some(segment) = self.segment_at(address, out.len() as u64) else { return false };
+        let contents = self.contents(segment);
+        let from = contents.len().min((address - segment.address) as usize);
+        let part = &contents[from..contents.len().min(from + out.len())];
+        out.fill(0);
+        out[..part.len()].copy_from_slice(part);
+        true
+    }
+
+    /// Whether an instruction can start at `address`.
+    pub(super) fn executable(&self, address: u64) -> bool {
+        self.segment_at(address, 4).is_some_and(|s| s.executable)
+    }
+
+    /// Whether `len` bytes at `address` are inside one segment.
+    fn contains(&self, address: u64, len: u64) -> bool {
+        self.segment_at(address, len).is_some()
+    }
+}
+
+struct Symbol {
+    value: SymbolValue,
+    size: u64,
+    object: bool,
+}
+
+/// A checked ELF file.
+pub(super) struct File {
+    pub(super) image: Image,
+    pub(super) target: TargetId,
+    /// The code object version, 3 to 6.
+    pub(super) version: u8,
+    /// (name, type, contents) each.
+    pub(super) notes: Vec<(Vec<u8>, u32, Vec<u8>)>,
+    symbols: BTreeMap<String, Symbol>,
+}
+
+fn error(e: object::read::Error) -> LoadError {
+    LoadError::Elf(e.to_string())
+}
+
+impl File {
+    pub(super) fn parse(data: &[u8]) -> Result<Self, LoadError> {
+        let ident: &[u8; 16] = data.first_chunk().ok_or_else(|| LoadError::Elf(format!("{} bytes", data.len())))?;
+        if !ident.starts_with(b"\x7fELF") {
+            let what = match ident {
+                i if i.starts_with(b"__CLANG_OFFLOAD_") => "it is a code object bundle: pick an entry first",
+                i if i.starts_with(b"CCOB") => "it is a compressed code object bundle",
+                _ => "no ELF magic",
+            };
+            return Err(LoadError::Elf(what.into()));
+        }
+        if ident[4] != 2 || ident[5] != 1 {
+            return Err(LoadError::NotAmdGpu("not a 64-bit little-endian file".into()));
+        }
+        let header = Header::parse(data).map_err(error)?;
+        if header.e_machine(LE) != elf::EM_AMDGPU {
+            return Err(LoadError::NotAmdGpu(format!("machine {} is not EM_AMDGPU (224)", header.e_machine(LE).0)));
+        }
+        if ident[7] != 64 {
+            return Err(LoadError::NotAmdGpu(format!("OS ABI {} is not HSA (64)", ident[7])));
+        }
+        let abi_version = ident[8];
+        if !(1..=4).contains(&abi_version) {
+            return Err(LoadError::Version { abi_version });
+        }
+        if header.e_type(LE) != elf::ET_DYN {
+            let what = "not a shared object (relocatable objects must be linked first, with ld.lld -shared)";
+            return Err(LoadError::NotAmdGpu(what.into()));
+        }
+        let flags = header.e_flags(LE).0;
+        let target = TargetId::from_flags(flags, abi_version)
+            .ok_or_else(|| LoadError::NotAmdGpu(format!("unknown processor {:#x} in e_flags", flags & 0xff)))?;
+
+        let program_headers = header.program_headers(LE, data).map_err(error)?;
+        if program_headers.len() > MAX_SEGMENTS {
+            return Err(LoadError::Segment(format!("{} program headers", program_headers.len())));
+        }
+        let mut notes = Vec::new();
+        let mut segments = Vec::new();
+        for ph in program_headers {
+            match ph.p_type(LE) {
+                elf::PT_LOAD => segments.extend(segment(ph, data)?),
+                elf::PT_NOTE => {
+                    if let Some(mut all) = ph.notes(LE, data).map_err(error)? {
+                        while let Some(note) = all.next().map_err(error)? {
+                            notes.push((note.name().to_vec(), note.n_type(LE).0, note.desc().to_vec()));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        segments.sort_by_key(|s: &Segment| s.address);
+        if let Some(pair) = segments.windows(2).find(|w| w[1].address < w[0].address + w[0].size) {
+            let (a, b) = (pair[0].address, pair[1].address);
+            return Err(LoadError::Segment(format!("those at {a:#x} and {b:#x} overlap")));
+        }
+        let mut image = Image { file: data.into(), segments, relocations: Vec::new() };
+
+        let sections = header.sections(LE, data).map_err(error)?;
+        let dynamic = sections.symbols(LE, data, elf::SHT_DYNSYM).map_err(error)?;
+        let table = if dynamic.is_empty() { sections.symbols(LE, data, elf::SHT_SYMTAB).map_err(error)? } else { dynamic };
+        let read = |sym: &elf::Sym64<LittleEndian>| -> Result<(String, Symbol), LoadError> {
+            let name = table.symbol_name(LE, sym).map_err(error)?;
+            let name = String::from_utf8_lossy(name).into_owned();
+            let value = if sym.is_undefined(LE) {
+                if sym.is_weak() { SymbolValue::Absolute(0) } else { SymbolValue::Undefined(name.clone()) }
+            } else if sym.is_absolute(LE) {
+                SymbolValue::Absolute(sym.st_value(LE))
+            } else {
+                SymbolValue::Image(sym.st_value(LE))
+            };
+            Ok((name, Symbol { value, size: sym.st_size(LE), object: sym.st_type() == elf::STT_OBJECT }))
+        };
+        let mut symbols = BTreeMap::new();
+        for sym in table.iter().skip(1) {
+            let (name, symbol) = read(sym)?;
+            if !name.is_empty() && !matches!(symbol.value, SymbolValue::Undefined(_)) {
+                symbols.insert(name, symbol);
+            }
+        }
+
+        for section in sections.iter() {
+            let allocated = section.sh_flags(LE).0 & u64::from(ALLOC) != 0;
+            let Some((entries, link)) = section.rela(LE, data).map_err(error)? else { continue };
+            if !allocated {
+                continue;
+            }
+            if link != SectionIndex(0) && link != table.section() {
+                return Err(LoadError::Elf("relocations refer to a symbol table that is not the dynamic one".into()));
+            }
+            for rela in entries {
+                image.relocations.extend(relocation(rela, &image, |index| {
+                    let sym = table.symbol(index).map_err(error)?;
+                    Ok(read(sym)?.1.value)
+                })?);
+            }
+        }
+        Ok(Self { image, target, version: abi_version + 2, notes, symbols })
+    }
+
+    pub(super) fn symbol_address(&self, name: &str) -> Option<u64> {
+        match self.symbols.get(name)?.value {
+            SymbolValue::Image(address) => Some(address),
+            _ => None,
+        }
+    }
+
+    /// The device variables: defined objects that are no kernel descriptor.
+    pub(super) fn globals(&self) -> Vec<Global> {
+        let objects = self.symbols.iter().filter(|(name, s)| s.object && s.size > 0 && !name.ends_with(".kd"));
+        let inside = objects.filter_map(|(name, s)| match s.value {
+            SymbolValue::Image(address) if self.image.contains(address, s.size) => {
+                Some(Global { name: name.clone(), size: s.size, address })
+            }
+            _ => None,
+        });
+        inside.collect()
+    }
+}
+
+/// `SHF_ALLOC`.
+const ALLOC: u32 = 2;
+
+fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Option<Segment>, LoadError> {
+    let (address, size) = (ph.p_vaddr(LE), ph.p_memsz(LE));
+    let (offset, file_size) = (ph.p_offset(LE), ph.p_filesz(LE));
+    let bad = |what: &str| LoadError::Segment(format!("{what}: {size:#x} bytes at {address:#x}, {file_size:#x} bytes at {offset:#x} of the file"));
+    if size == 0 {
+        return Ok(None);
+    }
+    if file_size > size {
+        return Err(bad("larger in the file than in memory"));
+    }
+    if address.checked_add(size).is_none_or(|end| end > MAX_IMAGE) {
+        return Err(bad("too far from the start"));
+    }
+    if offset.checked_add(file_size).is_none_or(|end| end > data.len() as u64) {
+        return Err(bad("outside the file"));
+    }
+    let flags = ph.p_flags(LE).0;
+    let (writable, executable) = (flags & 2 != 0, flags & 1 != 0);
+    // Both fit: they are at most the length of a slice.
+    Ok(Some(Segment { address, size, offset: offset as usize, file_size: file_size as usize, writable, executable }))
+}
+
+fn relocation(
+    rela: &elf::Rela64<LittleEndian>,
+    image: &Image,
+    symbol: impl Fn(object::SymbolIndex) -> Result<SymbolValue, LoadError>,
+) -> Result<Option<Relocation>, LoadError> {
+    let (offset, kind) = (rela.r_offset(LE), rela.r_type(LE, false).0);
+    if kind == 0 {
+        return Ok(None);
+    }
+    let Some(known) = RelocationKind::from_type(kind) else {
+        return Err(LoadError::Relocation { offset, reason: format!("type {kind} is not known") });
+    };
+    if !image.contains(offset, known.size()) {
+        return Err(LoadError::Relocation { offset, reason: "outside the segments".into() });
+    }
+    let symbol = match rela.symbol(LE, false) {
+        Some(index) if known != RelocationKind::Relative64 => symbol(index)?,
+        _ => SymbolValue::Absolute(0),
+    };
+    Ok(Some(Relocation { offset, kind: known, symbol, addend: rela.r_addend(LE) }))
+}

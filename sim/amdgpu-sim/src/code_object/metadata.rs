@@ -1,0 +1,221 @@
+//! The metadata note: MessagePack that describes kernels to the runtime.
+
+use serde::Deserialize;
+
+use super::descriptor::{self, KernelDescriptor};
+use super::elf::File;
+use super::{KernelInfo, LoadError};
+
+/// A kernel argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arg {
+    /// Its name, where the compiler kept it.
+    pub name: Option<String>,
+    /// Bytes from the start of the kernarg segment.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// What it is.
+    pub kind: ValueKind,
+}
+
+/// What a kernel argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ValueKind {
+    /// A value, or a structure, copied.
+    ByValue,
+    /// A pointer to global memory.
+    GlobalBuffer,
+    /// An OpenCL `local` pointer: bytes of dynamic LDS on launch, an offset into LDS in the kernel.
+    DynamicSharedPointer,
+    /// An image, a sampler, a pipe or a queue.
+    Opaque,
+    /// An argument that the runtime fills in.
+    Hidden(Hidden),
+    /// A kind that is not known.
+    Unknown,
+}
+
+/// An argument that the runtime fills in, the program does not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hidden {
+    /// Whole workgroups in a dimension (0, 1, 2).
+    BlockCount(u8),
+    /// Work-items of a whole workgroup in a dimension.
+    GroupSize(u8),
+    /// Work-items of the partial workgroup at the end of a dimension; 0 if there is none.
+    Remainder(u8),
+    /// OpenCL's global offset in a dimension.
+    GlobalOffset(u8),
+    /// Dimensions of the grid.
+    GridDims,
+    /// Dynamic LDS in bytes.
+    DynamicLdsSize,
+    /// High half of the private aperture.
+    PrivateBase,
+    /// High half of the LDS aperture.
+    SharedBase,
+    /// Address of the queue.
+    QueuePtr,
+    /// Something that the software GPU does not have (printf and hostcall buffers, heap, device-side queues): zero.
+    Absent,
+}
+
+impl ValueKind {
+    fn parse(text: &str) -> Self {
+        let Some(hidden) = text.strip_prefix("hidden_") else {
+            return match text {
+                "by_value" => Self::ByValue,
+                "global_buffer" => Self::GlobalBuffer,
+                "dynamic_shared_pointer" => Self::DynamicSharedPointer,
+                "image" | "sampler" | "pipe" | "queue" => Self::Opaque,
+                _ => Self::Unknown,
+            };
+        };
+        let dimension = |prefix: &str| {
+            let rest = hidden.strip_prefix(prefix)?;
+            ["x", "y", "z"].iter().position(|d| *d == rest).map(|d| d as u8)
+        };
+        Self::Hidden(if let Some(d) = dimension("block_count_") {
+            Hidden::BlockCount(d)
+        } else if let Some(d) = dimension("group_size_") {
+            Hidden::GroupSize(d)
+        } else if let Some(d) = dimension("remainder_") {
+            Hidden::Remainder(d)
+        } else if let Some(d) = dimension("global_offset_") {
+            Hidden::GlobalOffset(d)
+        } else {
+            match hidden {
+                "grid_dims" => Hidden::GridDims,
+                "dynamic_lds_size" => Hidden::DynamicLdsSize,
+                "private_base" => Hidden::PrivateBase,
+                "shared_base" => Hidden::SharedBase,
+                "queue_ptr" => Hidden::QueuePtr,
+                _ => Hidden::Absent,
+            }
+        })
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Metadata {
+    #[serde(rename = "amdhsa.kernels", default)]
+    pub(super) kernels: Vec<RawKernel>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RawKernel {
+    #[serde(rename = ".name")]
+    name: String,
+    #[serde(rename = ".symbol")]
+    symbol: String,
+    #[serde(rename = ".args", default)]
+    args: Vec<RawArg>,
+    #[serde(rename = ".kernarg_segment_size", default)]
+    kernarg_size: u32,
+    #[serde(rename = ".kernarg_segment_align", default)]
+    kernarg_align: u32,
+    #[serde(rename = ".group_segment_fixed_size", default)]
+    lds_size: u32,
+    #[serde(rename = ".private_segment_fixed_size", default)]
+    private_size: u32,
+    #[serde(rename = ".uses_dynamic_stack", default)]
+    dynamic_stack: bool,
+    #[serde(rename = ".vgpr_count", default)]
+    vgpr_count: u32,
+    #[serde(rename = ".agpr_count", default)]
+    agpr_count: u32,
+    #[serde(rename = ".sgpr_count", default)]
+    sgpr_count: u32,
+    #[serde(rename = ".max_flat_workgroup_size", default)]
+    max_workgroup_size: u32,
+    #[serde(rename = ".reqd_workgroup_size", default)]
+    required_workgroup_size: Option<[u32; 3]>,
+    #[serde(rename = ".wavefront_size", default)]
+    wavefront_size: u32,
+}
+
+#[derive(Deserialize)]
+struct RawArg {
+    #[serde(rename = ".name", default)]
+    name: Option<String>,
+    #[serde(rename = ".offset")]
+    offset: u32,
+    #[serde(rename = ".size")]
+    size: u32,
+    #[serde(rename = ".value_kind")]
+    value_kind: String,
+}
+
+/// The most a kernarg segment may have: far above what a compiler makes (4 KiB and the hidden arguments).
+const MAX_KERNARG: u32 = 1 << 16;
+
+impl Metadata {
+    /// Finds the note among `notes` ((name, type, contents) each) and reads it.
+    pub(super) fn read(notes: &[(Vec<u8>, u32, Vec<u8>)]) -> Result<Self, LoadError> {
+        const NT_AMDGPU_METADATA: u32 = 32;
+        let note = notes.iter().find(|(name, kind, _)| name == b"AMDGPU" && *kind == NT_AMDGPU_METADATA);
+        let (_, _, contents) = note.ok_or_else(|| LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()))?;
+        rmp_serde::from_slice(contents).map_err(|e| LoadError::Metadata(e.to_string()))
+    }
+}
+
+impl RawKernel {
+    /// Joins the metadata with the kernel's descriptor, and checks both.
+    pub(super) fn resolve(self, file: &File) -> Result<KernelInfo, LoadError> {
+        let error = |reason: String| LoadError::Kernel { kernel: self.name.clone(), reason };
+        let address = file
+            .symbol_address(&self.symbol)
+            .ok_or_else(|| error(format!("its descriptor, symbol {:?}, is not defined", self.symbol)))?;
+        let mut bytes = [0; descriptor::SIZE];
+        if !file.image.read(address, &mut bytes) {
+            return Err(error(format!("its descriptor at {address:#x} is outside the image")));
+        }
+        let descriptor = KernelDescriptor::read(&bytes);
+        let entry = address.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
+        if entry % 4 != 0 || !file.image.executable(entry) {
+            return Err(error(format!("its entry point {entry:#x} is not in an executable segment")));
+        }
+        let kernarg_size = self.kernarg_size.max(descriptor.kernarg_size);
+        if kernarg_size > MAX_KERNARG {
+            return Err(error(format!("its kernarg segment has {kernarg_size} bytes, the limit is {MAX_KERNARG}")));
+        }
+        let mut args = Vec::with_capacity(self.args.len());
+        for (i, raw) in self.args.iter().enumerate() {
+            let end = raw.offset.checked_add(raw.size).filter(|end| *end <= kernarg_size);
+            if end.is_none() {
+                let (offset, size) = (raw.offset, raw.size);
+                return Err(error(format!("argument {i} ({size} bytes at {offset}) is outside the {kernarg_size} bytes of its kernarg segment")));
+            }
+            let kind = ValueKind::parse(&raw.value_kind);
+            args.push(Arg { name: raw.name.clone(), offset: raw.offset, size: raw.size, kind });
+        }
+        let wavefront_size = match self.wavefront_size {
+            0 if descriptor.wave32() => 32,
+            0 => 64,
+            size @ (32 | 64) => size,
+            size => return Err(error(format!("wavefront size {size}"))),
+        };
+        Ok(KernelInfo {
+            args,
+            kernarg_size,
+            kernarg_align: self.kernarg_align.clamp(1, 4096),
+            lds_size: self.lds_size.max(descriptor.group_segment_fixed_size),
+            private_size: self.private_size.max(descriptor.private_segment_fixed_size),
+            dynamic_stack: self.dynamic_stack || descriptor.dynamic_stack(),
+            vgpr_count: self.vgpr_count,
+            agpr_count: self.agpr_count,
+            sgpr_count: self.sgpr_count,
+            max_workgroup_size: if self.max_workgroup_size == 0 { 1024 } else { self.max_workgroup_size },
+            required_workgroup_size: self.required_workgroup_size.filter(|s| s.iter().all(|&n| n > 0)),
+            wavefront_size,
+            descriptor,
+            entry,
+            descriptor_address: address,
+            name: self.name,
+            symbol: self.symbol,
+        })
+    }
+}

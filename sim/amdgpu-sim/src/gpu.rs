@@ -1,0 +1,104 @@
+//! The GPU itself: configuration, memory, threads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::isa::Arch;
+use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::memory::Memory;
+use crate::module::Module;
+
+/// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
+/// always a fault.)
+///
+/// The hardware carries such accesses out, and compilers rely on it: a structure of three bytes is copied as two and one,
+/// at odd addresses. But a `float *` that is not a multiple of 4 is a bug as a rule, so that is where the default draws the line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Misaligned {
+    /// Works, as on the hardware. For kernels that read words from packed structures or byte streams.
+    Allow,
+    /// A fault for accesses of 4 bytes and more at addresses that are no multiple of 4; 2 bytes may be anywhere.
+    #[default]
+    FaultWords,
+    /// A fault for accesses of 2 bytes at odd addresses too.
+    Fault,
+}
+
+/// What kind of GPU to be.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The processor.
+    pub arch: Arch,
+    /// Threads that run workgroups; `None` for one a core (rayon's global pool, shared with the program).
+    pub threads: Option<usize>,
+    /// Instructions that all waves of a dispatch together may carry out before it is cut off with a fault; `None` for no limit.
+    pub instruction_budget: Option<u64>,
+    /// Device memory in bytes. It is taken from the host only as it is used.
+    pub memory_bytes: u64,
+    /// What a misaligned load or store does.
+    pub misaligned: Misaligned,
+}
+
+impl Default for Config {
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`].
+    fn default() -> Self {
+        Self {
+            arch: Arch::Gfx90a,
+            threads: None,
+            instruction_budget: None,
+            memory_bytes: 64 << 30,
+            misaligned: Misaligned::default(),
+        }
+    }
+}
+
+/// A software GPU.
+///
+/// It is `Send` and `Sync`: allocations, loads and dispatches may come from several threads at once.
+pub struct Gpu {
+    config: Config,
+    memory: Arc<Memory>,
+}
+
+impl Gpu {
+    /// A GPU as `config` describes it, its memory empty.
+    pub fn new(config: Config) -> Self {
+        let memory = Arc::new(Memory::new(config.memory_bytes));
+        Self { config, memory }
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// What code has to be compiled for: SRAMECC on, XNACK off.
+    pub fn target(&self) -> TargetId {
+        TargetId { processor: self.config.arch.name().to_owned(), sramecc: Feature::On, xnack: Feature::Off }
+    }
+
+    /// Puts `code` into the GPU's memory: segments, relocations, kernels, variables.
+    ///
+    /// # Errors
+    /// [`LoadError::Target`] if the code is for another processor, [`LoadError::UndefinedSymbol`], [`LoadError::Relocation`],
+    /// [`LoadError::Memory`].
+    pub fn load(&self, code: &CodeObject) -> Result<Arc<Module>, LoadError> {
+        let device = self.target();
+        if !code.target().runs_on(&device) {
+            return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
+        }
+        Module::load(&self.memory, code)
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("config", &self.config).field("memory", &self.memory).finish()
+    }
+}

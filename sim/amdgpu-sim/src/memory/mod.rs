@@ -1,0 +1,489 @@
+//! The GPU's memory: a table of live allocations over host memory.
+//!
+//! A device address *is* the host address of the same byte, so a copy between host and device is a plain copy and pinned host
+//! memory needs no mapping. What makes it a device memory is the table: a kernel may touch only bytes of a live
+//! allocation, and an address outside one is explained by the nearest allocation, live or freed.
+
+pub(crate) mod atomic;
+mod storage;
+mod table;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use storage::Storage;
+pub(crate) use table::{Region, Table};
+
+/// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
+pub const MIN_ALIGN: u64 = 256;
+/// The largest alignment that [`Memory::alloc`] accepts.
+pub const MAX_ALIGN: u64 = 1 << 30;
+/// Freed allocations that are remembered for error messages.
+const REMEMBERED: usize = 1024;
+/// Bytes of freed memory kept back, so that a use after free meets no newer allocation.
+const QUARANTINE_BYTES: u64 = 32 << 20;
+
+/// What an allocation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AllocKind {
+    /// Device memory.
+    Device,
+    /// Host memory that the device can reach (pinned).
+    Host,
+    /// Memory that both sides use (managed, unified).
+    Managed,
+    /// A segment of a loaded code object: instructions, constants and read-only data.
+    Code,
+    /// A segment of a loaded code object: device variables.
+    Globals,
+    /// The arguments of a kernel.
+    Kernarg,
+    /// Host memory of the program's own, made reachable by [`Memory::register_host`].
+    Registered,
+}
+
+impl fmt::Display for AllocKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device memory",
+            Self::Host => "pinned host memory",
+            Self::Managed => "managed memory",
+            Self::Code => "code and constants",
+            Self::Globals => "device variables",
+            Self::Kernarg => "kernel arguments",
+            Self::Registered => "registered host memory",
+        })
+    }
+}
+
+/// An allocation, live or freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Address of the first byte.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// What it is for.
+    pub kind: AllocKind,
+    /// Whether kernels may write it.
+    pub writable: bool,
+}
+
+impl Allocation {
+    /// Address just past the last byte.
+    pub fn end(&self) -> u64 {
+        self.base.saturating_add(self.size)
+    }
+
+    /// Whether `address` is inside.
+    pub fn contains(&self, address: u64) -> bool {
+        address >= self.base && address < self.end()
+    }
+
+    /// Bytes between `address` and this allocation; 0 inside it.
+    fn distance(&self, address: u64) -> u64 {
+        if address < self.base {
+            self.base - address
+        } else if address < self.end() {
+            0
+        } else {
+            (address - self.end()).saturating_add(1)
+        }
+    }
+}
+
+impl fmt::Display for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of {} at {:#x}..{:#x}", self.size, self.kind, self.base, self.end())
+    }
+}
+
+/// The allocation nearest to an address: what an error message shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The allocation.
+    pub allocation: Allocation,
+    /// Whether it has been freed.
+    pub freed: bool,
+    /// The address asked about.
+    pub address: u64,
+}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Allocation { base, .. } = self.allocation;
+        let end = self.allocation.end();
+        if self.address < base {
+            write!(f, "{} bytes before ", base - self.address)?;
+        } else if self.address >= end {
+            write!(f, "{} bytes past the end of ", self.address - end)?;
+        } else {
+            write!(f, "at byte {} of ", self.address - base)?;
+        }
+        write!(f, "{}{}", if self.freed { "freed " } else { "" }, self.allocation)
+    }
+}
+
+/// Why a memory request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// More was asked for than is left, of the limit or of the host.
+    #[error("out of device memory: {requested} bytes asked for, {used} of {total} in use")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes in use.
+        used: u64,
+        /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
+        total: u64,
+    },
+    /// An allocation of no bytes.
+    #[error("an allocation of 0 bytes")]
+    Empty,
+    /// An alignment that is no power of two, or too large.
+    #[error("alignment {align} is not a power of two up to {MAX_ALIGN}")]
+    Alignment {
+        /// The alignment asked for.
+        align: u64,
+    },
+    /// The address is in no live allocation.
+    #[error("{address:#x} is not in a live allocation{}", nearest_text(nearest))]
+    NotAllocated {
+        /// The address.
+        address: u64,
+        /// The allocation nearest to it.
+        nearest: Option<Nearest>,
+    },
+    /// An address inside an allocation, where its first byte is needed.
+    #[error("{address:#x} is inside an allocation, not its start ({allocation})")]
+    NotTheStart {
+        /// The address.
+        address: u64,
+        /// The allocation around it.
+        allocation: Allocation,
+    },
+    /// An access that starts inside an allocation and ends outside it.
+    #[error("{len} bytes at {address:#x} reach past the end of {allocation}")]
+    PastTheEnd {
+        /// The address.
+        address: u64,
+        /// Bytes of the access.
+        len: u64,
+        /// The allocation that the access starts in.
+        allocation: Allocation,
+    },
+    /// Host memory that is registered, or allocated here, already.
+    #[error("{len} bytes at {address:#x} overlap {allocation}")]
+    Overlap {
+        /// Start of what was to be registered.
+        address: u64,
+        /// Its bytes.
+        len: u64,
+        /// What it overlaps.
+        allocation: Allocation,
+    },
+    /// `free` of something that `alloc` did not give.
+    #[error("{allocation} was not allocated with Memory::alloc")]
+    NotOwned {
+        /// The allocation.
+        allocation: Allocation,
+    },
+}
+
+fn nearest_text(nearest: &Option<Nearest>) -> String {
+    nearest.map_or_else(String::new, |n| format!("; it is {n}"))
+}
+
+#[derive(Default)]
+struct Freed {
+    remembered: VecDeque<Allocation>,
+    kept: VecDeque<(Arc<Storage>, u64)>,
+    kept_bytes: u64,
+}
+
+/// The memory of one [`Gpu`](crate::Gpu).
+///
+/// ```
+/// use amdgpu_sim::{AllocKind, Config, Gpu};
+///
+/// let gpu = Gpu::new(Config::default());
+/// let a = gpu.memory().alloc(1024, 0, AllocKind::Device)?;
+/// gpu.memory().write(a, &[1, 2, 3])?;
+/// let mut back = [0; 3];
+/// gpu.memory().read(a, &mut back)?;
+/// assert_eq!(back, [1, 2, 3]);
+/// gpu.memory().free(a)?;
+/// assert!(gpu.memory().read(a, &mut back).unwrap_err().to_string().contains("freed"));
+/// # Ok::<(), amdgpu_sim::MemoryError>(())
+/// ```
+pub struct Memory {
+    table: RwLock<Arc<Table>>,
+    freed: Mutex<Freed>,
+    limit: u64,
+}
+
+impl Memory {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { table: RwLock::default(), freed: Mutex::default(), limit }
+    }
+
+    /// Allocates `size` bytes, all zero, aligned to `align` bytes (0: [`MIN_ALIGN`], the least). Returns the address.
+    ///
+    /// Neighbouring allocations never touch: a kernel that runs past the end of one is caught.
+    ///
+    /// # Errors
+    /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`].
+    pub fn alloc(&self, size: u64, align: u64, kind: AllocKind) -> Result<u64, MemoryError> {
+        if size == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let align = align.max(MIN_ALIGN);
+        if !align.is_power_of_two() || align > MAX_ALIGN {
+            return Err(MemoryError::Alignment { align });
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let out_of_memory =
+            MemoryError::OutOfMemory { requested: size, used: table.owned_bytes(), total: self.limit };
+        if size > self.limit.saturating_sub(table.owned_bytes()) {
+            return Err(out_of_memory);
+        }
+        let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
+        Arc::make_mut(&mut table).insert(Region {
+            allocation: Allocation { base, size, kind, writable: true },
+            storage: Some(Arc::new(storage)),
+        });
+        Ok(base)
+    }
+
+    /// Allocates the image of a code object: one block of host memory with an entry in the table for each segment.
+    /// `segments` are (offset, size, writable), in order and apart. Returns the address of offset 0.
+    pub(crate) fn alloc_image(&self, size: u64, segments: &[(u64, u64, bool)]) -> Result<u64, MemoryError> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let used = table.owned_bytes();
+        let out_of_memory = MemoryError::OutOfMemory { requested: size, used, total: self.limit };
+        if size == 0 {
+            return Err(MemoryError::Empty);
+        }
+        if size > self.limit.saturating_sub(used) {
+            return Err(out_of_memory);
+        }
+        let Some((storage, base)) = Storage::zeroed(size, 4096) else { return Err(out_of_memory) };
+        let storage = Arc::new(storage);
+        let table = Arc::make_mut(&mut table);
+        for &(offset, size, writable) in segments {
+            let kind = if writable { AllocKind::Globals } else { AllocKind::Code };
+            let allocation = Allocation { base: base + offset, size, kind, writable };
+            table.insert(Region { allocation, storage: Some(Arc::clone(&storage)) });
+        }
+        Ok(base)
+    }
+
+    /// Frees what [`alloc`](Self::alloc) gave. A dispatch that is running keeps the bytes alive until it ends.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`] (also for a second free), [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`].
+    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        self.remove(address, |a| !matches!(a.kind, AllocKind::Registered | AllocKind::Code | AllocKind::Globals))
+    }
+
+    /// Makes `len` bytes of the program's own memory at `ptr` reachable by kernels, at the same address.
+    ///
+    /// # Errors
+    /// [`MemoryError::Empty`], [`MemoryError::Overlap`].
+    ///
+    /// # Safety
+    /// The bytes must stay valid for reads and writes until [`unregister_host`](Self::unregister_host) has returned and
+    /// no dispatch that was started before it runs any more. While a dispatch runs, nothing else may
+    /// touch the bytes that the kernel writes, nor write those that it reads, except with atomics.
+    pub unsafe fn register_host(&self, ptr: *mut u8, len: u64) -> Result<(), MemoryError> {
+        if len == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let base = ptr.expose_provenance() as u64;
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = table.overlapping(base, len) {
+            return Err(MemoryError::Overlap { address: base, len, allocation: other });
+        }
+        if base.checked_add(len).is_none() || base == 0 {
+            return Err(MemoryError::NotAllocated { address: base, nearest: None });
+        }
+        let allocation = Allocation { base, size: len, kind: AllocKind::Registered, writable: true };
+        Arc::make_mut(&mut table).insert(Region { allocation, storage: None });
+        Ok(())
+    }
+
+    /// Undoes [`register_host`](Self::register_host).
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if `address` was not registered.
+    pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
+        self.remove(address, |a| a.kind == AllocKind::Registered)
+    }
+
+    /// Removes the image that [`alloc_image`](Self::alloc_image) gave: all entries inside `base..base + size`.
+    pub(crate) fn free_image(&self, base: u64, size: u64) {
+        let removed = {
+            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::make_mut(&mut table).remove_range(base, base.saturating_add(size))
+        };
+        removed.into_iter().for_each(|r| self.remember(r));
+    }
+
+    fn remove(&self, address: u64, may: impl Fn(&Allocation) -> bool) -> Result<(), MemoryError> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(region) = table.find(address) else {
+            drop(table);
+            return Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) });
+        };
+        let allocation = region.allocation;
+        if allocation.base != address {
+            return Err(MemoryError::NotTheStart { address, allocation });
+        }
+        if !may(&allocation) {
+            return Err(MemoryError::NotOwned { allocation });
+        }
+        let removed = Arc::make_mut(&mut table).remove_range(address, allocation.end());
+        drop(table);
+        removed.into_iter().for_each(|r| self.remember(r));
+        Ok(())
+    }
+
+    /// Remembers a freed allocation for error messages and keeps its bytes from being handed out again for a while.
+    fn remember(&self, region: Region) {
+        let mut freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
+        if freed.remembered.len() == REMEMBERED {
+            freed.remembered.pop_front();
+        }
+        freed.remembered.push_back(region.allocation);
+        let size = region.allocation.size;
+        if let Some(storage) = region.storage {
+            if size <= QUARANTINE_BYTES {
+                freed.kept.push_back((storage, size));
+                freed.kept_bytes += size;
+            }
+        }
+        while freed.kept_bytes > QUARANTINE_BYTES || freed.kept.len() > REMEMBERED {
+            let Some((_, size)) = freed.kept.pop_front() else { break };
+            freed.kept_bytes -= size;
+        }
+    }
+
+    /// The live allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        self.snapshot().find(address).map(|r| r.allocation)
+    }
+
+    /// The allocation nearest to `address`, live or freed; a live one wins where both are as near.
+    pub fn nearest(&self, address: u64) -> Option<Nearest> {
+        let live = self.snapshot().nearest(address).map(|a| (a.distance(address), false, a));
+        let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
+        // The newest of the equally near freed ones.
+        let freed = freed.remembered.iter().rev().map(|a| (a.distance(address), true, *a)).min_by_key(|c| c.0);
+        live.into_iter()
+            .chain(freed)
+            .min_by_key(|&(distance, freed, _)| (distance, freed))
+            .map(|(_, freed, allocation)| Nearest { allocation, freed, address })
+    }
+
+    /// Bytes allocated (registered host memory is not counted).
+    pub fn used(&self) -> u64 {
+        self.snapshot().owned_bytes()
+    }
+
+    /// The limit in bytes.
+    pub fn total(&self) -> u64 {
+        self.limit
+    }
+
+    /// All live allocations, by address.
+    pub fn allocations(&self) -> Vec<Allocation> {
+        self.snapshot().iter().map(|r| r.allocation).collect()
+    }
+
+    /// Copies device memory at `address` to `out`.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+        let table = self.check(address, out.len() as u64)?;
+        // SAFETY: the range is inside a live region, which `table` keeps alive.
+        unsafe { atomic::read_bytes(address, out) };
+        drop(table);
+        Ok(())
+    }
+
+    /// Copies `data` to device memory at `address` (read-only segments of a code object too: that is a host's right).
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
+    pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
+        let table = self.check(address, data.len() as u64)?;
+        // SAFETY: the range is inside a live region, which `table` keeps alive.
+        unsafe { atomic::write_bytes(address, data) };
+        drop(table);
+        Ok(())
+    }
+
+    /// Copies `len` bytes inside device memory; the ranges may overlap.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
+    pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), MemoryError> {
+        let (source, target) = (self.check(from, len)?, self.check(to, len)?);
+        // SAFETY: both ranges are inside live regions, which the two tables keep alive.
+        unsafe { atomic::copy(to, from, len) };
+        drop((source, target));
+        Ok(())
+    }
+
+    /// Fills `count` elements of `pattern.len()` bytes each from `address` on.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryError> {
+        let width = pattern.len() as u64;
+        let len = width.checked_mul(count).unwrap_or(u64::MAX);
+        let table = self.check(address, len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        // A chunk of whole patterns, so that a byte fill is not a call a byte.
+        let chunk = pattern.repeat((4096 / pattern.len()).max(1));
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(chunk.len() as u64);
+            // SAFETY: `done + part <= len`, and the range is inside a live region, which `table` keeps alive.
+            unsafe { atomic::write_bytes(address + done, &chunk[..part as usize]) };
+            done += part;
+        }
+        drop(table);
+        Ok(())
+    }
+
+    /// Proves that `len` bytes at `address` are inside one live allocation, and returns the table that keeps it alive.
+    fn check(&self, address: u64, len: u64) -> Result<Arc<Table>, MemoryError> {
+        let table = self.snapshot();
+        if len == 0 {
+            return Ok(table);
+        }
+        match table.find(address).map(|r| r.allocation) {
+            None => Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) }),
+            Some(a) if len > a.end() - address => Err(MemoryError::PastTheEnd { address, len, allocation: a }),
+            Some(_) => Ok(table),
+        }
+    }
+
+    /// The table as it is now. Holding it keeps every allocation in it from being given back to the host.
+    pub(crate) fn snapshot(&self) -> Arc<Table> {
+        Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("used", &self.used()).field("total", &self.limit).finish_non_exhaustive()
+    }
+}

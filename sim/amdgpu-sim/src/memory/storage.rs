@@ -1,0 +1,40 @@
+//! Host memory that an allocation owns.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// Bytes on each side that belong to nobody, so that neighbours never touch.
+const GUARD: u64 = 1024;
+
+/// A block of zeroed host memory, given back on drop.
+pub(crate) struct Storage {
+    ptr: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: a `Storage` is a plain block of memory; nothing in it belongs to a thread.
+unsafe impl Send for Storage {}
+// SAFETY: no method gives access to the bytes through `&Storage`; the users of the address synchronise with atomics.
+unsafe impl Sync for Storage {}
+
+impl Storage {
+    /// `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides. Returns the block and the address
+    /// of the first of the bytes, or `None` if the host has no more memory.
+    pub(crate) fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
+        // The alignment is made here: asking the allocator for it would have it touch (and so commit) every page.
+        let total = size.checked_add(align)?.checked_add(2 * GUARD)?;
+        let layout = Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()?;
+        // SAFETY: the size is not zero, as the guards are in it.
+        let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let start = ptr.as_ptr().expose_provenance() as u64;
+        let base = (start + GUARD).next_multiple_of(align);
+        Some((Self { ptr, layout }, base))
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // SAFETY: `ptr` came from `alloc_zeroed` with this layout and is given back once.
+        unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
+    }
+}

@@ -1,0 +1,72 @@
+//! The live allocations, sorted by address.
+
+use std::sync::Arc;
+
+use super::storage::Storage;
+use super::{AllocKind, Allocation};
+
+/// An entry of the table.
+#[derive(Clone)]
+pub(crate) struct Region {
+    pub(crate) allocation: Allocation,
+    /// The memory, unless it is the program's own. Segments of one code object share theirs.
+    pub(crate) storage: Option<Arc<Storage>>,
+}
+
+/// The live allocations: sorted by address, never overlapping.
+#[derive(Clone, Default)]
+pub(crate) struct Table {
+    regions: Vec<Region>,
+    owned: u64,
+}
+
+impl Table {
+    /// Where the first region that starts after `address` is.
+    fn after(&self, address: u64) -> usize {
+        self.regions.partition_point(|r| r.allocation.base <= address)
+    }
+
+    pub(crate) fn find(&self, address: u64) -> Option<&Region> {
+        let region = self.regions.get(self.after(address).checked_sub(1)?)?;
+        region.allocation.contains(address).then_some(region)
+    }
+
+    pub(crate) fn overlapping(&self, base: u64, len: u64) -> Option<Allocation> {
+        let last = base.saturating_add(len - 1);
+        let before = self.after(last).checked_sub(1)?;
+        let allocation = self.regions[before].allocation;
+        (allocation.end() > base).then_some(allocation)
+    }
+
+    pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
+        let after = self.after(address);
+        let candidates = [after.checked_sub(1), Some(after)];
+        let candidates = candidates.into_iter().flatten().filter_map(|i| self.regions.get(i));
+        candidates.map(|r| r.allocation).min_by_key(|a| a.distance(address))
+    }
+
+    pub(crate) fn insert(&mut self, region: Region) {
+        if region.allocation.kind != AllocKind::Registered {
+            self.owned += region.allocation.size;
+        }
+        self.regions.insert(self.after(region.allocation.base), region);
+    }
+
+    /// Removes the regions that start in `base..end`.
+    pub(crate) fn remove_range(&mut self, base: u64, end: u64) -> Vec<Region> {
+        let from = self.regions.partition_point(|r| r.allocation.base < base);
+        let to = self.regions.partition_point(|r| r.allocation.base < end);
+        let removed: Vec<Region> = self.regions.drain(from..to).collect();
+        let owned = removed.iter().filter(|r| r.allocation.kind != AllocKind::Registered);
+        self.owned -= owned.map(|r| r.allocation.size).sum::<u64>();
+        removed
+    }
+
+    pub(crate) fn owned_bytes(&self) -> u64 {
+        self.owned
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Region> {
+        self.regions.iter()
+    }
+}

@@ -1,0 +1,139 @@
+//! Loaded code objects: segments in the GPU's memory, relocated, with kernels and variables that have addresses.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
+use crate::memory::Memory;
+
+/// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
+#[derive(Debug)]
+pub struct Module {
+    loaded: Arc<Loaded>,
+    kernels: HashMap<String, Kernel>,
+    globals: HashMap<String, (u64, u64)>,
+}
+
+/// The part of a module that its kernels keep alive.
+#[derive(Debug)]
+struct Loaded {
+    memory: Arc<Memory>,
+    base: u64,
+    span: u64,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.memory.free_image(self.base, self.span);
+    }
+}
+
+/// A kernel that is ready to be dispatched. Cloning it is cheap.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) inner: Arc<KernelInner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct KernelInner {
+    pub(crate) info: KernelInfo,
+    /// Where the image begins.
+    pub(crate) base: u64,
+    _loaded: Arc<Loaded>,
+}
+
+impl Kernel {
+    /// What the code object says of it.
+    pub fn info(&self) -> &KernelInfo {
+        &self.inner.info
+    }
+
+    /// The address of its descriptor: the handle that a dispatch packet names it by.
+    pub fn descriptor_address(&self) -> u64 {
+        self.inner.base + self.inner.info.descriptor_address
+    }
+}
+
+impl Module {
+    pub(crate) fn load(memory: &Arc<Memory>, code: &CodeObject) -> Result<Arc<Self>, LoadError> {
+        let image = &code.image;
+        let (base, span) = place(memory, image)?;
+        let loaded = Arc::new(Loaded { memory: Arc::clone(memory), base, span });
+        for segment in &image.segments {
+            memory.write(base + segment.address, image.contents(segment))?;
+        }
+        for relocation in &image.relocations {
+            apply(memory, base, relocation)?;
+        }
+        let kernel = |info: &KernelInfo| Kernel {
+            inner: Arc::new(KernelInner { info: info.clone(), base, _loaded: Arc::clone(&loaded) }),
+        };
+        let kernels = code.kernels().iter().map(|k| (k.name.clone(), kernel(k))).collect();
+        let globals = code.globals().iter().map(|g| (g.name.clone(), (base + g.address, g.size))).collect();
+        Ok(Arc::new(Self { kernels, globals, loaded }))
+    }
+
+    /// The kernel of that name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        self.kernels.get(name).cloned()
+    }
+
+    /// All kernels, in no order.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.values()
+    }
+
+    /// Address and size in bytes of the device variable of that name.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        self.globals.get(name).copied()
+    }
+
+    /// Names of all device variables, in no order.
+    pub fn globals(&self) -> impl Iterator<Item = &str> {
+        self.globals.keys().map(String::as_str)
+    }
+
+    /// The address that the code object's address 0 has got.
+    pub fn base(&self) -> u64 {
+        self.loaded.base
+    }
+}
+
+/// Makes room for an image: its base address and span.
+fn place(memory: &Memory, image: &Image) -> Result<(u64, u64), LoadError> {
+    let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, s.writable)).collect();
+    let span = image.span();
+    if span == 0 {
+        return Err(LoadError::Segment("there are none".into()));
+    }
+    Ok((memory.alloc_image(span, &segments)?, span))
+}
+
+/// Applies one relocation to an image at `base`.
+fn apply(memory: &Memory, base: u64, relocation: &Relocation) -> Result<(), LoadError> {
+    let symbol = match &relocation.symbol {
+        SymbolValue::Image(address) => base.wrapping_add(*address),
+        SymbolValue::Absolute(value) => *value,
+        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.clone())),
+    };
+    let place = base + relocation.offset;
+    let absolute = symbol.wrapping_add_signed(relocation.addend);
+    let relative = absolute.wrapping_sub(place);
+    let value = match relocation.kind {
+        RelocationKind::Abs64 | RelocationKind::Abs32 | RelocationKind::Abs32Lo => absolute,
+        RelocationKind::Abs32Hi => absolute >> 32,
+        RelocationKind::Rel64 | RelocationKind::Rel32 | RelocationKind::Rel32Lo => relative,
+        RelocationKind::Rel32Hi => relative >> 32,
+        RelocationKind::Relative64 => base.wrapping_add_signed(relocation.addend),
+    };
+    let fits = match relocation.kind {
+        RelocationKind::Abs32 => u32::try_from(value).is_ok(),
+        RelocationKind::Rel32 => i32::try_from(value as i64).is_ok(),
+        _ => true,
+    };
+    if !fits {
+        return Err(LoadError::Relocation { offset: relocation.offset, reason: format!("{value:#x} does not fit 32 bits") });
+    }
+    let bytes = value.to_le_bytes();
+    Ok(memory.write(place, &bytes[..relocation.kind.size() as usize])?)
+}
