@@ -1,1 +1,117 @@
 //! Raw bindings to AMD's HIP for ROCm 5.7 to 10.0, loaded at run time.
+//!
+//! Every function of HIP's C interface is here under its C name, as an `unsafe extern "C" fn` that looks its address
+//! up in `libamdhip64` on its first call. Nothing is linked and nothing is needed to build; a program that is built
+//! with this crate starts on a machine without ROCm, and finds out when it calls.
+//!
+//! ```
+//! use hip_sys::*;
+//!
+//! let mut count = 0;
+//! // SAFETY: `count` is valid for the write.
+//! let status = unsafe { hipGetDeviceCount(&mut count) };
+//! match status {
+//!     hipSuccess => println!("{count} devices"),
+//!     // 303: no HIP library. What was tried is on record.
+//!     hipErrorSharedObjectInitFailed => println!("no HIP: {}", load_error().unwrap()),
+//!     // 302: the library is older than the function.
+//!     hipErrorSharedObjectSymbolNotFound => println!("this HIP has no hipGetDeviceCount"),
+//!     other => println!("{other:?}"), // prints the name: hipErrorNoDevice
+//! }
+//! ```
+//!
+//! # What is missing
+//! A call never panics for want of the library or of a function: it returns `hipErrorSharedObjectInitFailed` or
+//! `hipErrorSharedObjectSymbolNotFound` (functions that return something else: null, or zeros, or -1). [`load_error`]
+//! tells why the library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//!
+//! # API levels
+//! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
+//! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
+//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7.
+//!
+//! # Types
+//! - C enums are integers with names ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust enums: a
+//!   newer library may return a value that this crate has no name for.
+//! - Anonymous structs and unions are named after the field that holds them: `hipResourceDesc::res` is a
+//!   `hipResourceDesc_res`.
+//! - All structs that C can fill have `Default`, all zeros.
+//! - Where C's headers rename by macro, both names are here: at levels from 6.2 on, `hipDeviceProp_t` is
+//!   `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.
+//!
+//! # Safety
+//! The functions are C: pointers have to be valid for what the function reads or writes, handles live, and kernels
+//! correct. The crate `hip` wraps them safely.
+
+use core::ffi::{CStr, c_uint};
+
+#[rustfmt::skip]
+#[allow(missing_docs, reason = "not every item has a comment in C's headers")]
+#[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
+#[allow(clippy::missing_safety_doc, clippy::too_many_arguments, reason = "functions are C's")]
+#[allow(unreachable_patterns, unreachable_pub, unused_imports, reason = "levels differ in what they need")]
+mod generated;
+
+pub use generated::*;
+pub use rocm_sdk::{Binding, Error, Missing, MissingValue, Provider};
+
+/// Where the functions come from: the library, or the provider in its place.
+pub static BINDING: Binding = Binding::new(&rocm_sdk::libraries::AMDHIP64);
+
+/// The release whose interface is declared: major, minor.
+pub const API_LEVEL: (c_uint, c_uint) = level::LEVEL;
+
+/// [`API_LEVEL`] as text, such as `"6.4"`.
+pub const API_LEVEL_NAME: &str = level::NAME;
+
+mod level;
+
+/// Puts `provider`, such as a simulator, in the library's place, for the whole process.
+///
+/// # Errors
+/// When a function has been called or asked for already, or another provider is set.
+pub fn set_provider(provider: &'static dyn Provider) -> Result<(), Error> {
+    BINDING.set_provider(provider)
+}
+
+/// Why the library cannot be used, with every path that was tried; `None` if it can. Opens it if it is not open yet.
+pub fn load_error() -> Option<&'static Error> {
+    BINDING.check().err()
+}
+
+/// Whether the function is there. Opens the library if it is not open yet; calls nothing.
+///
+/// ```
+/// if hip_sys::has(c"hipStreamBatchMemOp") {
+///     println!("this HIP runs batches of memory operations");
+/// }
+/// ```
+pub fn has(name: &CStr) -> bool {
+    BINDING.has(name)
+}
+
+/// Why calls of the function cannot work (library, paths tried, the release that brought it); `None` if they can.
+pub fn symbol_error(name: &CStr) -> Option<Error> {
+    let known = name.to_str().ok().and_then(|name| {
+        let at = coverage::FUNCTIONS.binary_search_by(|(other, ..)| (*other).cmp(name)).ok()?;
+        Some(coverage::FUNCTIONS[at].1)
+    });
+    BINDING.symbol_error(name, known.unwrap_or("an unknown release"))
+}
+
+/// 303 when the library is missing, 302 when it lacks the function.
+impl MissingValue for hipError_t {
+    fn missing(why: Missing) -> Self {
+        match why {
+            Missing::Library => hipErrorSharedObjectInitFailed,
+            Missing::Symbol => hipErrorSharedObjectSymbolNotFound,
+        }
+    }
+}
+
+/// No bits in any channel.
+impl MissingValue for hipChannelFormatDesc {
+    fn missing(_: Missing) -> Self {
+        Self::default()
+    }
+}

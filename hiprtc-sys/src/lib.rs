@@ -1,1 +1,100 @@
 //! Raw bindings to AMD's HIPRTC for ROCm 5.7 to 10.0, loaded at run time.
+//!
+//! HIPRTC compiles HIP C++ to AMD GPU machine code while a program runs. Every function of its C interface is here
+//! under its C name, as an `unsafe extern "C" fn` that looks its address up in `libhiprtc` on its first call. Nothing
+//! is linked and nothing is needed to build.
+//!
+//! ```
+//! use hiprtc_sys::*;
+//!
+//! let (mut major, mut minor) = (0, 0);
+//! // SAFETY: both are valid for the write.
+//! match unsafe { hiprtcVersion(&mut major, &mut minor) } {
+//!     HIPRTC_SUCCESS => println!("HIPRTC {major}.{minor}"),
+//!     status => match load_error() {
+//!         Some(why) => println!("no HIPRTC: {why}"),
+//!         None => println!("{status:?}"), // prints the name: HIPRTC_ERROR_INTERNAL_ERROR
+//!     },
+//! }
+//! ```
+//!
+//! # What is missing
+//! A call never panics for want of the library or of a function: it returns `HIPRTC_ERROR_INTERNAL_ERROR`, since
+//! HIPRTC has no status of its own for it (`hiprtcGetErrorString`: null). [`load_error`] tells why the library could
+//! not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
+//!
+//! # API levels
+//! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
+//! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
+//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7.
+//!
+//! # Types
+//! C enums are integers with names ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust enums: a
+//! newer library may return a value that this crate has no name for. From 6.3 on, the options of the linker are named
+//! `hipJitOption...`; the older names `HIPRTC_JIT_...` stay.
+//!
+//! # Safety
+//! The functions are C: pointers have to be valid for what the function reads or writes, and handles live. The crate
+//! `hiprtc` wraps them safely.
+
+use core::ffi::{CStr, c_uint};
+
+#[rustfmt::skip]
+#[allow(missing_docs, reason = "not every item has a comment in C's headers")]
+#[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
+#[allow(clippy::missing_safety_doc, clippy::too_many_arguments, reason = "functions are C's")]
+#[allow(unreachable_patterns, unreachable_pub, unused_imports, reason = "levels differ in what they need")]
+mod generated;
+mod level;
+
+pub use generated::*;
+pub use rocm_sdk::{Binding, Error, Missing, MissingValue, Provider};
+
+/// Where the functions come from: the library, or the provider in its place.
+pub static BINDING: Binding = Binding::new(&rocm_sdk::libraries::HIPRTC);
+
+/// The release whose interface is declared: major, minor.
+pub const API_LEVEL: (c_uint, c_uint) = level::LEVEL;
+
+/// [`API_LEVEL`] as text, such as `"6.4"`.
+pub const API_LEVEL_NAME: &str = level::NAME;
+
+/// Puts `provider`, such as a simulator, in the library's place, for the whole process.
+///
+/// # Errors
+/// When a function has been called or asked for already, or another provider is set.
+pub fn set_provider(provider: &'static dyn Provider) -> Result<(), Error> {
+    BINDING.set_provider(provider)
+}
+
+/// Why the library cannot be used, with every path that was tried; `None` if it can. Opens it if it is not open yet.
+pub fn load_error() -> Option<&'static Error> {
+    BINDING.check().err()
+}
+
+/// Whether the function is there. Opens the library if it is not open yet; calls nothing.
+///
+/// ```
+/// if hiprtc_sys::has(c"hiprtcGetBitcode") {
+///     println!("this HIPRTC gives out bitcode");
+/// }
+/// ```
+pub fn has(name: &CStr) -> bool {
+    BINDING.has(name)
+}
+
+/// Why calls of the function cannot work (library, paths tried, the release that brought it); `None` if they can.
+pub fn symbol_error(name: &CStr) -> Option<Error> {
+    let known = name.to_str().ok().and_then(|name| {
+        let at = coverage::FUNCTIONS.binary_search_by(|(other, ..)| (*other).cmp(name)).ok()?;
+        Some(coverage::FUNCTIONS[at].1)
+    });
+    BINDING.symbol_error(name, known.unwrap_or("an unknown release"))
+}
+
+/// `HIPRTC_ERROR_INTERNAL_ERROR`, the nearest that HIPRTC has.
+impl MissingValue for hiprtcResult {
+    fn missing(_: Missing) -> Self {
+        HIPRTC_ERROR_INTERNAL_ERROR
+    }
+}

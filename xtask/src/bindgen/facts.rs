@@ -1,0 +1,266 @@
+//! The C interface of a release as AMD's Python packages declare it: the independent witness, and for the levels
+//! without headers what there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::levels::Level;
+
+/// One library at one release: `api/rocm-VERSION/LIBRARY.json`.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub(crate) struct Facts {
+    pub(crate) constants: BTreeMap<String, i64>,
+    pub(crate) enum_values: BTreeMap<String, BTreeMap<String, i64>>,
+    pub(crate) function_pointers: Vec<String>,
+    pub(crate) functions: BTreeMap<String, Function>,
+    pub(crate) structs: BTreeMap<String, Struct>,
+    pub(crate) typedefs: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Function {
+    pub(crate) parameters: String,
+    pub(crate) returns: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Struct {
+    pub(crate) fields: Vec<String>,
+    /// `struct` or `union`.
+    pub(crate) kind: String,
+}
+
+impl Facts {
+    /// Reads the facts of `library` at the release that witnesses `level`; `renames` gives names that the headers
+    /// replace by a macro.
+    pub(crate) fn read(api: &Path, level: Level, library: &str, renames: &[(&str, &str)]) -> Result<Option<Facts>> {
+        let Some(release) = level.witness() else { return Ok(None) };
+        let path = api.join(format!("rocm-{release}/{library}.json"));
+        let mut text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for (from, to) in renames {
+            text = replace_word(&text, from, to);
+        }
+        let mut facts: Facts = serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
+        // Artefacts of the Python packages, no part of the C interface.
+        facts.typedefs.remove("_Bool");
+        facts.enum_values.retain(|name, _| !name.ends_with("__Base"));
+        for declared in facts.structs.values_mut() {
+            for field in &mut declared.fields {
+                *field = array_after_name(field);
+            }
+        }
+        Ok(Some(facts))
+    }
+
+    /// Names of the public items: no parts of structs.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        names.extend(self.functions.keys().cloned());
+        names.extend(self.structs.keys().filter(|name| self.owner(name).is_none()).cloned());
+        names.extend(self.typedefs.keys().cloned());
+        names.extend(self.function_pointers.iter().map(|text| pointer_name(text).to_owned()));
+        names.extend(self.constants.keys().cloned());
+        for (name, values) in &self.enum_values {
+            names.insert(name.clone());
+            names.extend(values.keys().cloned());
+        }
+        names
+    }
+
+    /// What is known of `name`, in a normal form: two releases agree on an item when this is equal. `const`, and
+    /// names for the same integer, make no difference, since the packages drop them in places.
+    pub(crate) fn fact(&self, name: &str) -> Option<String> {
+        if let Some(function) = self.functions.get(name) {
+            let types: Vec<String> = split(&function.parameters, ',').map(|text| self.normal(drop_name(text))).collect();
+            return Some(format!("{} ({})", self.normal(&function.returns), types.join(", ")));
+        }
+        if self.structs.contains_key(name) {
+            let mut text = String::new();
+            for (part, declared) in &self.structs {
+                if part == name || self.owner(part) == Some(name) {
+                    let fields: Vec<String> = declared.fields.iter().map(|field| self.normal(field)).collect();
+                    text += &format!("{} {part} {{ {} }} ", declared.kind, fields.join("; "));
+                }
+            }
+            return Some(text);
+        }
+        if self.enum_values.contains_key(name) {
+            return Some("enum".to_owned());
+        }
+        if let Some(target) = self.typedefs.get(name) {
+            return Some(format!("typedef {}", self.normal(target)));
+        }
+        if let Some(text) = self.function_pointers.iter().find(|text| pointer_name(text) == name) {
+            return Some(self.normal(text));
+        }
+        self.value(name).map(|value| value.to_string())
+    }
+
+    /// Value of a constant, of an enum or not.
+    pub(crate) fn value(&self, name: &str) -> Option<i64> {
+        let in_enum = self.enum_values.values().find_map(|values| values.get(name));
+        in_enum.or_else(|| self.constants.get(name)).copied()
+    }
+
+    /// The struct that a made-up name (`hipResourceDesc_union_0`) is a part of.
+    pub(crate) fn owner(&self, part: &str) -> Option<&str> {
+        self.structs.get(part)?;
+        let candidates = part.match_indices('_').map(|(end, _)| &part[..end]);
+        candidates.filter_map(|name| self.structs.get_key_value(name)).map(|(name, _)| name.as_str()).next()
+    }
+
+    fn normal(&self, text: &str) -> String {
+        let mut words = Vec::new();
+        for word in words_of(text) {
+            self.push_normal(word, &mut words, 0);
+        }
+        let text = words.join(" ");
+        text.replace("unsigned long long", "u64").replace("unsigned long", "size_t").replace("uint64_t", "size_t").replace("uint32_t", "unsigned int")
+    }
+
+    fn push_normal(&self, word: &str, words: &mut Vec<String>, depth: usize) {
+        match self.typedefs.get(word) {
+            _ if matches!(word, "const" | "struct" | "enum" | "union") => {}
+            Some(target) if depth < 8 && target != word => {
+                for word in words_of(target) {
+                    self.push_normal(word, words, depth + 1);
+                }
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+}
+
+/// `presence.tsv`: the functions of each library, with the releases that have them.
+#[derive(Debug, Clone)]
+pub(crate) struct Presence {
+    pub(crate) function: String,
+    /// The first level that has it, as far as the packages go back.
+    pub(crate) first: Level,
+}
+
+/// The functions of `library` in `presence.tsv`.
+pub(crate) fn presence(api: &Path, library: &str) -> Result<Vec<Presence>> {
+    let path = api.join("presence.tsv");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        if let [name, function, first, _last] = columns[..] {
+            if name == library {
+                let first = Level::of_witness(first).with_context(|| format!("unknown release {first}"))?;
+                rows.push(Presence { function: function.to_owned(), first });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Identifiers, numbers and single signs of C text.
+pub(crate) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let first = rest.chars().next()?;
+        let end = if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let (word, tail) = rest.split_at(end);
+        rest = tail;
+        Some(word)
+    })
+}
+
+/// `char[256] name`, as some releases have it, to C's `char name[256]`.
+fn array_after_name(field: &str) -> String {
+    match (field.find('['), field.rfind(']')) {
+        (Some(open), Some(close)) if close + 1 < field.len() => {
+            let (ty, bounds, name) = (&field[..open], &field[open..=close], &field[close + 1..]);
+            format!("{} {}{bounds}", ty.trim(), name.trim())
+        }
+        _ => field.to_owned(),
+    }
+}
+
+/// The name in `void (*hipHostFn_t) (void *)`.
+pub(crate) fn pointer_name(text: &str) -> &str {
+    let inner = text.split_once("(*").map_or("", |(_, rest)| rest);
+    inner.split(')').next().unwrap_or("").trim()
+}
+
+/// Splits at `separator` outside of parentheses.
+pub(crate) fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    text.split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == separator && depth == 0
+    })
+    .filter(|part| !part.trim().is_empty())
+}
+
+/// `hipStream_t stream` without the name.
+fn drop_name(parameter: &str) -> &str {
+    let text = parameter.trim();
+    let words: Vec<&str> = words_of(text).collect();
+    let named = words.len() > 1 && words.last().is_some_and(|word| is_name(word));
+    if named { text.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_') } else { text }
+}
+
+fn is_name(word: &str) -> bool {
+    const TYPES: [&str; 8] = ["int", "long", "char", "short", "unsigned", "float", "double", "void"];
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !TYPES.contains(&word)
+}
+
+fn replace_word(text: &str, from: &str, to: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, tail) = (&rest[..at], &rest[at + from.len()..]);
+        out.push_str(before);
+        let whole = !out.ends_with(is_word) && !tail.starts_with(is_word);
+        out.push_str(if whole { to } else { from });
+        rest = tail;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(json: &str) -> Facts {
+        let empty = r#"{"constants":{},"enum_values":{},"function_pointers":[],"functions":{},"structs":{},"typedefs":{}}"#;
+        let mut all: serde_json::Value = serde_json::from_str(empty).unwrap();
+        let given: serde_json::Value = serde_json::from_str(json).unwrap();
+        for (key, value) in given.as_object().unwrap() {
+            all[key] = value.clone();
+        }
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn signatures_agree_in_spite_of_const_and_integer_names() {
+        let old = facts(r#"{"functions":{"f":{"parameters":"hipArray_t* a,void *p,unsigned long n","returns":"int"}},"typedefs":{"hipArray_t":"hipArray *"}}"#);
+        let new = facts(r#"{"functions":{"f":{"parameters":"hipArray ** array,const void * q,size_t n","returns":"int"}}}"#);
+        assert_eq!(old.fact("f"), new.fact("f"));
+        let other = facts(r#"{"functions":{"f":{"parameters":"hipArray ** array,int q,size_t n","returns":"int"}}}"#);
+        assert_ne!(other.fact("f"), new.fact("f"));
+    }
+
+    #[test]
+    fn a_struct_includes_its_parts() {
+        let one = facts(r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["int b"],"kind":"union"}}}"#);
+        let two = facts(r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["long b"],"kind":"union"}}}"#);
+        assert_ne!(one.fact("S"), two.fact("S"));
+        assert_eq!(one.owner("S_union_0"), Some("S"));
+        assert_eq!(one.names().into_iter().collect::<Vec<_>>(), ["S"]);
+    }
+
+    #[test]
+    fn whole_words_are_replaced() {
+        assert_eq!(replace_word("hipA hipAB \"hipA\"", "hipA", "X"), "X hipAB \"X\"");
+    }
+}

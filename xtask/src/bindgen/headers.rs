@@ -1,0 +1,147 @@
+//! Runs bindgen over a C header and hands back its output as parsed Rust, with the macros that bindgen cannot carry over.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::{Context, Result, bail};
+use ::bindgen::callbacks::{MacroParsingBehavior, ParseCallbacks};
+
+/// What bindgen made of one header.
+pub(crate) struct Parsed {
+    pub(crate) file: syn::File,
+    /// Object-like macros of the header whose body is a name or a cast (`((hipStream_t)2)`), in C syntax.
+    pub(crate) macros: BTreeMap<String, String>,
+}
+
+/// The header to read.
+pub(crate) struct Input<'a> {
+    /// C text given to clang.
+    pub(crate) text: &'a str,
+    /// Include directory, where the text includes anything of ROCm's.
+    pub(crate) include: Option<&'a Path>,
+    /// Regular expression: names that belong to the library.
+    pub(crate) allow: &'a str,
+}
+
+/// Runs bindgen.
+pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
+    let macros = Rc::new(RefCell::new(Vec::new()));
+    let mut builder = ::bindgen::builder()
+        .header_contents("input.h", input.text)
+        .clang_args(["-x", "c", "-std=c11", "-D__HIP_PLATFORM_AMD__", "-fparse-all-comments"])
+        .allowlist_item(input.allow)
+        .default_enum_style(::bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
+        .prepend_enum_name(false)
+        .use_core()
+        .ctypes_prefix("core::ffi")
+        .layout_tests(false)
+        .merge_extern_blocks(true)
+        .generate_comments(true)
+        .disable_header_comment()
+        .formatter(::bindgen::Formatter::None)
+        .parse_callbacks(Box::new(Macros(Rc::clone(&macros))));
+    if let Some(include) = input.include {
+        builder = builder.clang_arg(format!("-I{}", include.display()));
+    }
+    let text = builder.generate().context("bindgen could not read the C header")?.to_string();
+    let file = syn::parse_file(&text).context("bindgen's output does not parse")?;
+    let names = macros.borrow().clone();
+    let macros = match input.include {
+        Some(include) => macro_bodies(include, &names)?,
+        None => BTreeMap::new(),
+    };
+    Ok(Parsed { file, macros })
+}
+
+/// Collects the names of the object-like macros that are in force.
+#[derive(Debug)]
+struct Macros(Rc<RefCell<Vec<String>>>);
+
+impl ParseCallbacks for Macros {
+    fn will_parse_macro(&self, name: &str) -> MacroParsingBehavior {
+        self.0.borrow_mut().push(name.to_owned());
+        MacroParsingBehavior::Default
+    }
+}
+
+/// Bodies of those of `names` that are defined under `include/hip` as another name or as a cast of a number.
+fn macro_bodies(include: &Path, names: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in header_files(&include.join("hip"))? {
+        let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        for (name, body) in definitions(&String::from_utf8_lossy(&text)) {
+            if names.contains(&name) {
+                let bodies = found.entry(name).or_default();
+                if !bodies.contains(&body) {
+                    bodies.push(body);
+                }
+            }
+        }
+    }
+    let mut one = BTreeMap::new();
+    for (name, bodies) in found {
+        match <[String; 1]>::try_from(bodies) {
+            Ok([body]) => {
+                one.insert(name, body);
+            }
+            Err(bodies) if name.starts_with("hip") => {
+                bail!("macro {name} has several definitions: {bodies:?}")
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(one)
+}
+
+fn header_files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))? {
+        let path = entry?.path();
+        let nvidia = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nv"));
+        if path.is_dir() && !nvidia {
+            files.extend(header_files(&path)?);
+        } else if path.extension().is_some_and(|ext| ext == "h") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// `#define NAME BODY` lines of a header: continued lines joined, comments cut off.
+fn definitions(text: &str) -> Vec<(String, String)> {
+    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
+    let mut found = Vec::new();
+    for line in joined.lines() {
+        let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix("define ") else { continue };
+        let rest = rest.trim_start();
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, body) = rest.split_at(end);
+        if body.starts_with('(') {
+            continue; // takes arguments
+        }
+        let cut = body.find("//").into_iter().chain(body.find("/*")).min().unwrap_or(body.len());
+        let body = body[..cut].split_whitespace().collect::<Vec<_>>().join(" ");
+        if !body.is_empty() {
+            found.push((name.to_owned(), body));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read_off_a_header() {
+        let text = "#define A hipB ///< Doc\n#  define STREAM ((hipStream_t)2)\n#define F(x) x\n\
+                    #define LONG \\\n    hipC /* doc\n */\n#define GUARD_H\nint x;\n";
+        let found = definitions(text);
+        let pairs: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(pairs, [("A", "hipB"), ("STREAM", "((hipStream_t)2)"), ("LONG", "hipC")]);
+    }
+}

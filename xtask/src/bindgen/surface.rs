@@ -1,0 +1,388 @@
+//! One level's C interface as items: what bindgen wrote, in the shape that we publish.
+//!
+//! Anonymous structs and unions are named after the field that holds them, C integer names lose their path, bit
+//! fields become one integer with accessors, and anonymous enums become plain constants.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+
+use anyhow::{Context, Result, bail, ensure};
+use quote::{ToTokens, format_ident};
+use syn::visit_mut::{self, VisitMut};
+
+use super::headers::Parsed;
+
+/// A bit field of a struct: name, first bit, width.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bits {
+    pub(crate) name: String,
+    pub(crate) offset: u32,
+    pub(crate) width: u32,
+}
+
+/// What an item is. Doc comments are still in the syntax trees, as the header wrote them.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// A function of the library.
+    Function(syn::ForeignItemFn),
+    /// A struct and its bit fields.
+    Struct(syn::ItemStruct, Vec<Bits>),
+    /// A union.
+    Union(syn::ItemUnion),
+    /// A typedef of another type.
+    Type(syn::ItemType),
+    /// An enum: a newtype over this integer.
+    Enum(syn::ItemStruct, syn::Type),
+    /// A constant; with the enum that it belongs to, if any.
+    Const(syn::ItemConst, Option<String>),
+    /// Another name of an item, as a macro of the header gives it.
+    Alias(String),
+}
+
+/// The items of one level by name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surface {
+    items: BTreeMap<String, Kind>,
+    /// Names of those that are a part of a struct and that the header gives no name.
+    pub(crate) parts: BTreeSet<String>,
+}
+
+impl Deref for Surface {
+    type Target = BTreeMap<String, Kind>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.items
+    }
+}
+
+impl DerefMut for Surface {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.items
+    }
+}
+
+impl Kind {
+    /// The doc comment as the header has it.
+    pub(crate) fn docs(&self) -> Option<String> {
+        match self {
+            Kind::Function(item) => doc_of(&item.attrs),
+            Kind::Struct(item, _) | Kind::Enum(item, _) => doc_of(&item.attrs),
+            Kind::Union(item) => doc_of(&item.attrs),
+            Kind::Type(item) => doc_of(&item.attrs),
+            Kind::Const(item, _) => doc_of(&item.attrs),
+            Kind::Alias(_) => None,
+        }
+    }
+
+    /// The item without its doc comments, to tell whether two levels agree.
+    pub(crate) fn shape(&self) -> String {
+        let mut copy = self.clone();
+        match &mut copy {
+            Kind::Function(item) => {
+                NoDocs.visit_foreign_item_fn_mut(item);
+                // A parameter that was merely renamed is no change.
+                for (index, input) in item.sig.inputs.iter_mut().enumerate() {
+                    if let syn::FnArg::Typed(typed) = input {
+                        let name = format_ident!("a{index}");
+                        typed.pat = syn::parse_quote!(#name);
+                    }
+                }
+                item.to_token_stream().to_string()
+            }
+            Kind::Struct(item, bits) => {
+                NoDocs.visit_item_struct_mut(item);
+                format!("{} {bits:?}", item.to_token_stream())
+            }
+            Kind::Union(item) => {
+                NoDocs.visit_item_union_mut(item);
+                item.to_token_stream().to_string()
+            }
+            Kind::Type(item) => {
+                NoDocs.visit_item_type_mut(item);
+                item.to_token_stream().to_string()
+            }
+            Kind::Enum(item, repr) => format!("enum {} {}", item.ident, repr.to_token_stream()),
+            Kind::Const(item, of) => {
+                NoDocs.visit_item_const_mut(item);
+                format!("{of:?} {}", item.to_token_stream())
+            }
+            Kind::Alias(target) => format!("alias {target}"),
+        }
+    }
+}
+
+/// Text of the `#[doc]` attributes.
+pub(crate) fn doc_of(attrs: &[syn::Attribute]) -> Option<String> {
+    let mut lines = Vec::new();
+    for attr in attrs {
+        if let syn::Meta::NameValue(meta) = &attr.meta {
+            if let (true, syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. })) =
+                (meta.path.is_ident("doc"), &meta.value)
+            {
+                lines.push(text.value());
+            }
+        }
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+struct NoDocs;
+
+impl VisitMut for NoDocs {
+    fn visit_attributes_mut(&mut self, attrs: &mut Vec<syn::Attribute>) {
+        attrs.retain(|attr| !attr.path().is_ident("doc"));
+    }
+}
+
+/// Turns bindgen's output into items.
+pub(crate) fn surface(parsed: Parsed) -> Result<Surface> {
+    let mut file = parsed.file;
+    ShortPaths.visit_file_mut(&mut file);
+    let mut surface = Surface { items: BTreeMap::new(), parts: name_anonymous_types(&mut file)? };
+    let mut anonymous_enums = BTreeSet::new();
+    let mut bits = BTreeMap::new();
+    for item in &file.items {
+        if let syn::Item::Impl(block) = item {
+            if let Some((name, found)) = bit_fields(block)? {
+                bits.insert(name, found);
+            }
+        }
+    }
+    for item in file.items {
+        match item {
+            syn::Item::ForeignMod(block) => {
+                for item in block.items {
+                    match item {
+                        syn::ForeignItem::Fn(function) => {
+                            insert(&mut surface, function.sig.ident.to_string(), Kind::Function(function))?;
+                        }
+                        other => bail!("not a function: {}", other.to_token_stream()),
+                    }
+                }
+            }
+            syn::Item::Struct(item) => {
+                let name = item.ident.to_string();
+                if name == "__BindgenBitfieldUnit" {
+                    continue;
+                }
+                match newtype_of(&item) {
+                    Some(_) if name.starts_with("_bindgen_ty_") => {
+                        anonymous_enums.insert(name);
+                    }
+                    Some(repr) => insert(&mut surface, name, Kind::Enum(item, repr))?,
+                    None => {
+                        let bits = bits.remove(&name).unwrap_or_default();
+                        insert(&mut surface, name, Kind::Struct(clean_struct(item, &bits)?, bits))?;
+                    }
+                }
+            }
+            syn::Item::Union(item) => insert(&mut surface, item.ident.to_string(), Kind::Union(item))?,
+            syn::Item::Type(item) => insert(&mut surface, item.ident.to_string(), Kind::Type(item))?,
+            syn::Item::Const(item) => insert(&mut surface, item.ident.to_string(), Kind::Const(item, None))?,
+            syn::Item::Use(item) => {
+                // A typedef of an enum: `pub use self::Target as Name;`.
+                let (name, target) = renamed(&item.tree).context("unexpected `use` of bindgen")?;
+                insert(&mut surface, name, Kind::Alias(target))?;
+            }
+            syn::Item::Impl(_) => {}
+            other => bail!("unexpected item of bindgen: {}", other.to_token_stream()),
+        }
+    }
+    sort_out_constants(&mut surface, &anonymous_enums)?;
+    for (name, body) in parsed.macros {
+        if let Some(kind) = from_macro(&name, &body, &surface)? {
+            surface.insert(name, kind);
+        }
+    }
+    Ok(surface)
+}
+
+/// `self::Target as Name` as (Name, Target).
+fn renamed(tree: &syn::UseTree) -> Option<(String, String)> {
+    match tree {
+        syn::UseTree::Path(path) => renamed(&path.tree),
+        syn::UseTree::Rename(rename) => Some((rename.rename.to_string(), rename.ident.to_string())),
+        _ => None,
+    }
+}
+
+fn insert(surface: &mut Surface, name: String, kind: Kind) -> Result<()> {
+    ensure!(!name.contains("bindgen_ty"), "an anonymous type has no field to be named after: {name}");
+    if let Kind::Type(item) = &kind {
+        if let syn::Type::Path(path) = &*item.ty {
+            if path.path.is_ident(&name) {
+                return Ok(()); // typedef of a tag of the same name
+            }
+        }
+    }
+    if let Some(old) = surface.insert(name.clone(), kind) {
+        bail!("two items are called {name}; the first: {old:?}");
+    }
+    Ok(())
+}
+
+/// The integer of a newtype, such as bindgen writes for an enum.
+fn newtype_of(item: &syn::ItemStruct) -> Option<syn::Type> {
+    match &item.fields {
+        syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(fields.unnamed[0].ty.clone()),
+        _ => None,
+    }
+}
+
+/// Gives enum constants their enum, and makes those of an anonymous enum plain integers.
+fn sort_out_constants(surface: &mut Surface, anonymous_enums: &BTreeSet<String>) -> Result<()> {
+    let enums: BTreeSet<String> = surface
+        .iter()
+        .filter(|(_, kind)| matches!(kind, Kind::Enum(..)))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for kind in surface.values_mut() {
+        let Kind::Const(item, of) = kind else { continue };
+        let ty = item.ty.to_token_stream().to_string();
+        if enums.contains(&ty) {
+            *of = Some(ty);
+        } else if anonymous_enums.contains(&ty) {
+            let syn::Expr::Call(call) = &*item.expr else { bail!("unexpected constant {}", item.ident) };
+            let value = call.args.first().context("an enum constant without a value")?.clone();
+            item.expr = Box::new(value);
+            item.ty = syn::parse_quote!(c_uint);
+        }
+    }
+    Ok(())
+}
+
+/// A macro that bindgen leaves out: another name for an item, or a number cast to a type.
+fn from_macro(name: &str, body: &str, surface: &Surface) -> Result<Option<Kind>> {
+    if surface.contains_key(name) {
+        return Ok(None);
+    }
+    if surface.contains_key(body) {
+        return Ok(Some(Kind::Alias(body.to_owned())));
+    }
+    let cast = body.strip_prefix("((").and_then(|rest| rest.strip_suffix(')')).and_then(|rest| rest.split_once(')'));
+    let Some((ty, value)) = cast else { return Ok(None) };
+    let (ty, value) = (ty.trim(), value.trim());
+    let ident = format_ident!("{name}");
+    let item: syn::ItemConst = if ty == "int" {
+        let value: syn::Expr = syn::parse_str(value).with_context(|| format!("macro {name}: {body}"))?;
+        syn::parse_quote!(pub const #ident: c_int = #value;)
+    } else if ty == "void*" || ty == "void *" {
+        let value: syn::Expr = syn::parse_str(value).with_context(|| format!("macro {name}: {body}"))?;
+        syn::parse_quote!(pub const #ident: *mut c_void = #value as *mut c_void;)
+    } else if surface.contains_key(ty) {
+        let value: syn::Expr = syn::parse_str(value).with_context(|| format!("macro {name}: {body}"))?;
+        let ty = format_ident!("{ty}");
+        syn::parse_quote!(pub const #ident: #ty = #value as #ty;)
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Kind::Const(item, None)))
+}
+
+/// `core::ffi::c_int` to `c_int`, `::core::option::Option` to `Option`.
+struct ShortPaths;
+
+impl VisitMut for ShortPaths {
+    fn visit_path_mut(&mut self, path: &mut syn::Path) {
+        visit_mut::visit_path_mut(self, path);
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let keep = match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["core", "ffi", _] | ["core", "option", "Option"] => 1,
+            _ => return,
+        };
+        let kept: Vec<_> = path.segments.iter().skip(names.len() - keep).cloned().collect();
+        path.leading_colon = None;
+        path.segments = kept.into_iter().collect();
+    }
+}
+
+/// Renames `Outer__bindgen_ty_1` to `Outer_field`, and `__bindgen_anon_1` to `anon_1`. Hands back the new names.
+fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut wanted: Vec<(String, String, String)> = Vec::new(); // outer, field, old name
+    let mut all = BTreeSet::new();
+    for item in &file.items {
+        let (ident, fields) = match item {
+            syn::Item::Struct(item) => (&item.ident, item.fields.iter().collect::<Vec<_>>()),
+            syn::Item::Union(item) => (&item.ident, item.fields.named.iter().collect()),
+            _ => continue,
+        };
+        all.insert(ident.to_string());
+        for field in fields {
+            let Some(name) = &field.ident else { continue };
+            let text = field.ty.to_token_stream().to_string();
+            for word in text.split_whitespace() {
+                if word.contains("__bindgen_ty_") {
+                    wanted.push((ident.to_string(), field_name(&name.to_string()), word.to_owned()));
+                }
+            }
+        }
+    }
+    // Outer types come before what they hold when sorted by length of bindgen's chain of suffixes.
+    wanted.sort_by_key(|(_, _, old)| old.matches("__bindgen_ty_").count());
+    for (outer, field, old) in wanted {
+        let outer = names.get(&outer).cloned().unwrap_or(outer);
+        let new = format!("{}_{}", outer.trim_end_matches("_st"), field);
+        ensure!(all.insert(new.clone()), "{new} is taken: cannot name {old} after its field");
+        ensure!(names.insert(old.clone(), new).is_none(), "{old} has two fields");
+    }
+    let parts = names.values().cloned().collect();
+    Rename(names).visit_file_mut(file);
+    Ok(parts)
+}
+
+fn field_name(name: &str) -> String {
+    name.strip_prefix("__bindgen_").unwrap_or(name).to_owned()
+}
+
+struct Rename(BTreeMap<String, String>);
+
+impl VisitMut for Rename {
+    fn visit_ident_mut(&mut self, ident: &mut proc_macro2::Ident) {
+        let name = ident.to_string();
+        if let Some(new) = self.0.get(&name) {
+            *ident = format_ident!("{new}");
+        } else if name.starts_with("__bindgen_anon_") {
+            *ident = format_ident!("{}", field_name(&name));
+        }
+    }
+}
+
+/// Bit fields from the accessors that bindgen wrote: `self._bitfield_1.get(0usize, 1u8)`.
+fn bit_fields(block: &syn::ItemImpl) -> Result<Option<(String, Vec<Bits>)>> {
+    let name = block.self_ty.to_token_stream().to_string();
+    let mut found = Vec::new();
+    for item in &block.items {
+        let syn::ImplItem::Fn(function) = item else { continue };
+        let body = function.block.to_token_stream().to_string();
+        let Some((_, rest)) = body.split_once("self . _bitfield_1 . get (") else { continue };
+        let mut numbers = rest.split(')').next().unwrap_or("").split(',');
+        let mut number = |suffix: &str| -> Result<u32> {
+            let text = numbers.next().context("an accessor of a bit field without its place")?.trim();
+            text.trim_end_matches(suffix).parse().with_context(|| format!("bit field of {name}: {text}"))
+        };
+        let (offset, width) = (number("usize")?, number("u8")?);
+        found.push(Bits { name: function.sig.ident.to_string(), offset, width });
+    }
+    Ok((!found.is_empty()).then_some((name, found)))
+}
+
+/// A struct as we publish it: bit fields are one integer, opaque types keep their empty array.
+fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStruct> {
+    if bits.is_empty() {
+        return Ok(item);
+    }
+    let syn::Fields::Named(fields) = &item.fields else { bail!("bit fields in {}", item.ident) };
+    let names: Vec<String> = fields.named.iter().filter_map(|f| f.ident.as_ref().map(ToString::to_string)).collect();
+    let total: u32 = bits.iter().map(|bit| bit.width).sum();
+    ensure!(
+        names.iter().all(|name| name.starts_with("_bitfield_") || name.starts_with("__bindgen_padding")) && total <= 32,
+        "{} mixes bit fields with others: {names:?}",
+        item.ident
+    );
+    item.fields = syn::Fields::Named(syn::parse_quote!({
+        /// All bit fields, the first in the lowest bit.
+        pub bits: c_uint,
+    }));
+    Ok(item)
+}

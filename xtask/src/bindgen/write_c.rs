@@ -1,0 +1,136 @@
+//! Writes a C header after the facts of a release, for bindgen to read like any other.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use anyhow::{Context, Result, ensure};
+
+use super::facts::{Facts, Struct, words_of};
+
+/// Places of anonymous members, which the packages leave out of their struct's fields: struct, index, member.
+pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
+
+/// The header.
+pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>) -> Result<String> {
+    let mut writer = Writer { facts, anonymous, out: String::new(), done: BTreeSet::new() };
+    writer.out.push_str("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n");
+    writer.enums()?;
+    for (name, declared) in &facts.structs {
+        if facts.owner(name).is_none() {
+            writeln!(writer.out, "typedef {} {name} {name};", declared.kind)?;
+        }
+    }
+    for name in facts.typedefs.keys() {
+        writer.typedef(name)?;
+    }
+    for text in &facts.function_pointers {
+        writeln!(writer.out, "typedef {text};")?;
+    }
+    for name in facts.structs.keys() {
+        writer.define(name)?;
+    }
+    for (name, function) in &facts.functions {
+        let parameters = if function.parameters.trim().is_empty() { "void" } else { &function.parameters };
+        writeln!(writer.out, "{} {name}({parameters});", function.returns)?;
+    }
+    for (name, value) in &facts.constants {
+        writeln!(writer.out, "#define {name} {value}")?;
+    }
+    Ok(writer.out)
+}
+
+struct Writer<'a> {
+    facts: &'a Facts,
+    anonymous: Anonymous<'a>,
+    out: String,
+    done: BTreeSet<String>,
+}
+
+impl Writer<'_> {
+    fn enums(&mut self) -> Result<()> {
+        let mut seen: BTreeSet<&String> = BTreeSet::new();
+        for (name, values) in &self.facts.enum_values {
+            if self.facts.typedefs.contains_key(name) {
+                continue; // comes as a typedef of its tag
+            }
+            let fresh: Vec<_> = values.iter().filter(|(constant, _)| seen.insert(constant)).collect();
+            if fresh.is_empty() {
+                // All constants are another enum's: a second name of it.
+                let same = self.facts.enum_values.iter().find(|(other, of)| *other != name && *of == values);
+                let (same, _) = same.with_context(|| format!("enum {name} has no constants"))?;
+                writeln!(self.out, "typedef {same} {name};")?;
+                continue;
+            }
+            ensure!(fresh.len() == values.len(), "enum {name} shares constants with another");
+            writeln!(self.out, "typedef enum {name} {{")?;
+            for (constant, value) in fresh {
+                writeln!(self.out, "  {constant} = {value},")?;
+            }
+            writeln!(self.out, "}} {name};")?;
+        }
+        Ok(())
+    }
+
+    /// A typedef, after those that it is made of.
+    fn typedef(&mut self, name: &str) -> Result<()> {
+        if self.done.insert(name.to_owned()) {
+            let target = &self.facts.typedefs[name];
+            for word in words_of(target) {
+                if self.facts.typedefs.contains_key(word) {
+                    self.typedef(word)?;
+                }
+            }
+            writeln!(self.out, "typedef {target} {name};")?;
+        }
+        Ok(())
+    }
+
+    /// A struct, after those that it holds by value.
+    fn define(&mut self, name: &str) -> Result<()> {
+        let declared = &self.facts.structs[name];
+        if self.facts.owner(name).is_some() || declared.fields.is_empty() || !self.done.insert(format!("struct {name}")) {
+            return Ok(());
+        }
+        for (part, declared) in &self.facts.structs {
+            if part != name && self.facts.owner(part) != Some(name) {
+                continue;
+            }
+            for field in declared.fields.iter().filter(|field| !field.contains('*')) {
+                for word in words_of(field) {
+                    let target = self.facts.typedefs.get(word).map_or(word, String::as_str);
+                    if self.facts.structs.contains_key(target) && self.facts.owner(target).is_none() && target != name {
+                        self.define(target)?;
+                    }
+                }
+            }
+        }
+        let body = self.body(name, declared)?;
+        writeln!(self.out, "{} {name} {body};", declared.kind)?;
+        Ok(())
+    }
+
+    /// The fields in braces, with anonymous structs and unions written out where they stand.
+    fn body(&self, name: &str, declared: &Struct) -> Result<String> {
+        let mut fields = Vec::new();
+        for field in &declared.fields {
+            let mut words = words_of(field);
+            let part = words.next().filter(|word| self.facts.owner(word).is_some());
+            fields.push(match part {
+                Some(part) => self.part(part, field[field.find(part).unwrap_or(0) + part.len()..].trim())?,
+                None => field.clone(),
+            });
+        }
+        for &(_, index, part) in self.anonymous.iter().filter(|(owner, ..)| *owner == name) {
+            ensure!(index <= fields.len(), "{name} has no field {index}");
+            if self.facts.structs.contains_key(part) {
+                fields.insert(index, self.part(part, "")?);
+            }
+        }
+        Ok(format!("{{ {}; }}", fields.join("; ")))
+    }
+
+    fn part(&self, part: &str, field: &str) -> Result<String> {
+        let declared = &self.facts.structs[part];
+        Ok(format!("{} {} {field}", declared.kind, self.body(part, declared)?))
+    }
+}
