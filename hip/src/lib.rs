@@ -1,1 +1,98 @@
 //! Safe Rust for AMD GPUs: devices, memory, streams, modules and kernels over HIP.
+//!
+//! Nothing is linked: the HIP runtime of a ROCm installation is loaded on first use, and a program that uses this crate
+//! builds, starts and can say what is missing on a machine without one. With the feature `sim` it also *runs* there, on a
+//! software GPU that executes the same machine code.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+//!
+//! fn main() -> Result<(), hip::Error> {
+//!     // The GPU if there is one, else the software GPU if it is built in.
+//!     match hip::sim_if_no_gpu() {
+//!         Ok(backend) => eprintln!("running on {backend:?}"),
+//!         Err(error) => {
+//!             eprintln!("no GPU to run on: {error}");
+//!             return Ok(());
+//!         }
+//!     }
+//!     let device = Device::get(0)?;
+//!     # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+//!     let stream = Stream::new(&device)?;
+//!
+//!     // extern "C" __global__ void vector_add(const float* a, const float* b, float* c, unsigned n)
+//!     let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co"));
+//!     let vector_add = Module::load(&device, code)?.kernel("vector_add")?;
+//!
+//!     let a = DeviceBuffer::from_slice(&device, &[1.0f32, 2.0, 3.0])?;
+//!     let b = DeviceBuffer::from_slice(&device, &[10.0f32, 20.0, 30.0])?;
+//!     let mut c = DeviceBuffer::<f32>::zeroed(&device, 3)?;
+//!     let config = LaunchConfig::for_elements(c.len(), 256);
+//!     // SAFETY: the kernel reads a and b and writes c, each of 3 elements, and checks its index against n.
+//!     unsafe { vector_add.launch(&stream, config, (&a, &b, &mut c, 3u32))? };
+//!
+//!     assert_eq!(c.to_vec()?, [11.0, 22.0, 33.0]); // waits for the launch
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # What stands for what
+//!
+//! | HIP (CUDA) in C | Here |
+//! |---|---|
+//! | `hipGetDeviceCount`, `hipSetDevice` | [`Device::count`], [`Device::get`]; every object knows its device |
+//! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
+//! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
+//! | the null stream | [`Device::default_stream`]; better make streams |
+//! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
+//! | `hipMalloc`, `hipFree` | [`DeviceBuffer::uninit`], `Drop` |
+//! | `hipHostMalloc` | [`PinnedBuffer`] |
+//! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
+//! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
+//! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
+//! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
+//! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
+//! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`] |
+//! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
+//! | `hipError_t` | [`Error`], [`Status`] |
+//! | all else | [`sys`], with `as_raw` where an object has a C handle |
+//!
+//! # The rules
+//!
+//! - **Memory in flight.** No safe call lets the host touch or free memory that queued work still uses, whatever the order of drops
+//!   and whatever is forgotten. Buffers note the streams that use them; work on another stream waits for what it must come after.
+//! - **Launches are unsafe, not blind.** A kernel can do anything; but arguments, grid, block and shared memory are checked against the
+//!   code object and the device before the runtime sees them.
+//! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
+//!   does wrong comes back from the call that waits for it, which names the launches in question.
+//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not.
+//! - **The backend** is decided once: in code ([`select_backend`], [`sim_if_no_gpu`]), or by `HIP_RS_BACKEND=rocm|sim`, else ROCm.
+//! - **Levels.** The highest `rocm-*` feature that is on is the API level: the oldest runtime that will do. Newer ones are fine.
+
+mod arch;
+mod attribute;
+mod backend;
+mod call;
+mod device;
+mod error;
+mod event;
+mod memory;
+mod module;
+mod properties;
+mod stream;
+mod usage;
+
+pub use hip_sys as sys;
+
+pub use arch::{Arch, ArchFeature};
+pub use attribute::DeviceAttribute;
+pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use device::{Device, MemoryInfo};
+pub use error::{Error, HipError, Result, Status};
+pub use event::Event;
+pub use memory::{DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, Pod};
+pub use module::{
+    Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter, ParameterKind,
+};
+pub use properties::{DeviceProperties, PciAddress};
+pub use stream::{Stream, StreamOptions};

@@ -1,0 +1,362 @@
+//! What can go wrong, and what was asked for when it did.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Arch, Backend};
+
+/// The result of nearly every function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A status of the HIP runtime (`hipError_t`), open to values that a newer runtime may add.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// `hipSuccess`
+    pub const SUCCESS: Self = Self(0);
+    /// `hipErrorInvalidValue`
+    pub const INVALID_VALUE: Self = Self(1);
+    /// `hipErrorOutOfMemory`
+    pub const OUT_OF_MEMORY: Self = Self(2);
+    /// `hipErrorNotInitialized`
+    pub const NOT_INITIALIZED: Self = Self(3);
+    /// `hipErrorNoDevice`
+    pub const NO_DEVICE: Self = Self(100);
+    /// `hipErrorInvalidDevice`
+    pub const INVALID_DEVICE: Self = Self(101);
+    /// `hipErrorInvalidImage`
+    pub const INVALID_IMAGE: Self = Self(200);
+    /// `hipErrorNoBinaryForGpu`
+    pub const NO_BINARY_FOR_GPU: Self = Self(209);
+    /// `hipErrorSharedObjectSymbolNotFound`: also what a function answers that the runtime found does not have.
+    pub const SYMBOL_NOT_FOUND: Self = Self(302);
+    /// `hipErrorSharedObjectInitFailed`: also what every function answers when there is no HIP runtime.
+    pub const LIBRARY_NOT_FOUND: Self = Self(303);
+    /// `hipErrorInvalidHandle`
+    pub const INVALID_HANDLE: Self = Self(400);
+    /// `hipErrorNotFound`
+    pub const NOT_FOUND: Self = Self(500);
+    /// `hipErrorNotReady`
+    pub const NOT_READY: Self = Self(600);
+    /// `hipErrorIllegalAddress`
+    pub const ILLEGAL_ADDRESS: Self = Self(700);
+    /// `hipErrorLaunchTimeOut`
+    pub const LAUNCH_TIMEOUT: Self = Self(702);
+    /// `hipErrorAssert`
+    pub const ASSERT: Self = Self(710);
+    /// `hipErrorLaunchFailure`
+    pub const LAUNCH_FAILURE: Self = Self(719);
+    /// `hipErrorNotSupported`
+    pub const NOT_SUPPORTED: Self = Self(801);
+    /// `hipErrorUnknown`
+    pub const UNKNOWN: Self = Self(999);
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The generated constant's name, with no call into the runtime.
+        write!(f, "{:?} ({})", hip_sys::hipError_t(self.0 as _), self.0)
+    }
+}
+
+/// A call into the HIP runtime that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HipError {
+    /// The status that came back.
+    pub status: Status,
+    /// Its name, as the runtime spells it: `hipErrorOutOfMemory`.
+    pub name: String,
+    /// The runtime's own description.
+    pub description: String,
+    /// The C function.
+    pub function: &'static str,
+    /// What was asked of it: sizes, names, the device.
+    pub asked: String,
+    /// The software GPU's account of a fault, if there was one: kernel, instruction, lane, address.
+    pub fault: Option<String>,
+}
+
+impl fmt::Display for HipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, name, description, function, asked, fault } = self;
+        write!(f, "{function} failed ({asked}): {name} ({})", status.0)?;
+        if !description.is_empty() && description != name {
+            write!(f, ": {description}")?;
+        }
+        if let Some(fault) = fault {
+            write!(f, "\n{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for HipError {}
+
+/// How to run with no AMD GPU, for the errors of those who have none.
+#[cfg(feature = "sim")]
+pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+/// How to run with no AMD GPU, for the errors of those who have none.
+#[cfg(not(feature = "sim"))]
+pub(crate) const SIM_HINT: &str =
+    "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+
+/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The HIP runtime returned a status other than success.
+    #[error(transparent)]
+    Hip(Box<HipError>),
+
+    /// No HIP runtime library could be loaded.
+    #[error("no HIP runtime (libamdhip64): {report}\n{SIM_HINT}")]
+    NoLibrary {
+        /// Every path tried and what happened there.
+        report: String,
+    },
+
+    /// The HIP runtime that was loaded lacks a function that was called.
+    #[error("{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")]
+    NoSymbol {
+        /// The C function.
+        function: &'static str,
+        /// What was asked of it.
+        asked: String,
+        /// Which library was loaded, and the release that brought the function.
+        report: String,
+    },
+
+    /// The HIP runtime is there but sees no AMD GPU.
+    #[error("the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}")]
+    NoDevice,
+
+    /// The HIP runtime is older than the API level that this program was built for.
+    #[error("the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer, or build `hip` with `default-features = false` and the feature rocm-{}-{}",
+        .runtime.0, .runtime.1, .runtime.2, .level.0, .level.1, .level.0, .level.1, .runtime.0, .runtime.1)]
+    Version {
+        /// The runtime's version: major, minor, patch.
+        runtime: (u32, u32, u32),
+        /// The API level: the highest `rocm-*` feature that is on.
+        level: (u32, u32),
+    },
+
+    /// A backend was asked for when another is already in use.
+    #[error("the backend {asked:?} was asked for, but {reason}: choose it before the first use of a device")]
+    BackendInUse {
+        /// What was asked for.
+        asked: Backend,
+        /// Why it is too late.
+        reason: String,
+    },
+
+    /// The software GPU was asked for in a build without it.
+    #[error("the software GPU was asked for, but this program was built without the feature `sim` of `hip`")]
+    NoSim,
+
+    /// `HIP_RS_BACKEND` holds something other than `rocm` or `sim`.
+    #[error("HIP_RS_BACKEND={0:?} names no backend: use `rocm` or `sim`")]
+    UnknownBackend(String),
+
+    /// There is no device of that index.
+    #[error("there is no device {index}: the HIP runtime sees {count}")]
+    DeviceIndex {
+        /// The index asked for.
+        index: usize,
+        /// How many devices there are; indices start at 0.
+        count: usize,
+    },
+
+    /// Two things that must be on one device are on two.
+    #[error("{what} is on device {found}, but must be on device {expected}")]
+    WrongDevice {
+        /// What is in the wrong place.
+        what: &'static str,
+        /// The device of the stream or kernel.
+        expected: usize,
+        /// The device where it is.
+        found: usize,
+    },
+
+    /// Source and destination of a copy differ in length.
+    #[error("{what}: the destination has {destination} elements and the source has {source_len}")]
+    Length {
+        /// The operation.
+        what: &'static str,
+        /// Elements of the destination.
+        destination: usize,
+        /// Elements of the source.
+        source_len: usize,
+    },
+
+    /// A range lies outside of its buffer, or ends before it starts.
+    #[error("the range {start}..{end} is not inside 0..{len}")]
+    Range {
+        /// First element.
+        start: usize,
+        /// One past the last element.
+        end: usize,
+        /// Elements that there are.
+        len: usize,
+    },
+
+    /// A size in bytes does not fit.
+    #[error("{elements} elements of {element_bytes} bytes are more bytes than an address space holds")]
+    TooLarge {
+        /// Elements asked for.
+        elements: usize,
+        /// Bytes of each.
+        element_bytes: usize,
+    },
+
+    /// The element type has no size, so that a buffer of it would be nothing.
+    #[error("elements of type {type_name} have no bytes: a buffer of them cannot be on a device")]
+    ZeroSizedType {
+        /// The element type.
+        type_name: &'static str,
+    },
+
+    /// A value outside of what is allowed.
+    #[error("{what} is {value}, but must be {allowed}")]
+    InvalidValue {
+        /// Of what.
+        what: &'static str,
+        /// What it was.
+        value: String,
+        /// What it may be.
+        allowed: String,
+    },
+
+    /// The bytes are not a code object that can be loaded.
+    #[error("not a loadable code object: {reason}")]
+    Image {
+        /// What is wrong with them.
+        reason: String,
+    },
+
+    /// The code is for other GPUs than the device.
+    #[error("no code for {device}: the image has code for {}", list(.found))]
+    Architecture {
+        /// The device's architecture.
+        device: Arch,
+        /// The architectures in the image.
+        found: Vec<String>,
+    },
+
+    /// A file could not be read.
+    #[error("cannot read {}: {reason}", .path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// The operating system's reason.
+        reason: Arc<std::io::Error>,
+    },
+
+    /// The module has no kernel of that name.
+    #[error("no kernel {name:?} in the module, which has {}", list(.available))]
+    KernelNotFound {
+        /// The name asked for.
+        name: String,
+        /// The kernels that there are.
+        available: Vec<String>,
+    },
+
+    /// A launch gave more or fewer arguments than the kernel takes.
+    #[error("{signature} takes {expected} arguments, {given} were given")]
+    ArgumentCount {
+        /// The kernel and its parameters.
+        signature: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+
+    /// A launch argument differs from the kernel's parameter.
+    #[error("argument {index} of {signature}: the kernel takes {expected}, given was {given}")]
+    Argument {
+        /// The kernel and its parameters.
+        signature: String,
+        /// Which argument, counted from 0.
+        index: usize,
+        /// The kernel's parameter.
+        expected: String,
+        /// The argument's type and size.
+        given: String,
+    },
+
+    /// A grid or block that the kernel or the device cannot run.
+    #[error("launch of {kernel}: {reason}")]
+    Geometry {
+        /// The kernel.
+        kernel: String,
+        /// Which number is out of which limit.
+        reason: String,
+    },
+
+    /// The event was never recorded.
+    #[error("the event was never recorded on a stream")]
+    EventNotRecorded,
+
+    /// The event was made without timing.
+    #[error("the event was made without timing: make it with Event::new")]
+    EventWithoutTiming,
+}
+
+impl Error {
+    /// The runtime's status, if this error came from the runtime.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Self::Hip(error) => Some(error.status),
+            Self::NoLibrary { .. } => Some(Status::LIBRARY_NOT_FOUND),
+            Self::NoSymbol { .. } => Some(Status::SYMBOL_NOT_FOUND),
+            Self::NoDevice => Some(Status::NO_DEVICE),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no GPU to be had: no HIP runtime, or one that sees no device.
+    #[must_use]
+    pub fn is_no_gpu(&self) -> bool {
+        matches!(self, Self::NoLibrary { .. } | Self::NoDevice)
+    }
+}
+
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    match names.len() {
+        0 => "none".to_owned(),
+        n if n <= SHOWN => names.join(", "),
+        n => format!("{} and {} more", names[..SHOWN].join(", "), n - SHOWN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_stays_small_enough_to_return() {
+        assert!(size_of::<Error>() <= 96, "{}", size_of::<Error>());
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let names: Vec<String> = (0..20).map(|i| format!("k{i}")).collect();
+        let text = Error::KernelNotFound { name: "x".into(), available: names }.to_string();
+        assert!(text.ends_with("k11 and 8 more"), "{text}");
+    }
+
+    #[test]
+    fn no_gpu_errors_say_how_to_get_the_software_gpu() {
+        for error in [Error::NoDevice, Error::NoLibrary { report: "tried /nowhere".into() }] {
+            let text = error.to_string();
+            assert!(text.contains("HIP_RS_BACKEND=sim"), "{text}");
+            assert!(error.is_no_gpu());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use bytemuck::Pod;
+
+use super::{DeviceMemory, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, byte_len};
+use crate::device::Device;
+use crate::error::Result;
+use crate::stream::Stream;
+
+/// `len` elements of `T` in a device's memory (`hipMalloc`).
+///
+/// The buffer knows which streams use it. A copy to the host waits for what still writes to it; work on another stream
+/// waits for the work that it must come after; dropping the buffer waits for all of it, then frees the memory
+/// (`hipFree`). So no order of drops, no forgotten guard and no second thread lets queued work touch memory that is gone.
+///
+/// Methods without `_async` are done when they return. Methods with it only queue the work on a stream.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, DeviceBuffer};
+///
+/// let device = Device::get(0)?;
+/// let mut squares = DeviceBuffer::from_slice(&device, &[0u32, 1, 4, 9])?;
+/// squares.slice_mut(..2)?.fill(7)?;
+/// assert_eq!(squares.to_vec()?, [7, 7, 4, 9]);
+/// # Ok(()) }
+/// ```
+pub struct DeviceBuffer<T> {
+    memory: DeviceMemory,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// A buffer whose elements are arbitrary: whatever the memory held before. Any bytes are a value of a [`Pod`] type,
+    /// so reading them is no undefined behaviour, only of no use. No elements are allowed, and take no memory.
+    ///
+    /// # Errors
+    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    pub fn uninit(device: &Device, len: usize) -> Result<Self> {
+        Ok(Self { memory: DeviceMemory::new(device, byte_len::<T>(len)?)?, len, elements: PhantomData })
+    }
+
+    /// A buffer of zeros (`hipMemset`).
+    ///
+    /// # Errors
+    /// Those of [`uninit`](Self::uninit).
+    pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        let mut buffer = Self::uninit(device, len)?;
+        buffer.as_slice_mut().fill(T::zeroed())?;
+        Ok(buffer)
+    }
+
+    /// A buffer with the elements of `source` (`hipMemcpy`).
+    ///
+    /// # Errors
+    /// Those of [`uninit`](Self::uninit).
+    pub fn from_slice(device: &Device, source: &[T]) -> Result<Self> {
+        let mut buffer = Self::uninit(device, source.len())?;
+        buffer.copy_from_slice(source)?;
+        Ok(buffer)
+    }
+
+    /// The whole buffer as a slice.
+    #[must_use]
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::new(&self.memory, 0, self.len)
+    }
+
+    /// The whole buffer as a slice to write to.
+    #[must_use]
+    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut::new(&self.memory, 0, self.len)
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
+        self.as_slice().slice(range)
+    }
+
+    /// The elements of a range, to write to.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
+        self.as_slice_mut().into_slice(range)
+    }
+
+    /// See [`DeviceSliceMut::copy_from_slice`].
+    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
+        self.as_slice_mut().copy_from_slice(source)
+    }
+
+    /// See [`DeviceSlice::copy_to_slice`].
+    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
+        self.as_slice().copy_to_slice(destination)
+    }
+
+    /// See [`DeviceSlice::to_vec`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.as_slice().to_vec()
+    }
+
+    /// See [`DeviceSliceMut::copy_from_pinned_async`].
+    pub fn copy_from_pinned_async(&mut self, stream: &Stream, source: &PinnedBuffer<T>) -> Result<()> {
+        self.as_slice_mut().copy_from_pinned_async(stream, source)
+    }
+
+    /// See [`DeviceSlice::copy_to_pinned_async`].
+    pub fn copy_to_pinned_async(&self, stream: &Stream, destination: &mut PinnedBuffer<T>) -> Result<()> {
+        self.as_slice().copy_to_pinned_async(stream, destination)
+    }
+
+    /// See [`DeviceSliceMut::copy_from_device_async`].
+    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        self.as_slice_mut().copy_from_device_async(stream, source)
+    }
+
+    /// See [`DeviceSliceMut::copy_from_device`].
+    pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        self.as_slice_mut().copy_from_device(source)
+    }
+
+    /// See [`DeviceSliceMut::fill`].
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        self.as_slice_mut().fill(value)
+    }
+
+    /// See [`DeviceSliceMut::fill_async`].
+    pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
+        self.as_slice_mut().fill_async(stream, value)
+    }
+
+    /// See [`DeviceSliceMut::fill_bytes_async`].
+    pub fn fill_bytes_async(&mut self, stream: &Stream, value: u8) -> Result<()> {
+        self.as_slice_mut().fill_bytes_async(stream, value)
+    }
+}
+
+impl<T> DeviceBuffer<T> {
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.memory.bytes
+    }
+
+    /// The device that the memory is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.memory.device
+    }
+
+    /// The address of the first element, null if there is none. What is done with it is unknown to the buffer.
+    #[must_use]
+    pub fn as_device_ptr(&self) -> DevicePtr<T> {
+        DevicePtr::from_address(self.memory.pointer as u64)
+    }
+
+    /// Blocks until no queued work that this crate knows of uses the buffer.
+    pub fn synchronize(&self) -> Result<()> {
+        self.memory.usage.wait(crate::usage::AccessKind::Write)
+    }
+}
+
+impl<T> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceBuffer")
+            .field("type", &std::any::type_name::<T>())
+            .field("len", &self.len)
+            .field("device", &self.memory.device.index())
+            .field("address", &self.as_device_ptr())
+            .finish()
+    }
+}

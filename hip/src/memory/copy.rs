@@ -1,0 +1,161 @@
+//! Copies between host, pinned host memory and devices.
+
+use bytemuck::Pod;
+use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
+
+use super::{DeviceSlice, DeviceSliceMut, PinnedBuffer};
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+use crate::usage::{Access, AccessKind};
+
+fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
+    if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
+}
+
+impl<T: Pod> DeviceSlice<'_, T> {
+    /// Copies the elements to the host (`hipMemcpy`), after all queued work that writes to the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `destination` has another length. An error of the queued work comes back here.
+    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
+        same_len("copy from the device", destination.len(), self.len())?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.usage().wait(AccessKind::Read)?;
+        self.device().activate()?;
+        // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued writes to the source;
+        // the call returns when the copy is done. Any bytes are a value of T.
+        let status = unsafe {
+            hip_sys::hipMemcpy(destination.as_mut_ptr().cast(), self.pointer(), self.byte_len(), hipMemcpyDeviceToHost)
+        };
+        check(status, "hipMemcpy", || format!("{} bytes from device {}", self.byte_len(), self.device().index()))
+    }
+
+    /// The elements, on the host: [`copy_to_slice`](Self::copy_to_slice) into a new vector.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut elements = Vec::new();
+        let failed = |_| Error::TooLarge { elements: self.len(), element_bytes: size_of::<T>() };
+        elements.try_reserve_exact(self.len()).map_err(failed)?;
+        elements.resize(self.len(), T::zeroed());
+        self.copy_to_slice(&mut elements)?;
+        Ok(elements)
+    }
+
+    /// Queues a copy to pinned host memory (`hipMemcpyAsync`). The destination waits for it by itself
+    /// ([`PinnedBuffer::as_slice`]); it need not be kept.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`].
+    pub fn copy_to_pinned_async(&self, stream: &Stream, destination: &mut PinnedBuffer<T>) -> Result<()> {
+        same_len("copy from the device", destination.len(), self.len())?;
+        stream.device().expect(self.device(), "the source")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let accesses = [self.access(), Access::write(destination.usage())];
+        stream.inner.submit(&accesses, None, |raw| {
+            // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or touched by the host
+            // before it is over.
+            let status = unsafe {
+                hip_sys::hipMemcpyAsync(destination.pointer(), self.pointer(), self.byte_len(), hipMemcpyDeviceToHost, raw)
+            };
+            check(status, "hipMemcpyAsync", || format!("{} bytes from device {}", self.byte_len(), self.device().index()))
+        })
+    }
+}
+
+impl<T: Pod> DeviceSliceMut<'_, T> {
+    /// Copies elements from the host (`hipMemcpy`), after all queued work that uses the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `source` has another length. An error of the queued work comes back here.
+    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
+        same_len("copy to the device", self.len(), source.len())?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.usage().wait(AccessKind::Write)?;
+        self.device().activate()?;
+        // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued uses the destination.
+        let status = unsafe {
+            hip_sys::hipMemcpy(self.pointer(), source.as_ptr().cast(), self.byte_len(), hipMemcpyHostToDevice)
+        };
+        check(status, "hipMemcpy", || format!("{} bytes to device {}", self.byte_len(), self.device().index()))?;
+        // The call may return when the source was read, with the last of it still on its way.
+        self.device().default_stream().synchronize()
+    }
+
+    /// Queues a copy from pinned host memory (`hipMemcpyAsync`). The source waits for it before it is written to or freed;
+    /// it need not be kept.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`].
+    pub fn copy_from_pinned_async(&mut self, stream: &Stream, source: &PinnedBuffer<T>) -> Result<()> {
+        same_len("copy to the device", self.len(), source.len())?;
+        stream.device().expect(self.device(), "the destination")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let accesses = [self.access(), Access::read(source.usage())];
+        stream.inner.submit(&accesses, None, |raw| {
+            // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or written to by the host
+            // before it is over.
+            let status = unsafe {
+                hip_sys::hipMemcpyAsync(self.pointer(), source.pointer(), self.byte_len(), hipMemcpyHostToDevice, raw)
+            };
+            check(status, "hipMemcpyAsync", || format!("{} bytes to device {}", self.byte_len(), self.device().index()))
+        })
+    }
+
+    /// Queues a copy from device memory (`hipMemcpyAsync`; `hipMemcpyPeerAsync` from another device). The stream must be
+    /// on the destination's device.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`].
+    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        let source = source.into();
+        same_len("copy between devices", self.len(), source.len())?;
+        stream.device().expect(self.device(), "the destination")?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (to, from, bytes) = (self.device(), source.device(), self.byte_len());
+        let accesses = [self.access(), source.access()];
+        stream.inner.submit(&accesses, None, |raw| {
+            let (status, function) = if to == from {
+                // SAFETY: both sides hold `bytes` bytes and do not overlap, for one is borrowed to write to; both note
+                // the use and are not freed before it is over.
+                let status = unsafe {
+                    hip_sys::hipMemcpyAsync(self.pointer(), source.pointer(), bytes, hipMemcpyDeviceToDevice, raw)
+                };
+                (status, "hipMemcpyAsync")
+            } else {
+                // SAFETY: as above, each on the device that is named with it.
+                let status = unsafe {
+                    hip_sys::hipMemcpyPeerAsync(self.pointer(), to.raw(), source.pointer(), from.raw(), bytes, raw)
+                };
+                (status, "hipMemcpyPeerAsync")
+            };
+            check(status, function, || format!("{bytes} bytes from device {} to device {}", from.index(), to.index()))
+        })
+    }
+
+    /// Copies from device memory: [`copy_from_device_async`](Self::copy_from_device_async) on the destination's default
+    /// stream, and waits.
+    ///
+    /// # Errors
+    /// [`Error::Length`]. An error of the queued work comes back here.
+    pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        let stream = self.device().default_stream();
+        self.copy_from_device_async(&stream, source)?;
+        stream.synchronize()
+    }
+}

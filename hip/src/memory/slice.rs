@@ -1,0 +1,195 @@
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use bytemuck::Pod;
+
+use super::{DeviceBuffer, DeviceMemory, DevicePtr, range_of};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::{Access, Usage};
+
+/// Some elements of a [`DeviceBuffer`], borrowed. Copying it copies no elements.
+pub struct DeviceSlice<'a, T> {
+    memory: &'a DeviceMemory,
+    offset: usize,
+    len: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// Some elements of a [`DeviceBuffer`], borrowed to write to. No two that overlap exist at a time.
+pub struct DeviceSliceMut<'a, T> {
+    memory: &'a DeviceMemory,
+    offset: usize,
+    len: usize,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for DeviceSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for DeviceSlice<'_, T> {}
+
+macro_rules! common {
+    ($type:ident) => {
+        impl<'a, T> $type<'a, T> {
+            /// `offset` and `len`, in elements, are inside of `memory`.
+            pub(super) fn new(memory: &'a DeviceMemory, offset: usize, len: usize) -> Self {
+                Self { memory, offset, len, elements: PhantomData }
+            }
+
+            /// Elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are no elements.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            /// Bytes.
+            #[must_use]
+            pub fn byte_len(&self) -> usize {
+                self.len * size_of::<T>()
+            }
+
+            /// The device that the memory is on.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.memory.device
+            }
+
+            /// The address of the first element. What is done with it is unknown to the buffer.
+            #[must_use]
+            pub fn as_device_ptr(&self) -> DevicePtr<T> {
+                DevicePtr::from_address(self.pointer() as u64)
+            }
+
+            pub(crate) fn pointer(&self) -> *mut c_void {
+                // Inside of the allocation or one past it; an address for the device, not for us.
+                self.memory.pointer.wrapping_byte_add(self.offset * size_of::<T>())
+            }
+
+            pub(crate) fn usage(&self) -> &'a Usage {
+                &self.memory.usage
+            }
+        }
+
+        impl<T> fmt::Debug for $type<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($type))
+                    .field("type", &std::any::type_name::<T>())
+                    .field("len", &self.len)
+                    .field("device", &self.memory.device.index())
+                    .field("address", &self.as_device_ptr())
+                    .finish()
+            }
+        }
+    };
+}
+
+common!(DeviceSlice);
+common!(DeviceSliceMut);
+
+impl<'a, T> DeviceSlice<'a, T> {
+    pub(crate) fn access(&self) -> Access<'a> {
+        Access::read(self.usage())
+    }
+
+    /// The elements of a range of these.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is not inside of the slice.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
+        let (offset, len) = range_of(range, self.len)?;
+        Ok(Self::new(self.memory, self.offset + offset, len))
+    }
+
+    /// The elements before `middle`, and the rest.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if there are fewer than `middle`.
+    pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'a, T>, DeviceSlice<'a, T>)> {
+        Ok((self.slice(..middle)?, self.slice(middle..)?))
+    }
+}
+
+impl<'a, T> DeviceSliceMut<'a, T> {
+    pub(crate) fn access(&self) -> Access<'a> {
+        Access::write(self.usage())
+    }
+
+    /// These elements, to read from.
+    #[must_use]
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::new(self.memory, self.offset, self.len)
+    }
+
+    /// The elements of a range of these, to read from.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is not inside of the slice.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
+        self.as_slice().slice(range)
+    }
+
+    /// The elements of a range of these, borrowed from this slice.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is not inside of the slice.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
+        let (offset, len) = range_of(range, self.len)?;
+        Ok(DeviceSliceMut::new(self.memory, self.offset + offset, len))
+    }
+
+    /// The elements of a range of these, in place of this slice.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is not inside of the slice.
+    pub fn into_slice(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
+        let (offset, len) = range_of(range, self.len)?;
+        Ok(DeviceSliceMut::new(self.memory, self.offset + offset, len))
+    }
+
+    /// The elements before `middle`, and the rest: two slices that can be written to at a time.
+    ///
+    /// The buffer counts its uses as a whole: work that writes to one half on a stream comes after the work on the other
+    /// half that another stream has queued before.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if there are fewer than `middle`.
+    pub fn split_at_mut(&mut self, middle: usize) -> Result<(DeviceSliceMut<'_, T>, DeviceSliceMut<'_, T>)> {
+        if middle > self.len {
+            return Err(Error::Range { start: 0, end: middle, len: self.len });
+        }
+        Ok((
+            DeviceSliceMut::new(self.memory, self.offset, middle),
+            DeviceSliceMut::new(self.memory, self.offset + middle, self.len - middle),
+        ))
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSliceMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_slice_mut()
+    }
+}
+
+impl<'a, T> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
+    fn from(slice: DeviceSliceMut<'a, T>) -> Self {
+        Self::new(slice.memory, slice.offset, slice.len)
+    }
+}

@@ -1,0 +1,240 @@
+//! Launch arguments: checked against the kernel's parameters, laid out where the kernel reads them.
+
+use std::ffi::c_void;
+
+use bytemuck::{NoUninit, Pod};
+use smallvec::SmallVec;
+
+use super::KernelInfo;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut};
+use crate::usage::Access;
+
+use super::metadata::ParameterKind;
+
+/// The arguments of a launch while they are put together: [`KernelArg::bind`] adds to it.
+pub struct Arguments<'a> {
+    kernel: &'a KernelInfo,
+    device: Device,
+    /// The kernel's argument memory, in units of its alignment.
+    bytes: SmallVec<[u64; 32]>,
+    /// Arguments so far.
+    count: usize,
+    accesses: SmallVec<[Access<'a>; 8]>,
+}
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn new(kernel: &'a KernelInfo, device: Device) -> Self {
+        Self {
+            kernel,
+            device,
+            bytes: SmallVec::from_elem(0, kernel.explicit_bytes.div_ceil(8)),
+            count: 0,
+            accesses: SmallVec::new(),
+        }
+    }
+
+    /// Checks the number of arguments, so that no parameter is left unset.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.expect_count(self.count)
+    }
+
+    pub(crate) fn expect_count(&self, given: usize) -> Result<()> {
+        let expected = self.kernel.parameters.len();
+        if given == expected {
+            return Ok(());
+        }
+        Err(Error::ArgumentCount { signature: self.kernel.to_string(), expected, given })
+    }
+
+    pub(crate) fn touch(&mut self, access: Access<'a>) {
+        self.accesses.push(access);
+    }
+
+    pub(crate) fn accesses(&self) -> &[Access<'a>] {
+        &self.accesses
+    }
+
+    /// A pointer to each argument, as `hipModuleLaunchKernel` wants them. Valid as long as `self` is not touched.
+    pub(crate) fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
+        let base: *mut u8 = self.bytes.as_mut_ptr().cast();
+        self.kernel.parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect()
+    }
+
+    fn value(&mut self, bytes: &[u8], type_name: &'static str) -> Result<()> {
+        self.put(bytes, |kind, size| *kind == ParameterKind::Value && size == bytes.len(), || {
+            format!("a value of {} bytes ({type_name})", bytes.len())
+        })
+    }
+
+    fn pointer(&mut self, address: u64, what: &'static str, type_name: &'static str) -> Result<()> {
+        self.put(&address.to_ne_bytes(), |kind, _| *kind == ParameterKind::Pointer, || format!("{what} of {type_name}"))
+    }
+
+    fn buffer(&mut self, device: Device, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
+        self.device.expect(device, "a launch argument")?;
+        self.pointer(pointer as u64, "a buffer", type_name)?;
+        self.touch(access);
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        bytes: &[u8],
+        fits: impl FnOnce(&ParameterKind, usize) -> bool,
+        given: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let index = self.count;
+        let Some(parameter) = self.kernel.parameters.get(index) else {
+            return self.expect_count(index + 1);
+        };
+        if !fits(&parameter.kind, parameter.size) {
+            return Err(Error::Argument {
+                signature: self.kernel.to_string(),
+                index,
+                expected: parameter.to_string(),
+                given: given(),
+            });
+        }
+        let memory: &mut [u8] = bytemuck::cast_slice_mut(&mut self.bytes);
+        // Inside: `explicit_bytes` is the end of the last parameter, and the sizes agree.
+        memory[parameter.offset..parameter.offset + bytes.len()].copy_from_slice(bytes);
+        self.count += 1;
+        Ok(())
+    }
+}
+
+/// Something that can be passed to a kernel:
+///
+/// | Kernel's parameter | Argument |
+/// |---|---|
+/// | `int`, `float`, `double`, `bool`, ... | `i32`, `f32`, `f64`, `bool`, ... |
+/// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
+/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>` |
+/// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one |
+/// | any pointer | [`DevicePtr`] |
+///
+/// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
+pub trait KernelArg {
+    /// Adds the argument. Types outside of this crate do so with the arguments that they are made of.
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
+}
+
+impl<T: NoUninit> KernelArg for T {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.value(bytemuck::bytes_of(self), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for DevicePtr<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.pointer(self.address(), "a pointer", std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for &DeviceBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.as_slice().bind_to(arguments)
+    }
+}
+
+impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        let slice = self.as_slice();
+        let access = Access::write(slice.usage());
+        arguments.buffer(slice.device(), slice.pointer(), access, std::any::type_name::<T>())
+    }
+}
+
+impl<'s, T: Pod> DeviceSlice<'s, T> {
+    fn bind_to<'a>(&self, arguments: &mut Arguments<'a>) -> Result<()>
+    where
+        's: 'a,
+    {
+        arguments.buffer(self.device(), self.pointer(), self.access(), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.bind_to(arguments)
+    }
+}
+
+impl<T: Pod> KernelArg for DeviceSliceMut<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.buffer(self.device(), self.pointer(), self.access(), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for &mut DeviceSliceMut<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        (**self).bind(arguments)
+    }
+}
+
+/// All arguments of a launch: a tuple of up to 16 [`KernelArg`]s, or a slice of `&dyn KernelArg`.
+pub trait KernelArgs {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Adds them in order.
+    fn bind_all<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
+}
+
+impl KernelArgs for &[&dyn KernelArg] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn bind_all<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.iter().try_for_each(|argument| argument.bind(arguments))
+    }
+}
+
+impl<const N: usize> KernelArgs for [&dyn KernelArg; N] {
+    fn count(&self) -> usize {
+        N
+    }
+
+    fn bind_all<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.iter().try_for_each(|argument| argument.bind(arguments))
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        #[allow(non_snake_case)]
+        impl<$($name: KernelArg),*> KernelArgs for ($($name,)*) {
+            fn count(&self) -> usize {
+                0 $(+ { let _ = stringify!($name); 1 })*
+            }
+
+            #[allow(unused_variables)]
+            fn bind_all<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+                let ($($name,)*) = self;
+                $($name.bind(arguments)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+tuples!();
+tuples!(A0);
+tuples!(A0 A1);
+tuples!(A0 A1 A2);
+tuples!(A0 A1 A2 A3);
+tuples!(A0 A1 A2 A3 A4);
+tuples!(A0 A1 A2 A3 A4 A5);
+tuples!(A0 A1 A2 A3 A4 A5 A6);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14);
+tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15);

@@ -1,0 +1,300 @@
+//! What module images are made of: a code object (ELF), or a bundle of them (Clang's offload bundle).
+
+use object::elf::{EM_AMDGPU, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, elf};
+
+use crate::error::{Error, Result};
+use crate::{Arch, module::metadata::Metadata};
+
+const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+const COMPRESSED_BUNDLE: &[u8] = b"CCOB";
+/// `__CudaFatBinaryWrapper` with AMD's magic 0x48495046, in memory.
+const FAT_BINARY_WRAPPER: &[u8] = b"FPIH";
+const ELF: &[u8] = b"\x7fELF";
+/// ELFOSABI_AMDGPU_HSA
+const OS_ABI_HSA: u8 = 64;
+/// NT_AMDGPU_METADATA
+const NOTE_METADATA: u32 = 32;
+
+/// Room for any bundle that a compiler makes; more is a damaged header.
+const MAX_ENTRIES: u64 = 4096;
+
+/// One code object, checked, and what it says of itself.
+#[derive(Debug)]
+pub(crate) struct CodeObject<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) metadata: Metadata,
+}
+
+fn bad(reason: impl Into<String>) -> Error {
+    Error::Image { reason: reason.into() }
+}
+
+/// The code object in `image` for `device`: the image itself, or the entry of a bundle that fits best.
+pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
+    if image.is_empty() {
+        return Err(bad("it is empty"));
+    }
+    if image.starts_with(ELF) {
+        let object = parse(image)?;
+        return match &object.metadata.target {
+            Some(target) if !target.runs_on(device) => {
+                Err(Error::Architecture { device: device.clone(), found: vec![target.to_string()] })
+            }
+            _ => Ok(object),
+        };
+    }
+    if image.starts_with(BUNDLE) {
+        return select_entry(image, device);
+    }
+    Err(bad(if image.starts_with(COMPRESSED_BUNDLE) {
+        "it is a compressed offload bundle (CCOB): build it with -no-offload-compress".to_owned()
+    } else if image.starts_with(FAT_BINARY_WRAPPER) {
+        "it is a fat binary wrapper (HIPF), which only points to an offload bundle elsewhere: give the bundle itself".to_owned()
+    } else if image.starts_with(b"BC\xc0\xde") {
+        "it is LLVM bitcode, not linked to machine code yet".to_owned()
+    } else {
+        let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("it starts with the bytes {}, and is neither an ELF file nor an offload bundle", start.join(" "))
+    }))
+}
+
+fn select_entry<'a>(bundle: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
+    let mut found = Vec::new();
+    let mut best: Option<(Arch, &[u8])> = None;
+    for entry in entries(bundle)? {
+        let (id, bytes) = entry?;
+        let Some(arch) = target_of(id) else { continue };
+        found.push(arch.to_string());
+        let better = best.as_ref().is_none_or(|(chosen, _)| arch.fit(device) > chosen.fit(device));
+        if arch.runs_on(device) && better {
+            best = Some((arch, bytes));
+        }
+    }
+    match best {
+        Some((arch, bytes)) => {
+            let object = parse(bytes).map_err(|error| bad(format!("the bundle's entry for {arch}: {error}")))?;
+            match &object.metadata.target {
+                Some(target) if !target.runs_on(device) => {
+                    Err(bad(format!("the bundle's entry for {arch} holds code for {target}")))
+                }
+                _ => Ok(object),
+            }
+        }
+        None => Err(Error::Architecture { device: device.clone(), found }),
+    }
+}
+
+/// The architectures that `image` has code for.
+///
+/// # Errors
+/// [`Error::Image`] if it is neither a code object nor an offload bundle.
+pub(crate) fn targets(image: &[u8]) -> Result<Vec<Arch>> {
+    if image.starts_with(BUNDLE) {
+        let mut found = Vec::new();
+        for entry in entries(image)? {
+            found.extend(target_of(entry?.0));
+        }
+        return Ok(found);
+    }
+    Ok(parse(image)?.metadata.target.into_iter().collect())
+}
+
+/// Names and bytes of a bundle's entries.
+fn entries(bundle: &[u8]) -> Result<impl Iterator<Item = Result<(&str, &[u8])>>> {
+    let mut at = BUNDLE.len();
+    let count = take_u64(bundle, &mut at)?;
+    if count > MAX_ENTRIES {
+        return Err(bad(format!("an offload bundle of {count} entries")));
+    }
+    Ok((0..count).map(move |_| {
+        let offset = take_u64(bundle, &mut at)?;
+        let size = take_u64(bundle, &mut at)?;
+        let id_len = take_u64(bundle, &mut at)?;
+        let id = part(bundle, at as u64, id_len)?;
+        at += id.len();
+        let id = std::str::from_utf8(id).map_err(|_| bad("an offload bundle with an entry whose name is no text"))?;
+        let bytes = part(bundle, offset, size)
+            .map_err(|_| bad(format!("the offload bundle is cut off: its entry {id} is at {offset}, {size} bytes, of {}", bundle.len())))?;
+        Ok((id, bytes))
+    }))
+}
+
+fn take_u64(bytes: &[u8], at: &mut usize) -> Result<u64> {
+    let part = part(bytes, *at as u64, 8)?;
+    *at += 8;
+    let mut value = [0; 8];
+    value.copy_from_slice(part);
+    Ok(u64::from_le_bytes(value))
+}
+
+fn part(bytes: &[u8], offset: u64, size: u64) -> Result<&[u8]> {
+    let start = usize::try_from(offset).ok();
+    let end = offset.checked_add(size).and_then(|end| usize::try_from(end).ok());
+    match (start, end) {
+        (Some(start), Some(end)) => bytes.get(start..end),
+        _ => None,
+    }
+    .ok_or_else(|| bad("the offload bundle is cut off"))
+}
+
+/// The architecture of a bundle entry: of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`, the end. Host entries have none.
+fn target_of(id: &str) -> Option<Arch> {
+    let mut parts = id.splitn(6, '-');
+    let kind = parts.next()?;
+    if !matches!(kind, "hip" | "hipv4" | "openmp") || parts.next()? != "amdgcn" {
+        return None;
+    }
+    parts.nth(3)?.parse().ok()
+}
+
+/// Checks that `bytes` are a code object and reads its metadata.
+fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
+    let elf = |what: &'static str| move |error: object::Error| bad(format!("{what}: {error}"));
+    let header = FileHeader64::<Endianness>::parse(bytes).map_err(elf("not a 64-bit ELF file"))?;
+    let endian = header.endian().map_err(elf("its byte order"))?;
+    if header.e_machine(endian) != EM_AMDGPU {
+        return Err(bad(format!("an ELF file for machine {:?}, not for AMD GPUs", header.e_machine(endian).0)));
+    }
+    if header.e_ident.os_abi.0 != OS_ABI_HSA {
+        return Err(bad(format!("its ABI is {}, not that of HSA (64)", header.e_ident.os_abi.0)));
+    }
+    if header.e_type(endian) != elf::ET_DYN {
+        return Err(bad("it is not linked: link it to a shared object (ld.lld -shared)"));
+    }
+    for segment in header.program_headers(endian, bytes).map_err(elf("its program headers"))? {
+        let Some(mut notes) = segment.notes(endian, bytes).map_err(elf("its notes"))? else { continue };
+        while let Some(note) = notes.next().map_err(elf("its notes"))? {
+            if note.name() == b"AMDGPU" && note.n_type(endian).0 == NOTE_METADATA {
+                return Ok(CodeObject { bytes, metadata: Metadata::parse(note.desc())? });
+            }
+        }
+    }
+    Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const VECTOR_ADD: &[u8] = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+
+    fn device() -> Arch {
+        "gfx90a:sramecc+:xnack-".parse().unwrap()
+    }
+
+    fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut header = BUNDLE.to_vec();
+        header.extend((entries.len() as u64).to_le_bytes());
+        let mut at = header.len() + entries.iter().map(|(id, _)| 24 + id.len()).sum::<usize>();
+        for (id, bytes) in entries {
+            header.extend((at as u64).to_le_bytes());
+            header.extend((bytes.len() as u64).to_le_bytes());
+            header.extend((id.len() as u64).to_le_bytes());
+            header.extend(id.as_bytes());
+            at += bytes.len();
+        }
+        for (_, bytes) in entries {
+            header.extend(*bytes);
+        }
+        header
+    }
+
+    fn reason(image: &[u8]) -> String {
+        select(image, &device()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_code_object_is_its_own_image() {
+        let object = select(VECTOR_ADD, &device()).unwrap();
+        assert_eq!(object.bytes.len(), VECTOR_ADD.len());
+        assert_eq!(object.metadata.target.unwrap().name(), "gfx90a");
+    }
+
+    #[test]
+    fn the_best_entry_of_a_bundle_is_taken() {
+        let image = bundle(&[
+            ("host-x86_64-unknown-linux--", b""),
+            ("hipv4-amdgcn-amd-amdhsa--gfx942", b"not even ELF"),
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a", b"\x7fELF not read"),
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", VECTOR_ADD),
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", b"for others"),
+        ]);
+        let object = select(&image, &device()).unwrap();
+        assert_eq!(object.bytes, VECTOR_ADD);
+        let targets: Vec<String> = targets(&image).unwrap().iter().map(Arch::to_string).collect();
+        assert_eq!(targets, ["gfx942", "gfx90a", "gfx90a:xnack-", "gfx90a:xnack+"]);
+    }
+
+    #[test]
+    fn code_for_others_is_named() {
+        let image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx942", VECTOR_ADD), ("hip-amdgcn-amd-amdhsa--gfx9-4-generic", VECTOR_ADD)]);
+        let text = reason(&image);
+        assert!(text.contains("no code for gfx90a:sramecc+:xnack-") && text.contains("gfx942, gfx9-4-generic"), "{text}");
+
+        let error = select(VECTOR_ADD, &"gfx1100".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Architecture { .. }), "{error}");
+    }
+
+    #[test]
+    fn an_entry_that_lies_about_its_code_is_found_out() {
+        let image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx1100", VECTOR_ADD)]);
+        let text = select(&image, &"gfx1100".parse().unwrap()).unwrap_err().to_string();
+        assert!(text.contains("entry for gfx1100 holds code for gfx90a"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_image_is_said_to_be_what_it_is() {
+        assert!(reason(b"").contains("empty"));
+        assert!(reason(b"#!/bin/sh\n").contains("23 21 2f 62"));
+        assert!(reason(b"CCOB\x02\0").contains("compressed"));
+        assert!(reason(b"FPIH\x01\0\0\0").contains("wrapper"));
+        assert!(reason(b"BC\xc0\xde").contains("bitcode"));
+        assert!(reason(b"\x7fELF").contains("ELF"));
+        assert!(reason(&std::fs::read(std::env::current_exe().unwrap()).unwrap()).contains("not for AMD GPUs"));
+    }
+
+    #[test]
+    fn no_cut_of_a_good_image_panics() {
+        let image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx90a", VECTOR_ADD)]);
+        for len in (0..256).chain((256..image.len()).step_by(97)) {
+            assert!(select(&image[..len], &device()).is_err(), "{len}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_errors() {
+        for field in [0, 8, 16] {
+            let mut image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx90a", VECTOR_ADD)]);
+            let at = BUNDLE.len() + 8 + field;
+            image[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+            assert!(select(&image, &device()).is_err(), "field at {field}");
+        }
+        let mut image = BUNDLE.to_vec();
+        image.extend(u64::MAX.to_le_bytes());
+        assert!(reason(&image).contains("18446744073709551615 entries"));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(300))]
+        #[test]
+        fn damaged_images_never_panic(flips in proptest::collection::vec((0..VECTOR_ADD.len(), proptest::num::u8::ANY), 1..40), bundled: bool) {
+            let mut image = if bundled { bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx90a", VECTOR_ADD)]) } else { VECTOR_ADD.to_vec() };
+            for (at, byte) in flips {
+                image[at] ^= byte;
+            }
+            let _ = select(&image, &device());
+        }
+
+        #[test]
+        fn damaged_metadata_never_panics(flips in proptest::collection::vec((0..2000usize, proptest::num::u8::ANY), 1..12)) {
+            // The note with the metadata is near the start of the file.
+            let mut image = VECTOR_ADD.to_vec();
+            for (at, byte) in flips {
+                image[0x200 + at] = byte;
+            }
+            let _ = select(&image, &device());
+        }
+    }
+}

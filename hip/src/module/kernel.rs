@@ -1,0 +1,155 @@
+use std::ffi::c_int;
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use hip_sys::hipFunction_t;
+
+use super::{Arguments, KernelArgs, KernelInfo, LaunchConfig, ModuleInner};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::stream::{Launch, Stream};
+use crate::usage::Access;
+
+/// A kernel of a [`Module`](super::Module) (`hipFunction_t`). Cheap to clone; it keeps the module loaded.
+#[derive(Clone)]
+pub struct Kernel {
+    raw: hipFunction_t,
+    info: Arc<KernelInfo>,
+    name: Arc<str>,
+    module: Arc<ModuleInner>,
+}
+
+// SAFETY: a hipFunction_t is a handle that the HIP runtime lets any thread use; it lives as long as the module, which
+// `module` keeps loaded.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+/// The block that keeps most of the device busy ([`Kernel::best_block`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Blocks that are needed at least to keep the device busy.
+    pub min_grid: u32,
+    /// Threads of such a block.
+    pub block: u32,
+}
+
+impl Kernel {
+    pub(super) fn new(raw: hipFunction_t, info: Arc<KernelInfo>, module: Arc<ModuleInner>) -> Self {
+        let name = Arc::from(info.name.as_str());
+        Self { raw, info, name, module }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the code object says of it: parameters, registers, shared memory, limits.
+    #[must_use]
+    pub fn info(&self) -> &KernelInfo {
+        &self.info
+    }
+
+    /// The device that it runs on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.module.device()
+    }
+
+    /// Blocks of `block` threads with `shared_bytes` of dynamic shared memory that a compute unit runs at a time
+    /// (`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`).
+    ///
+    /// # Errors
+    /// [`Error::Geometry`] for a block that could not be launched.
+    pub fn active_blocks_per_compute_unit(&self, block: u32, shared_bytes: u32) -> Result<u32> {
+        LaunchConfig::new(1, block).with_shared_bytes(shared_bytes).check_block(&self.info, &self.device())?;
+        self.device().activate()?;
+        let mut blocks: c_int = 0;
+        // SAFETY: `blocks` is valid for a write; the function's module is loaded.
+        let status = unsafe {
+            hip_sys::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, block as c_int, shared_bytes as usize)
+        };
+        check(status, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", || {
+            format!("{} in blocks of {block} threads with {shared_bytes} bytes of shared memory", self.name)
+        })?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// The block size that keeps most of the device busy, with `shared_bytes` of dynamic shared memory for each block
+    /// (`hipModuleOccupancyMaxPotentialBlockSize`).
+    pub fn best_block(&self, shared_bytes: u32) -> Result<Occupancy> {
+        self.device().activate()?;
+        let (mut grid, mut block): (c_int, c_int) = (0, 0);
+        // SAFETY: both are valid for a write; the function's module is loaded; 0 asks for no limit on the block.
+        let status = unsafe {
+            hip_sys::hipModuleOccupancyMaxPotentialBlockSize(&mut grid, &mut block, self.raw, shared_bytes as usize, 0)
+        };
+        check(status, "hipModuleOccupancyMaxPotentialBlockSize", || {
+            format!("{} with {shared_bytes} bytes of shared memory", self.name)
+        })?;
+        Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
+    }
+
+    /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple: see [`KernelArg`](super::KernelArg)
+    /// for what may be in it. They are copied; buffers note that the stream uses them, and the stream first waits for
+    /// what other streams do with them.
+    ///
+    /// What goes wrong in the kernel comes back from the next call that waits for the stream.
+    ///
+    /// # Errors
+    /// All before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments are not what the
+    /// code object says that the kernel takes; [`Error::Geometry`] if the device or the kernel does not allow the grid, block or
+    /// shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not all on one device.
+    ///
+    /// # Safety
+    /// A kernel can do anything. The caller answers for it that, with these arguments and this many threads, it
+    /// - reads and writes inside of the buffers and slices that it is given, and writes only to those passed as
+    ///   `&mut DeviceBuffer` or `DeviceSliceMut`;
+    /// - has no data races that matter, in itself and with what other streams do behind the back of this crate;
+    /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address hidden in a structure) only while it is
+    ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
+    /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
+    pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
+        let device = self.device();
+        device.expect(stream.device(), "the stream")?;
+        config.check(&self.info, device.properties()?)?;
+        let mut arguments = Arguments::new(&self.info, device);
+        arguments.expect_count(args.count())?;
+        args.bind_all(&mut arguments)?;
+        arguments.finish()?;
+        arguments.touch(Access::read(self.module.usage()));
+        let mut pointers = arguments.pointers();
+        let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        let launch = Launch { kernel: Arc::clone(&self.name), grid: grid.array(), block: block.array() };
+        stream.inner.submit(arguments.accesses(), Some(launch), |raw| {
+            // SAFETY: the function's module is loaded and notes the launch; there is one pointer a parameter, to as many
+            // bytes as the code object says that it has, valid during the call, which copies them; the buffers note their use.
+            // The caller answers for the kernel.
+            let status = unsafe {
+                hip_sys::hipModuleLaunchKernel(
+                    self.raw, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes, raw, parameters, ptr::null_mut(),
+                )
+            };
+            check(status, "hipModuleLaunchKernel", || {
+                format!("{} in {grid} blocks of {block} threads on device {}", self.name, device.index())
+            })
+        })
+    }
+}
+
+impl LaunchConfig {
+    fn check_block(&self, kernel: &KernelInfo, device: &Device) -> Result<(), Error> {
+        self.check(kernel, device.properties()?)
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("device", &self.device().index()).field("kernel", &format_args!("{}", self.info)).finish()
+    }
+}

@@ -1,0 +1,188 @@
+//! Modules of device code, their kernels, and launches.
+
+mod args;
+mod geometry;
+mod image;
+mod kernel;
+mod metadata;
+
+use std::ffi::CString;
+use std::fmt;
+use std::path::Path;
+use std::ptr;
+use std::sync::Arc;
+
+use hip_sys::hipModule_t;
+
+pub use args::{Arguments, KernelArg, KernelArgs};
+pub use geometry::{Dim3, LaunchConfig};
+pub use kernel::{Kernel, Occupancy};
+pub use metadata::{KernelInfo, Parameter, ParameterKind};
+
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::Usage;
+use crate::Arch;
+
+/// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
+/// as a module, a kernel of it or a queued launch is left.
+#[derive(Clone)]
+pub struct Module {
+    inner: Arc<ModuleInner>,
+}
+
+pub(crate) struct ModuleInner {
+    raw: hipModule_t,
+    device: Device,
+    kernels: Vec<Arc<KernelInfo>>,
+    /// Launches of its kernels.
+    usage: Usage,
+    /// The runtime reads the code object here as long as the module is loaded.
+    _image: Image,
+}
+
+// SAFETY: a hipModule_t is a handle that the HIP runtime lets any thread use; it is unloaded only in Drop, when no other
+// reference exists. The image is not written to after it is made.
+unsafe impl Send for ModuleInner {}
+// SAFETY: as above.
+unsafe impl Sync for ModuleInner {}
+
+impl Module {
+    /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device, with what it has.
+    pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
+        let object = image::select(image, &device.properties()?.arch)?;
+        let image = Image::copy(object.bytes);
+        device.activate()?;
+        let mut raw: hipModule_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
+        let status = unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) };
+        check(status, "hipModuleLoadData", || {
+            format!("a code object of {} bytes on device {}", image.bytes().len(), device.index())
+        })?;
+        let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
+        Ok(Self {
+            inner: Arc::new(ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image }),
+        })
+    }
+
+    /// Loads a file: [`load`](Self::load) of what is in it.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read; those of [`load`](Self::load).
+    pub fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let image = std::fs::read(path)
+            .map_err(|reason| Error::File { path: path.to_owned(), reason: Arc::new(reason) })?;
+        Self::load(device, &image)
+    }
+
+    /// The architectures that an image has code for: one of a code object, those of the entries of an offload bundle.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is neither.
+    pub fn architectures(image: &[u8]) -> Result<Vec<Arch>> {
+        image::targets(image)
+    }
+
+    /// The device that the code is loaded on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// What the code object says of its kernels, sorted by name.
+    pub fn kernels(&self) -> impl ExactSizeIterator<Item = &KernelInfo> {
+        self.inner.kernels.iter().map(Arc::as_ref)
+    }
+
+    /// A kernel by name (`hipModuleGetFunction`): as the source has it for `extern "C"`, else mangled.
+    ///
+    /// # Errors
+    /// [`Error::KernelNotFound`] if there is none, with the names that there are.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let not_found = || Error::KernelNotFound {
+            name: name.to_owned(),
+            available: self.kernels().map(|kernel| kernel.name.clone()).collect(),
+        };
+        let info = self.inner.kernels.iter().find(|kernel| kernel.name == name).ok_or_else(not_found)?;
+        let c_name = CString::new(name).map_err(|_| not_found())?;
+        self.inner.device.activate()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, the module is loaded, the name is terminated.
+        let status = unsafe { hip_sys::hipModuleGetFunction(&mut raw, self.inner.raw, c_name.as_ptr()) };
+        check(status, "hipModuleGetFunction", || format!("the kernel {name:?}"))?;
+        Ok(Kernel::new(raw, Arc::clone(info), Arc::clone(&self.inner)))
+    }
+}
+
+impl ModuleInner {
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+}
+
+impl Drop for ModuleInner {
+    fn drop(&mut self) {
+        // Code that may still run stays loaded, and its image with it.
+        if self.usage.finish().is_ok() && self.device.activate().is_ok() {
+            // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
+            let _ = unsafe { hip_sys::hipModuleUnload(self.raw) };
+        } else {
+            std::mem::forget(std::mem::take(&mut self._image));
+        }
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.kernels().map(|kernel| kernel.name.as_str()).collect();
+        f.debug_struct("Module").field("device", &self.inner.device.index()).field("kernels", &names).finish()
+    }
+}
+
+/// A copy of a code object, aligned as a loader maps it.
+#[derive(Default)]
+struct Image {
+    storage: Vec<u8>,
+    start: usize,
+}
+
+impl Image {
+    const ALIGN: usize = 4096;
+
+    fn copy(bytes: &[u8]) -> Self {
+        let mut storage = Vec::with_capacity(bytes.len() + Self::ALIGN);
+        let misaligned = storage.as_ptr() as usize % Self::ALIGN;
+        let start = if misaligned == 0 { 0 } else { Self::ALIGN - misaligned };
+        storage.resize(start, 0);
+        storage.extend_from_slice(bytes);
+        Self { storage, start }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.storage[self.start..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_copied_to_a_page_of_its_own() {
+        for len in [1, 4095, 4096, 10_000] {
+            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let image = Image::copy(&bytes);
+            assert_eq!(image.bytes(), bytes);
+            assert_eq!(image.bytes().as_ptr() as usize % Image::ALIGN, 0);
+        }
+    }
+}

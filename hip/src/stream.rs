@@ -1,0 +1,369 @@
+//! Streams: queues of work on a device.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{hipEvent_t, hipStream_t};
+
+use crate::call::{check, failed};
+use crate::device::Device;
+use crate::error::{Error, Result, Status};
+use crate::event::Event;
+use crate::usage::{Access, Pending};
+
+/// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
+///
+/// Work on different streams runs in any order, except that this crate makes a stream wait for another one when both
+/// touch the same buffer and at least one writes to it. A clone is another handle of the same stream. The stream is
+/// destroyed (`hipStreamDestroy`) after its last handle and the last buffer that it still works on are gone.
+///
+/// Make streams with [`Stream::new`] and pass them around: a program that only uses the device's one default stream
+/// ([`Device::default_stream`]) never overlaps anything.
+#[derive(Clone)]
+pub struct Stream {
+    pub(crate) inner: Arc<StreamInner>,
+}
+
+/// How a stream is made. The default: normal priority, not blocking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamOptions {
+    priority: Option<i32>,
+    blocking: bool,
+}
+
+impl StreamOptions {
+    /// Normal priority, not blocking.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A priority within [`Device::stream_priorities`]; lower numbers go first.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Whether the stream and the device's legacy default stream wait for each other (`hipStreamDefault` in place of
+    /// `hipStreamNonBlocking`). Only code that mixes this crate with calls on the null stream wants it.
+    #[must_use]
+    pub fn blocking(mut self, blocking: bool) -> Self {
+        self.blocking = blocking;
+        self
+    }
+}
+
+/// What the stream is and what is queued on it. Shared with every allocation that it works on.
+pub(crate) struct StreamInner {
+    raw: hipStream_t,
+    device: Device,
+    id: u64,
+    /// Locked while work is put on the stream, so that tickets are in the order of the work.
+    queue: Mutex<Queue>,
+    /// The highest ticket whose work is known to be over.
+    completed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Ticket of the last piece of work.
+    issued: u64,
+    /// Other streams (by id) that this one already waits for, up to which ticket.
+    waited: Vec<(u64, u64)>,
+    /// Launches since the last time that the host saw all work done: named when an error comes back late.
+    launches: VecDeque<Launch>,
+}
+
+/// A launch, for the error that it may cause later.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    pub(crate) kernel: Arc<str>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
+        write!(f, "{}<<<({gx}, {gy}, {gz}), ({bx}, {by}, {bz})>>>", self.kernel)
+    }
+}
+
+const LAUNCHES_REMEMBERED: usize = 8;
+
+// SAFETY: a hipStream_t is a handle that the HIP runtime lets any thread use, several at a time (the runtime locks
+// its queues); it is destroyed only in Drop, when no other reference exists. All else in here is Send and Sync.
+unsafe impl Send for StreamInner {}
+// SAFETY: as above.
+unsafe impl Sync for StreamInner {}
+
+impl Stream {
+    /// A new stream of normal priority that does not wait for the legacy default stream (`hipStreamCreateWithFlags`).
+    pub fn new(device: &Device) -> Result<Self> {
+        Self::with_options(device, StreamOptions::new())
+    }
+
+    /// A new stream (`hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for a priority outside of [`Device::stream_priorities`], which the runtime would silently bend.
+    pub fn with_options(device: &Device, options: StreamOptions) -> Result<Self> {
+        let flags = if options.blocking { hip_sys::hipStreamDefault } else { hip_sys::hipStreamNonBlocking };
+        let mut raw: hipStream_t = ptr::null_mut();
+        match options.priority {
+            None => {
+                device.activate()?;
+                // SAFETY: `raw` is valid for a write.
+                let status = unsafe { hip_sys::hipStreamCreateWithFlags(&mut raw, flags as _) };
+                check(status, "hipStreamCreateWithFlags", || format!("a stream on device {}", device.index()))?;
+            }
+            Some(priority) => {
+                let allowed = device.stream_priorities()?;
+                if !allowed.contains(&priority) {
+                    return Err(Error::InvalidValue {
+                        what: "the stream's priority",
+                        value: priority.to_string(),
+                        allowed: format!("from {} (goes first) to {}", allowed.start(), allowed.end()),
+                    });
+                }
+                device.activate()?;
+                // SAFETY: `raw` is valid for a write.
+                let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags as _, priority) };
+                check(status, "hipStreamCreateWithPriority", || {
+                    format!("a stream of priority {priority} on device {}", device.index())
+                })?;
+            }
+        }
+        Ok(Self { inner: StreamInner::new(raw, *device) })
+    }
+
+    /// The device that the stream is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// Blocks until all work queued so far is done (`hipStreamSynchronize`). An error of that work comes back here.
+    pub fn synchronize(&self) -> Result<()> {
+        self.inner.wait_all()
+    }
+
+    /// Whether all work queued so far is done (`hipStreamQuery`).
+    pub fn is_idle(&self) -> Result<bool> {
+        self.inner.device.activate()?;
+        let issued = self.inner.lock().issued;
+        // SAFETY: the stream is alive as long as `inner`.
+        let status = unsafe { hip_sys::hipStreamQuery(self.inner.raw) };
+        match Status(status.0 as u32) {
+            Status::SUCCESS => {
+                self.inner.note_completed(issued);
+                Ok(true)
+            }
+            Status::NOT_READY => Ok(false),
+            _ => Err(failed(status, "hipStreamQuery", self.inner.describe())),
+        }
+    }
+
+    /// Makes all later work on this stream wait for the work that `event` was recorded after (`hipStreamWaitEvent`).
+    /// The host does not wait. The event may be another device's.
+    ///
+    /// # Errors
+    /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        let recorded = event.recorded()?;
+        self.inner.wait_raw_event(event.raw())?;
+        if !Arc::ptr_eq(&recorded.stream, &self.inner) && event.still(&recorded) {
+            self.inner.note_waited(recorded.stream.id, recorded.ticket);
+        }
+        Ok(())
+    }
+
+    /// A new event with timing, recorded here: [`Event::new`] and [`Event::record`].
+    pub fn record(&self) -> Result<Event> {
+        let event = Event::new(&self.inner.device)?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this stream's.
+    ///
+    /// Work that is queued through it on the memory of a buffer is unknown to the buffer.
+    #[must_use]
+    pub fn as_raw(&self) -> hipStream_t {
+        self.inner.raw
+    }
+}
+
+impl PartialEq for Stream {
+    /// Whether both are handles of one stream.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Stream {}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("id", &self.inner.id)
+            .field("device", &self.inner.device.index())
+            .field("raw", &self.inner.raw)
+            .finish()
+    }
+}
+
+impl StreamInner {
+    pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self {
+            raw,
+            device,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            queue: Mutex::default(),
+            completed: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_completed(&self, ticket: u64) {
+        self.completed.fetch_max(ticket, Ordering::AcqRel);
+    }
+
+    fn note_waited(&self, stream: u64, ticket: u64) {
+        let mut queue = self.lock();
+        match queue.waited.iter_mut().find(|(id, _)| *id == stream) {
+            Some((_, known)) => *known = (*known).max(ticket),
+            None => {
+                if queue.waited.len() == 64 {
+                    // Forgetting only costs a wait that was not needed.
+                    queue.waited.remove(0);
+                }
+                queue.waited.push((stream, ticket));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Tickets only grow and the lists are whole after every statement.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues one piece of work that touches `accesses`, after whatever must come before it.
+    ///
+    /// `queue` gets the C stream and makes the C call. The device is current when it runs.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launch>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<()> {
+        let mut pending: Vec<Pending> = Vec::new();
+        for access in accesses {
+            access.usage.pending(access.kind, &mut pending);
+        }
+        for work in &pending {
+            if !Arc::ptr_eq(&work.stream, self) {
+                self.wait_for_stream(work)?;
+            }
+        }
+        self.device.activate()?;
+        let mut state = self.lock();
+        state.issued += 1;
+        let ticket = state.issued;
+        // Marked before the outcome is known: a call that fails may have queued something.
+        for access in accesses {
+            access.usage.mark(self, access.kind, ticket);
+        }
+        if let Some(launch) = launch {
+            if state.launches.len() == LAUNCHES_REMEMBERED {
+                state.launches.pop_front();
+            }
+            state.launches.push_back(launch);
+        }
+        queue(self.raw)
+    }
+
+    /// Makes this stream wait, on the device, for what another one has queued.
+    fn wait_for_stream(&self, work: &Pending) -> Result<()> {
+        let known = self.lock().waited.iter().any(|&(id, ticket)| id == work.stream.id && ticket >= work.ticket);
+        if known {
+            return Ok(());
+        }
+        let event = Event::without_timing(&work.stream.device)?;
+        let ticket = work.stream.record_raw_event(event.raw())?;
+        self.wait_raw_event(event.raw())?;
+        self.note_waited(work.stream.id, ticket);
+        // The event may go: the runtime keeps what the wait needs of it.
+        Ok(())
+    }
+
+    /// Records an event behind all that is queued, and returns the ticket of the last of it.
+    pub(crate) fn record_raw_event(&self, event: hipEvent_t) -> Result<u64> {
+        self.device.activate()?;
+        let state = self.lock();
+        // SAFETY: the caller's event and this stream are alive and on one device.
+        let status = unsafe { hip_sys::hipEventRecord(event, self.raw) };
+        check(status, "hipEventRecord", || self.describe())?;
+        Ok(state.issued)
+    }
+
+    fn wait_raw_event(&self, event: hipEvent_t) -> Result<()> {
+        self.device.activate()?;
+        let _state = self.lock();
+        // SAFETY: the caller's event and this stream are alive; 0 is the only flag that there is.
+        let status = unsafe { hip_sys::hipStreamWaitEvent(self.raw, event, 0) };
+        check(status, "hipStreamWaitEvent", || self.describe())
+    }
+
+    /// Blocks until the work with `ticket` is done.
+    pub(crate) fn wait_for(&self, ticket: u64) -> Result<()> {
+        if self.completed() >= ticket { Ok(()) } else { self.wait_all() }
+    }
+
+    fn wait_all(&self) -> Result<()> {
+        self.device.activate()?;
+        let issued = self.lock().issued;
+        // SAFETY: the stream is alive as long as `self`.
+        let status = unsafe { hip_sys::hipStreamSynchronize(self.raw) };
+        if status.0 != 0 {
+            let mut asked = self.describe();
+            let launches = std::mem::take(&mut self.lock().launches);
+            if !launches.is_empty() {
+                let names: Vec<String> = launches.iter().map(Launch::to_string).collect();
+                asked += "; launched since it was last known to be well: ";
+                asked += &names.join(", ");
+            }
+            return Err(failed(status, "hipStreamSynchronize", asked));
+        }
+        self.note_completed(issued);
+        let mut state = self.lock();
+        if state.issued == issued {
+            state.launches.clear();
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        format!("stream {} of device {}", self.id, self.device.index())
+    }
+}
+
+impl Drop for StreamInner {
+    fn drop(&mut self) {
+        if self.raw.is_null() {
+            return; // the device's own default stream
+        }
+        // Whoever wants to know of errors has asked before: buffers hold on to the stream until its work is done.
+        let _ = self.wait_all();
+        // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more.
+        let _ = unsafe { hip_sys::hipStreamDestroy(self.raw) };
+    }
+}
