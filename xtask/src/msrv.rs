@@ -1,0 +1,171 @@
+//! `cargo xtask msrv`: the published crates build with the oldest Rust that they promise.
+//!
+//! The toolchain is rustup's where it has that version, else Debian's package of it, unpacked under `target/rust` and
+//! run through the loader that goes with it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use indicatif::HumanBytes;
+
+use crate::debian::apt::Selection;
+use crate::debian::tree::{Tree, Wanted};
+use crate::process::{capture, cargo, find, shown};
+use crate::{debian, paths};
+
+/// Debian suite whose `rustc` is of our version.
+const SUITE: &str = "trixie";
+
+/// Checks that every published crate builds on the `rust-version` of the root Cargo.toml.
+///
+/// All features on, then none. Uses the toolchain of that version from rustup if it is there; otherwise fetches
+/// Debian's (about 95 MB, once) into target/rust.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Fetch nothing: fail if there is no such toolchain yet
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let version = stated_version()?;
+    let packages = published()?;
+    let toolchain = toolchain(&version, args.offline)?;
+    let said = capture(Command::new(&toolchain).arg("--version"))?;
+    ensure!(said.starts_with(&format!("rustc {version}.")), "{} is {said}, not {version}", toolchain.display());
+    println!("{} with {}", packages.join(" "), said.trim());
+    for features in ["--all-features", "--no-default-features"] {
+        let mut command = cargo();
+        command.arg("check").arg("--locked").arg(features);
+        packages.iter().for_each(|package| {
+            command.args(["-p", package]);
+        });
+        command.env("RUSTC", &toolchain).env("CARGO_TARGET_DIR", target_folder());
+        command.env_remove("RUSTFLAGS").env_remove("RUSTC_WRAPPER").env_remove("RUSTUP_TOOLCHAIN");
+        ensure!(command.status()?.success(), "`{}` failed with Rust {version}", shown(&command));
+    }
+    Ok(())
+}
+
+/// Whether [`run`] would have to fetch the toolchain.
+pub(crate) fn must_fetch() -> Result<bool> {
+    let version = stated_version()?;
+    Ok(from_rustup(&version).is_none() && !wrapper(&version).is_file())
+}
+
+fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::root().join("target"), PathBuf::from).join("msrv")
+}
+
+/// `rust-version` of the workspace.
+fn stated_version() -> Result<String> {
+    let path = paths::root().join("Cargo.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    version_in(&text).with_context(|| format!("{} states no rust-version", path.display()))
+}
+
+fn version_in(manifest: &str) -> Option<String> {
+    let value = manifest.lines().find_map(|line| line.strip_prefix("rust-version")?.trim_start().strip_prefix('='))?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
+
+/// Names of the workspace's crates that are published.
+fn published() -> Result<Vec<String>> {
+    let metadata = capture(cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]))?;
+    names_of_published(&metadata)
+}
+
+fn names_of_published(metadata: &str) -> Result<Vec<String>> {
+    let metadata: serde_json::Value = serde_json::from_str(metadata).context("cargo metadata cannot be read")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    let published = packages.iter().filter(|package| package["publish"].is_null());
+    let names: Vec<String> = published.filter_map(|package| package["name"].as_str()).map(str::to_owned).collect();
+    ensure!(!names.is_empty(), "no crate of the workspace is published");
+    Ok(names)
+}
+
+/// The compiler's path, fetching it if need be.
+fn toolchain(version: &str, offline: bool) -> Result<PathBuf> {
+    if let Some(path) = from_rustup(version) {
+        return Ok(path);
+    }
+    let wrapper = wrapper(version);
+    if !wrapper.is_file() {
+        if offline {
+            bail!("Rust {version} is not there; `rustup toolchain install {version}`, or run without --offline");
+        }
+        fetch(version, &wrapper)?;
+    }
+    Ok(wrapper)
+}
+
+fn from_rustup(version: &str) -> Option<PathBuf> {
+    find("rustup")?;
+    let path = capture(Command::new("rustup").args(["which", "rustc", "--toolchain", version])).ok()?;
+    Some(PathBuf::from(path.trim())).filter(|path| path.is_file())
+}
+
+fn wrapper(version: &str) -> PathBuf {
+    paths::fetched("rust").join(version).join("rustc")
+}
+
+fn fetch(version: &str, wrapper: &Path) -> Result<()> {
+    debian::usable().with_context(|| format!("Rust {version} cannot be fetched"))?;
+    let tree = Tree::new(paths::fetched("rust").join(version));
+    let state = paths::fetched("debian");
+    let _lock = tree.lock(&state)?;
+    println!("Rust {version} ({})", tree.folder().display());
+    let pin = format!("{version}.*");
+    let selection = Selection { name: &format!("rust-{version}"), suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
+    let fetched = tree.fetch(&state, &selection, |_| {
+        // The compiler package wants gcc and libc6-dev, which a machine that builds Rust has.
+        Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
+    })?;
+    let size: u64 = fetched.packages.iter().map(|package| package.size).sum();
+    println!("Rust {version}: fetched {} packages, {}", fetched.packages.len(), HumanBytes(size));
+    let script = script(&tree);
+    fs::write(wrapper, script).with_context(|| format!("writing {}", wrapper.display()))?;
+    fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).context("making the wrapper executable")
+}
+
+/// A shell script that is the tree's `rustc`.
+fn script(tree: &Tree) -> String {
+    let quote = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let folder = tree.folder().join("usr");
+    let launcher: Vec<String> = tree.launcher().iter().map(|word| quote(word)).collect();
+    format!(
+        "#!/bin/sh\nexec {} {} --sysroot {} \"$@\"\n",
+        launcher.join(" "),
+        quote(&folder.join("bin/rustc").display().to_string()),
+        quote(&folder.display().to_string()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_the_manifest() {
+        assert_eq!(version_in("[workspace.package]\nrust-version = \"1.85\"\n").as_deref(), Some("1.85"));
+        assert_eq!(version_in("edition = \"2024\"\n"), None);
+        assert!(stated_version().is_ok());
+    }
+
+    #[test]
+    fn only_published_crates_are_checked() {
+        let metadata = r#"{"packages":[{"name":"hip","publish":null},{"name":"xtask","publish":[]}]}"#;
+        assert_eq!(names_of_published(metadata).unwrap(), ["hip"]);
+        assert!(names_of_published(r#"{"packages":[]}"#).is_err());
+    }
+
+    #[test]
+    fn the_wrapper_survives_odd_paths() {
+        let script = script(&Tree::new(PathBuf::from("/it's here")));
+        assert!(script.contains(r"--sysroot '/it'\''s here/usr' "), "{script}");
+    }
+}

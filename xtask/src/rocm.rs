@@ -1,0 +1,298 @@
+//! `cargo xtask rocm`: real ROCm libraries and headers for tests, without installing anything.
+//!
+//! Each release is a tree `target/rocm/REL` of Debian packages. Its libraries need their own libc, so programs run
+//! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the
+//! trees in `ROCM_RS_TREES` (an absolute path), the release that they run on in `ROCM_RS_RELEASE`.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Subcommand};
+use indicatif::HumanBytes;
+
+use crate::debian::apt::{Apt, Selection, newest_soname};
+use crate::debian::tree::{Tree, Wanted};
+use crate::{debian, paths, process};
+
+/// A ROCm release that Debian has.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Release {
+    /// `7.2`.
+    pub(crate) name: &'static str,
+    /// Soname number of the HIP runtime, which is also ROCm's major release.
+    major: u32,
+    suites: &'static [&'static str],
+    /// ROCm's packages are held at this version, as the suites hold several releases.
+    pins: &'static [(&'static str, &'static str)],
+}
+
+const ROCM_PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
+
+/// Every release that can be fetched.
+pub(crate) const RELEASES: &[Release] = &[
+    Release { name: "5.7", major: 5, suites: &["trixie"], pins: &[] },
+    Release { name: "6.4", major: 6, suites: &["sid"], pins: &[(ROCM_PACKAGES, "6.4.*")] },
+    Release { name: "7.2", major: 7, suites: &["sid", "experimental"], pins: &[(ROCM_PACKAGES, "7.2.*")] },
+];
+
+/// Real ROCm releases for tests, unpacked under target/rocm (nothing is installed, no root).
+///
+/// The packages are Debian's. They come from the mirror that this machine's apt sources name for Debian, or from the
+/// one in ROCM_RS_DEBIAN_MIRROR; apt verifies signatures and checksums. Needs apt, dpkg and debian-archive-keyring.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  cargo xtask rocm fetch 7.2                          HIP, HIPRTC and their headers, about 70 MB
+  cargo xtask rocm fetch --all                        all three releases
+  cargo xtask rocm fetch 7.2 --with rocrand,hiprand   and these libraries with their headers
+  cargo xtask rocm run 7.2 -- ./my-program            run a program on that release's libraries")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Download and unpack releases; what is there already is not fetched again
+    Fetch(Fetch),
+    /// Show which releases and packages are there
+    List {
+        /// Every package with its version and size
+        #[arg(long)]
+        packages: bool,
+    },
+    /// Print the folder of a release
+    Path {
+        /// Release, such as 7.2
+        #[arg(value_name = "REL", value_parser = release)]
+        release: &'static Release,
+        /// The folder of its libraries instead
+        #[arg(long)]
+        libraries: bool,
+    },
+    /// Run a program on a release's libraries, through its own loader
+    Run {
+        /// Release, such as 7.2
+        #[arg(value_name = "REL", value_parser = release)]
+        release: &'static Release,
+        /// Program and its arguments
+        #[arg(required = true, last = true, value_name = "PROGRAM")]
+        command: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fetch {
+    /// Releases: 5.7, 6.4, 7.2
+    #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
+    releases: Vec<&'static Release>,
+    /// Every release
+    #[arg(long)]
+    all: bool,
+    /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
+    /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = library)]
+    with: Vec<String>,
+    /// Start the tree afresh with the newest packages
+    #[arg(long)]
+    update: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(cli: &Cli) -> Result<()> {
+    match &cli.command {
+        Action::Fetch(args) => {
+            let releases: Vec<_> = if args.all { RELEASES.iter().collect() } else { args.releases.clone() };
+            releases.into_iter().try_for_each(|release| fetch(release, &args.with, args.update))
+        }
+        Action::List { packages } => list(*packages),
+        Action::Path { release, libraries } => {
+            let tree = present(release)?;
+            println!("{}", if *libraries { tree.libraries() } else { tree.folder().to_owned() }.display());
+            Ok(())
+        }
+        Action::Run { release, command } => {
+            let tree = present(release)?;
+            let [program, arguments @ ..] = &command[..] else { bail!("no program given") };
+            let found = program.to_str().filter(|name| !name.contains('/')).and_then(process::find);
+            let error = Command::new(tree.loader())
+                .arg("--library-path").arg(tree.libraries())
+                .arg("--argv0").arg(program)
+                .arg(found.map_or_else(|| program.clone(), Into::into))
+                .args(arguments)
+                .env("ROCM_RS_TREES", paths::rocm_trees())
+                .env("ROCM_RS_RELEASE", release.name)
+                .exec();
+            Err(error).with_context(|| format!("could not start {}", tree.loader().display()))
+        }
+    }
+}
+
+/// Parses a release's name.
+pub(crate) fn release(name: &str) -> Result<&'static Release> {
+    let found = RELEASES.iter().find(|release| release.name == name);
+    found.with_context(|| {
+        let names: Vec<_> = RELEASES.iter().map(|release| release.name).collect();
+        format!("the releases that can be fetched are {}", names.join(", "))
+    })
+}
+
+fn library(name: &str) -> Result<String> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    ensure!(plain && !name.is_empty() && !name.starts_with('-'), "not a library's name");
+    Ok(name.strip_prefix("lib").unwrap_or(name).to_owned())
+}
+
+/// The tree of a release, there or not.
+pub(crate) fn tree(release: &Release) -> Tree {
+    Tree::new(paths::rocm_trees().join(release.name))
+}
+
+/// Whether HIP and its headers are there completely.
+pub(crate) fn is_present(release: &Release) -> bool {
+    let tree = tree(release);
+    let library = tree.libraries().join(format!("libamdhip64.so.{}", release.major));
+    let needed = [library, tree.loader(), tree.folder().join("usr/include/hip/hip_runtime_api.h")];
+    tree.sets().iter().any(|set| set == BASE) && needed.iter().all(|path| path.exists())
+}
+
+fn present(release: &Release) -> Result<Tree> {
+    ensure!(
+        is_present(release),
+        "ROCm {name} is not there; fetch it with `cargo xtask rocm fetch {name}`",
+        name = release.name
+    );
+    Ok(tree(release))
+}
+
+/// The set that every tree has.
+const BASE: &str = "hip";
+
+/// Brings a release's tree to hold HIP, HIPRTC, their headers, and the libraries `with`.
+pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
+    let tree = tree(release);
+    let state = paths::fetched("debian");
+    let _lock = tree.lock(&state)?;
+    let mut sets = vec![BASE.to_owned()];
+    sets.extend(with.iter().cloned());
+    if !update && is_present(release) && sets.iter().all(|set| tree.sets().contains(set)) {
+        println!("ROCm {}: already there, {}", release.name, contents(&tree)?);
+        return Ok(());
+    }
+    debian::usable().with_context(|| format!("ROCm {} cannot be fetched", release.name))?;
+    if update {
+        sets.extend(tree.sets());
+        tree.clear()?;
+    }
+    println!("ROCm {} ({})", release.name, tree.folder().display());
+    let selection = Selection { name: &format!("rocm-{}", release.name), suites: release.suites, pins: release.pins };
+    let fetched = tree
+        .fetch(&state, &selection, |apt| wanted(release, &sets, apt))
+        .with_context(|| format!("fetching ROCm {}", release.name))?;
+    for package in &fetched.packages {
+        println!("  {:<32} {:<34} {:>11}", package.name, package.version, HumanBytes(package.size).to_string());
+    }
+    check_version(release, &tree)?;
+    tree.add_sets(&sets)?;
+    let size: u64 = fetched.packages.iter().map(|package| package.size).sum();
+    println!(
+        "ROCm {}: fetched {} packages, {}; the tree holds {}",
+        release.name,
+        fetched.packages.len(),
+        HumanBytes(size),
+        contents(&tree)?
+    );
+    Ok(())
+}
+
+/// Chooses the packages of `sets`.
+fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
+    let mut wanted = Wanted { roots: Vec::new(), alone: Vec::new() };
+    for set in sets {
+        if set == BASE {
+            let major = release.major;
+            let runtime = format!("libamdhip64-{major}");
+            let known = apt.names("lib")?;
+            ensure!(
+                known.contains(&runtime),
+                "Debian no longer has {runtime} in {}; set {} to a snapshot of the archive that has it",
+                release.suites.join(" or "),
+                debian::sources::VARIABLE
+            );
+            wanted.roots.push(runtime);
+            // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
+            let more = [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
+            wanted.roots.extend(more.into_iter().filter(|name| known.contains(name)));
+            let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
+            wanted.alone.extend(headers.iter().map(|name| (*name).to_owned()).filter(|name| known.contains(name)));
+        } else {
+            let names = apt.names(&format!("lib{set}"))?;
+            wanted.roots.push(newest_soname(&names, &format!("lib{set}"))?);
+            wanted.alone.extend(names.into_iter().filter(|name| *name == format!("lib{set}-dev")));
+        }
+    }
+    Ok(wanted)
+}
+
+/// A suite moves on: what was fetched must still be the release that was asked for.
+fn check_version(release: &Release, tree: &Tree) -> Result<()> {
+    let runtime = format!("libamdhip64-{}", release.major);
+    let stamps = tree.stamps()?;
+    let stamp = stamps.iter().find(|stamp| stamp.name == runtime).context("the HIP runtime was not fetched")?;
+    ensure!(
+        stamp.version.strip_prefix(release.name).is_some_and(|rest| rest.starts_with('.')),
+        "Debian now has {} of {runtime} in {}; set {} to a snapshot of the archive that has {}",
+        stamp.version,
+        release.suites.join(" or "),
+        debian::sources::VARIABLE,
+        release.name
+    );
+    Ok(())
+}
+
+fn contents(tree: &Tree) -> Result<String> {
+    let stamps = tree.stamps()?;
+    let size: u64 = stamps.iter().map(|stamp| stamp.size).sum();
+    Ok(format!("{} packages, {} ({})", stamps.len(), HumanBytes(size), tree.sets().join(", ")))
+}
+
+fn list(packages: bool) -> Result<()> {
+    for release in RELEASES {
+        let tree = tree(release);
+        if !is_present(release) {
+            println!("{}  not there (cargo xtask rocm fetch {})", release.name, release.name);
+            continue;
+        }
+        let runtime = format!("libamdhip64-{}", release.major);
+        let stamps = tree.stamps()?;
+        let version = stamps.iter().find(|stamp| stamp.name == runtime).map_or("?", |stamp| stamp.version.as_str());
+        println!("{}  {version}: {}; {}", release.name, contents(&tree)?, tree.folder().display());
+        for stamp in stamps.iter().filter(|_| packages) {
+            let note = if stamp.alone { " (without its dependencies)" } else { "" };
+            println!("  {:<32} {:<34} {:>11}{note}", stamp.name, stamp.version, HumanBytes(stamp.size).to_string());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_parse_by_name() {
+        assert_eq!(release("6.4").unwrap().major, 6);
+        let error = release("6.5").unwrap_err().to_string();
+        assert!(error.contains("5.7, 6.4, 7.2"), "{error}");
+    }
+
+    #[test]
+    fn a_library_is_a_plain_name() {
+        assert_eq!(library("librocblas").unwrap(), "rocblas");
+        assert_eq!(library("rocm-smi64").unwrap(), "rocm-smi64");
+        for bad in ["", "-o", "a b", "a;b", "Rocblas", "../x"] {
+            assert!(library(bad).is_err(), "{bad:?}");
+        }
+    }
+}
