@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::error::Error;
 use crate::library::Library;
 use crate::report::Report;
-use crate::search;
+use crate::process;
 use crate::spec::LibrarySpec;
 
 /// Something that has the functions of a C library: a software GPU, a recorder, a stub in a test.
@@ -239,12 +239,15 @@ impl Binding {
         match self.find(name) {
             Ok(Some(_)) => None,
             Err(error) => Some(error.clone()),
-            Ok(None) => Some(Error::SymbolMissing {
+            Ok(None) => Some(match self.opened() {
+                Some(library) => library.missing(name, since),
+                None => Error::SymbolMissing {
                 library: self.spec.name(),
                 symbol: name.to_string_lossy().into_owned(),
                 since: since.to_owned(),
                 found_in: self.describe(),
-                version: self.opened().and_then(Library::release_note),
+                found: None,
+            },
             }),
         }
     }
@@ -255,7 +258,7 @@ impl Binding {
     }
 
     fn source(&'static self) -> &'static Source {
-        self.source.get_or_init(|| Source::Library(search::open_global(self.spec)))
+        self.source.get_or_init(|| Source::Library(process::open(self.spec)))
     }
 
     fn find(&'static self, name: &CStr) -> Result<Option<NonNull<c_void>>, &'static Error> {
@@ -348,6 +351,7 @@ macro_rules! bindings {
     )*) => {$(
         $(#[$($attribute)*])*
         #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe C function's own contract holds: pointers are valid for what it reads and writes, handles are live.")]
+        #[allow(non_snake_case)]
         #[inline]
         pub unsafe extern "C" fn $name($($parameter: $type),*) $(-> $result)? {
             static SLOT: $crate::Slot = $crate::Slot::new(concat!(stringify!($name), "\0"), $since);

@@ -30,7 +30,7 @@ pub enum Error {
         report: Arc<Report>,
     },
     /// The library lacks a function.
-    #[error("{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer", .version.as_deref().unwrap_or(""))]
+    #[error("{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer", .found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default())]
     SymbolMissing {
         /// Short name of the library.
         library: &'static str,
@@ -40,8 +40,8 @@ pub enum Error {
         since: String,
         /// The file, or the provider in its place.
         found_in: String,
-        /// What is known of the release found, ` (ROCm 6.4.3)`.
-        version: Option<String>,
+        /// The release found, where it says: "ROCm 6.4.3".
+        found: Option<String>,
     },
     /// A provider was set after the first function had been resolved.
     #[error("{library}: provider {wanted} comes too late, {current} is in use; set it before the first call")]

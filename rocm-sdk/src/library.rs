@@ -5,10 +5,23 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::report::{Origin, Report};
-use crate::spec::LibrarySpec;
+use crate::error::Error;
+use crate::open::Trail;
+use crate::report::{Origin, Reason, Report};
+use crate::spec::{LibrarySpec, soname_major};
+use crate::sys;
+use crate::version::{Release, release_of_file};
+
+/// Who sees the symbols of a library that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Whoever asks the library itself (`RTLD_LOCAL`): what every library of ROCm is content with.
+    Local,
+    /// Also every library opened later (`RTLD_GLOBAL`). The same as `Local` on Windows.
+    Global,
+}
 
 /// A shared library of ROCm, open until the process ends: they start threads and keep state that closing does not undo.
 pub struct Library {
@@ -17,19 +30,39 @@ pub struct Library {
     origin: Origin,
     opened_as: String,
     path: Option<PathBuf>,
+    soname: Option<String>,
+    release: OnceLock<Option<Release>>,
     report: Arc<Report>,
 }
 
 impl Library {
-    pub(crate) fn from_parts(
+    pub(crate) fn new(
         spec: &'static LibrarySpec,
         handle: libloading::Library,
         origin: Origin,
         opened_as: String,
         path: Option<PathBuf>,
+        soname: Option<String>,
         report: Arc<Report>,
     ) -> Self {
-        Self { spec, handle: ManuallyDrop::new(handle), origin, opened_as, path, report }
+        let handle = ManuallyDrop::new(handle);
+        Self { spec, handle, origin, opened_as, path, soname, release: OnceLock::new(), report }
+    }
+
+    /// Opens the file `path` and no other as the library `spec`.
+    ///
+    /// # Errors
+    /// [`Error::RelativePath`] if it is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
+    pub fn open(spec: &'static LibrarySpec, path: impl AsRef<Path>, scope: Scope) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if !path.is_absolute() {
+            return Err(Error::RelativePath { path: path.to_owned() });
+        }
+        let mut trail = Trail::new(spec, scope, Vec::new());
+        match trail.try_file(Origin::Explicit, path) {
+            Some(library) => Ok(library),
+            None => Err(trail.into_error()),
+        }
     }
 
     /// Its names.
@@ -57,19 +90,97 @@ impl Library {
         &self.report
     }
 
-    /// The address of the symbol `name`.
+    /// The name that it gives itself, `libamdhip64.so.7`.
+    pub fn soname(&self) -> Option<&str> {
+        self.soname.as_deref()
+    }
+
+    /// The major number of its soname: 7 for `libamdhip64.so.7`. Its ABI, not ROCm's release: ROCm 10.0 still has
+    /// `libamdhip64.so.7`, and Comgr counts by itself.
+    pub fn soname_major(&self) -> Option<u32> {
+        let name = self.soname.as_deref()?;
+        soname_major(&name[name.find(".so")? + ".so".len()..])
+    }
+
+    /// Whether its soname is one that this crate knows. Another one is a newer release: used all the same, function by function.
+    pub fn is_known_release(&self) -> bool {
+        self.soname.as_deref().is_some_and(|name| self.spec.knows(name))
+    }
+
+    /// The release of the installation that it belongs to: what its `.info/version` says, else the number in its file's name
+    /// where HIP's is that. Read once. With no answer here `hipRuntimeGetVersion` still has one: see [`hip_version`](crate::hip_version).
+    pub fn release(&self) -> Option<&Release> {
+        let read = || release_of_file(self.path.as_deref()?, self.spec.is_numbered_by_hip());
+        self.release.get_or_init(read).as_ref()
+    }
+
+    /// Whether it is of the ROCm release `level` (major, minor) or newer; one that does not say counts as new enough.
+    ///
+    /// # Errors
+    /// [`Error::TooOld`].
+    pub fn check_level(&self, level: (u32, u32)) -> Result<(), Error> {
+        match self.release() {
+            Some(release) if !release.is_at_least(level) => {
+                let found = format!("{release} at {}", self.describe());
+                Err(Error::TooOld { library: self.spec.name(), found, needed: level })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The address of the symbol `name`, in it or in a library that it needs.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: only the address is taken, nothing is called or read through it.
         let symbol = unsafe { self.handle.get::<*mut c_void>(name.to_bytes_with_nul()) }.ok()?;
         NonNull::new(*symbol)
     }
 
-    pub(crate) fn describe(&self) -> String {
-        self.path.as_ref().map_or_else(|| self.opened_as.clone(), |p| p.display().to_string())
+    /// The function `name`, which ROCm has `since` that release, as a function pointer of type `F`.
+    ///
+    /// # Errors
+    /// [`Error::SymbolMissing`].
+    ///
+    /// # Safety
+    /// `F` is a function pointer type, `unsafe extern "C" fn(..) -> ..`, with the signature of that function.
+    pub unsafe fn function<F: Copy>(&self, name: &CStr, since: &str) -> Result<F, Error> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F must be a function pointer") };
+        match self.symbol(name) {
+            // SAFETY: of pointer size, asserted above; the caller vouches for the type.
+            Some(address) => Ok(unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&address) }),
+            None => Err(self.missing(name, since)),
+        }
     }
 
-    pub(crate) fn release_note(&self) -> Option<String> {
-        None
+    /// Opens the same file again with a wider scope; the loader then widens the one that is open.
+    pub(crate) fn widen(&self, scope: Scope) -> Result<(), Error> {
+        let path = Path::new(&self.opened_as);
+        let again = if path.is_absolute() { sys::open_path(path, scope) } else { sys::open_name(&self.opened_as, scope) };
+        match again {
+            Ok(handle) => {
+                std::mem::forget(handle);
+                Ok(())
+            }
+            Err(message) => Err(Error::Unusable {
+                library: self.spec.name(),
+                target: self.opened_as.clone(),
+                reason: Reason::Loader { message },
+                report: Arc::clone(&self.report),
+            }),
+        }
+    }
+
+    pub(crate) fn missing(&self, name: &CStr, since: &str) -> Error {
+        Error::SymbolMissing {
+            library: self.spec.name(),
+            symbol: name.to_string_lossy().into_owned(),
+            since: since.to_owned(),
+            found_in: self.describe(),
+            found: self.release().map(ToString::to_string),
+        }
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        self.path.as_ref().map_or_else(|| self.opened_as.clone(), |p| p.display().to_string())
     }
 }
 

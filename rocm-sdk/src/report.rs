@@ -38,6 +38,8 @@ pub enum Reason {
     NotThere,
     /// There is something of that name, but a directory or a device.
     NotAFile,
+    /// A directory was expected and there is something else.
+    NotADirectory,
     /// The file is there and cannot be read.
     Unreadable {
         /// The operating system's words.
@@ -81,9 +83,9 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether this is merely an absence, not a fault worth telling first.
-    pub fn is_absence(&self) -> bool {
-        matches!(self, Self::NotThere)
+    /// Whether something was there and would not do: more telling than that nothing was there, or that a variable was refused.
+    pub fn is_fault(&self) -> bool {
+        !matches!(self, Self::NotThere | Self::RelativePath | Self::SetUid)
     }
 }
 
@@ -92,6 +94,7 @@ impl fmt::Display for Reason {
         match self {
             Self::NotThere => f.write_str("not there"),
             Self::NotAFile => f.write_str("not a regular file"),
+            Self::NotADirectory => f.write_str("not a directory"),
             Self::Unreadable { message } => write!(f, "cannot be read: {message}"),
             Self::NotElf { found } => write!(f, "not a shared library but {found}"),
             Self::WrongArchitecture { found, needed } => write!(f, "made for {found}, this program runs on {needed}"),
@@ -106,6 +109,7 @@ impl fmt::Display for Reason {
 
 /// One step of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attempt {
     /// Why it was tried.
     pub origin: Origin,
@@ -113,15 +117,24 @@ pub struct Attempt {
     pub target: String,
     /// `None` if it was opened, else why not.
     pub failure: Option<Reason>,
+    /// What else there is to say of it.
+    pub note: Option<String>,
+}
+
+impl Attempt {
+    pub(crate) fn failed(origin: Origin, target: String, reason: Reason) -> Self {
+        Self { origin, target, failure: Some(reason), note: None }
+    }
 }
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}]: ", self.target, self.origin)?;
         match &self.failure {
-            None => f.write_str("opened"),
-            Some(reason) => reason.fmt(f),
+            None => f.write_str("opened")?,
+            Some(reason) => reason.fmt(f)?,
         }
+        self.note.iter().try_for_each(|note| write!(f, " {note}"))
     }
 }
 
@@ -152,9 +165,9 @@ impl Report {
         self.attempts.iter().find(|a| a.failure.is_none())
     }
 
-    /// The first step that met something other than an absence: most often the cause of a failed search.
+    /// The first step that met something that would not do: most often the cause of a failed search.
     pub fn first_fault(&self) -> Option<(&Attempt, &Reason)> {
-        self.attempts.iter().find_map(|a| a.failure.as_ref().filter(|r| !r.is_absence()).map(|r| (a, r)))
+        self.attempts.iter().find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
     }
 }
 

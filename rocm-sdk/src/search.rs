@@ -1,24 +1,293 @@
 //! Where libraries are looked for, and in which order.
 
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use semver::Version;
+
 use crate::error::Error;
-use crate::library::Library;
+use crate::library::{Library, Scope};
+use crate::open::Trail;
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::spec::LibrarySpec;
+use crate::version::{Release, parse_release, release_at};
 
-/// The process-wide search.
-pub(crate) fn open_global(spec: &'static LibrarySpec) -> Result<Library, Error> {
-    let mut attempts = Vec::new();
-    for name in spec.file_names() {
-        // SAFETY: opening runs the library's initialisers; ROCm's have no precondition.
-        let outcome = unsafe { libloading::Library::new(name) };
-        let failure = outcome.as_ref().err().map(|_| Reason::NotThere);
-        attempts.push(Attempt { origin: Origin::System, target: name.to_owned(), failure });
-        if let Ok(handle) = outcome {
-            let report = Arc::new(Report::new(spec.name(), attempts));
-            return Ok(Library::from_parts(spec, handle, Origin::System, name.to_owned(), None, report));
+type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// Where to look for ROCm. [`Search::standard`] is what a program wants; tests and tools build their own.
+///
+/// The order, first hit wins:
+/// 1. [`root`](Search::root)s given in code;
+/// 2. `ROCM_PATH`, `HIP_PATH`;
+/// 3. ROCm's wheels (`_rocm_sdk_core`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
+/// 4. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
+/// 5. the system loader, by soname.
+///
+/// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the machine) and
+/// `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused. A program that
+/// runs set-uid heeds no variable.
+///
+/// ```
+/// use rocm_sdk::{Search, libraries};
+/// let nowhere = Search::nowhere().root("/no/such/rocm");
+/// let error = nowhere.open(&libraries::AMDHIP64).unwrap_err();
+/// assert!(error.to_string().contains("/no/such/rocm"));
+/// ```
+#[derive(Clone)]
+pub struct Search {
+    roots: Vec<PathBuf>,
+    environment: Option<Environment>,
+    opt: Option<PathBuf>,
+    system: bool,
+    set_uid: bool,
+}
+
+/// A directory that may hold a ROCm installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Its root, an absolute path.
+    pub root: PathBuf,
+    /// What led to it.
+    pub origin: Origin,
+}
+
+impl Installation {
+    /// The release that it says it is.
+    pub fn release(&self) -> Option<Release> {
+        release_at(&self.root)
+    }
+
+    /// The directories where it may keep libraries.
+    pub fn library_dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        LIBRARY_DIRS.iter().map(|dir| self.root.join(dir))
+    }
+}
+
+#[cfg(windows)]
+const LIBRARY_DIRS: &[&str] = &["bin"];
+#[cfg(all(not(windows), target_arch = "x86_64"))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/x86_64-linux-gnu", "core/lib"];
+#[cfg(all(not(windows), target_arch = "aarch64"))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/aarch64-linux-gnu", "core/lib"];
+#[cfg(all(not(windows), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "core/lib"];
+
+impl Search {
+    /// The search of [the list above](Search) with this process's environment.
+    pub fn standard() -> Self {
+        Self {
+            roots: Vec::new(),
+            environment: Some(Arc::new(|name| std::env::var_os(name))),
+            opt: if cfg!(windows) { None } else { Some(PathBuf::from("/opt")) },
+            system: true,
+            set_uid: runs_set_uid(),
         }
     }
-    Err(Error::NotFound { library: spec.name(), report: Arc::new(Report::new(spec.name(), attempts)) })
+
+    /// A search that looks nowhere, to be filled with the methods below.
+    pub fn nowhere() -> Self {
+        Self { roots: Vec::new(), environment: None, opt: None, system: false, set_uid: false }
+    }
+
+    /// Looks at the installation `root` too, after the roots given before and ahead of all else. It must be absolute: a relative one is
+    /// refused in the search's [`Report`].
+    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.roots.push(root.into());
+        self
+    }
+
+    /// Reads variables through `get` instead of the process's environment.
+    pub fn environment(mut self, get: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
+        self.environment = Some(Arc::new(get));
+        self
+    }
+
+    /// Heeds no variable.
+    pub fn without_environment(mut self) -> Self {
+        self.environment = None;
+        self
+    }
+
+    /// Looks for `rocm` and `rocm-*` in this directory instead of `/opt`; `None`: nowhere.
+    pub fn opt(mut self, directory: Option<PathBuf>) -> Self {
+        self.opt = directory;
+        self
+    }
+
+    /// Whether to ask the system loader in the end.
+    pub fn system(mut self, ask: bool) -> Self {
+        self.system = ask;
+        self
+    }
+
+    /// Overrides whether the program counts as set-uid.
+    pub fn set_uid(mut self, set_uid: bool) -> Self {
+        self.set_uid = set_uid;
+        self
+    }
+
+    /// The installations that it looks at, in order, whether they exist or not; and the variables that it refuses.
+    pub fn installations(&self) -> (Vec<Installation>, Vec<Attempt>) {
+        let mut found = Candidates::default();
+        for root in &self.roots {
+            found.add(root.clone(), Origin::Explicit);
+        }
+        for name in ["ROCM_PATH", "HIP_PATH"] {
+            if let Some(root) = self.variable(name, Origin::Variable(name), &mut found) {
+                found.add(root, Origin::Variable(name));
+            }
+        }
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            if let Some(prefix) = self.variable(name, Origin::Wheel(name), &mut found) {
+                for wheel in wheels(&prefix) {
+                    found.add(wheel, Origin::Wheel(name));
+                }
+            }
+        }
+        if let Some(opt) = &self.opt {
+            let rocm = opt.join("rocm");
+            found.add(rocm.clone(), Origin::Opt);
+            for root in versioned(&rocm, "core-").into_iter().chain(versioned(opt, "rocm-")) {
+                found.add(root, Origin::Opt);
+            }
+        }
+        (found.installations, found.refused)
+    }
+
+    /// An absolute path from a variable; what is wrong with it goes to `found`.
+    fn variable(&self, name: &str, origin: Origin, found: &mut Candidates) -> Option<PathBuf> {
+        let value = self.environment.as_ref()?(name).filter(|v| !v.is_empty())?;
+        let path = PathBuf::from(value);
+        if self.set_uid {
+            found.refuse(&path, origin, Reason::SetUid);
+            None
+        } else if path.is_absolute() {
+            Some(path)
+        } else {
+            found.refuse(&path, origin, Reason::RelativePath);
+            None
+        }
+    }
+
+    /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is none, [`Error::Unusable`] where there is one that cannot be used; both carry the search.
+    pub fn open(&self, spec: &'static LibrarySpec) -> Result<Library, Error> {
+        self.open_with_scope(spec, Scope::Local)
+    }
+
+    pub(crate) fn open_with_scope(&self, spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
+        let (installations, refused) = self.installations();
+        let mut trail = Trail::new(spec, scope, refused);
+        for installation in &installations {
+            if let Some(library) = trail.try_installation(installation) {
+                return Ok(library);
+            }
+        }
+        if self.system {
+            if let Some(library) = trail.try_system() {
+                return Ok(library);
+            }
+        }
+        Err(trail.into_error())
+    }
+
+    /// Searches as [`open`](Search::open) does and tells every step. The library, if found, stays open.
+    pub fn report(&self, spec: &'static LibrarySpec) -> Report {
+        match self.open(spec) {
+            Ok(library) => library.report().clone(),
+            Err(error) => error.report().cloned().unwrap_or_else(|| Report::new(spec.name(), Vec::new())),
+        }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search")
+            .field("roots", &self.roots)
+            .field("environment", &self.environment.is_some())
+            .field("opt", &self.opt)
+            .field("system", &self.system)
+            .field("set_uid", &self.set_uid)
+            .finish()
+    }
+}
+
+#[derive(Default)]
+struct Candidates {
+    installations: Vec<Installation>,
+    refused: Vec<Attempt>,
+}
+
+impl Candidates {
+    fn add(&mut self, root: PathBuf, origin: Origin) {
+        if !root.is_absolute() {
+            self.refuse(&root, origin, Reason::RelativePath);
+        } else if !self.installations.iter().any(|i| i.root == root) {
+            self.installations.push(Installation { root, origin });
+        }
+    }
+
+    fn refuse(&mut self, path: &Path, origin: Origin, reason: Reason) {
+        self.refused.push(Attempt::failed(origin, path.display().to_string(), reason));
+    }
+}
+
+/// ROCm's wheels in a Python environment: of the newest Python first, the core before the libraries.
+fn wheels(prefix: &Path) -> Vec<PathBuf> {
+    let sites: Vec<PathBuf> = if cfg!(windows) {
+        vec![prefix.join("Lib").join("site-packages")]
+    } else {
+        versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
+    };
+    sites
+        .iter()
+        .flat_map(|site| {
+            let mut libraries = names_in(site, |name| name.starts_with("_rocm_sdk_libraries"));
+            libraries.sort();
+            std::iter::once("_rocm_sdk_core".to_owned()).chain(libraries).map(|name| site.join(name))
+        })
+        .filter(|wheel| wheel.is_dir())
+        .collect()
+}
+
+/// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
+fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut names = names_in(directory, |name| name.starts_with(prefix));
+    let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
+    names.sort_by_cached_key(|name| (Reverse(version(name)), name.clone()));
+    names.into_iter().map(|name| directory.join(name)).collect()
+}
+
+pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn runs_set_uid() -> bool {
+    // SAFETY: getauxval only reads the auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn runs_set_uid() -> bool {
+    // SAFETY: these four only read the process's credentials.
+    unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
+}
+
+#[cfg(not(unix))]
+fn runs_set_uid() -> bool {
+    false
 }

@@ -86,6 +86,11 @@ impl LibrarySpec {
         self.sonames.iter().find(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major) == Some(major))
     }
 
+    /// Whether `soname` is one of this table.
+    pub fn knows(&self, soname: &str) -> bool {
+        self.sonames.iter().any(|s| s.file == soname)
+    }
+
     /// The newest soname major that this table knows.
     pub fn newest_major(&self) -> Option<u32> {
         self.sonames.iter().filter_map(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major)).max()
@@ -101,6 +106,6 @@ impl LibrarySpec {
 }
 
 /// `".7.2.53211"` (what follows `libX.so`) -> 7.
-fn soname_major(suffix: &str) -> Option<u32> {
+pub(crate) fn soname_major(suffix: &str) -> Option<u32> {
     suffix.strip_prefix('.')?.split('.').next()?.parse().ok()
 }

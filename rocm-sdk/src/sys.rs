@@ -1,0 +1,111 @@
+//! The platform's loader, through libloading.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use crate::library::Scope;
+use crate::report::Reason;
+
+#[cfg(unix)]
+pub(crate) fn open_path(path: &Path, scope: Scope) -> Result<Library, String> {
+    open(path.as_os_str(), scope)
+}
+
+#[cfg(unix)]
+pub(crate) fn open_name(name: &str, scope: Scope) -> Result<Library, String> {
+    open(name.as_ref(), scope)
+}
+
+#[cfg(unix)]
+fn open(name: &OsStr, scope: Scope) -> Result<Library, String> {
+    use libloading::os::unix;
+    // RTLD_NOW: what a library lacks shows here and not in the middle of a later call, where the loader ends the process.
+    let flags = unix::RTLD_NOW
+        | match scope {
+            Scope::Local => unix::RTLD_LOCAL,
+            Scope::Global => unix::RTLD_GLOBAL,
+        };
+    // SAFETY: opening runs the initialisers of a ROCm library (the name is from a table of them or given as one), which have
+    // no precondition; `Library` never closes it.
+    unsafe { unix::Library::open(Some(name), flags) }.map(Into::into).map_err(|e| e.to_string())
+}
+
+#[cfg(windows)]
+pub(crate) fn open_path(path: &Path, _: Scope) -> Result<Library, String> {
+    use libloading::os::windows;
+    // Its dependencies lie beside it.
+    let flags = windows::LOAD_WITH_ALTERED_SEARCH_PATH;
+    // SAFETY: as above.
+    unsafe { windows::Library::load_with_flags(path, flags) }.map(Into::into).map_err(|e| e.to_string())
+}
+
+#[cfg(windows)]
+pub(crate) fn open_name(name: &str, _: Scope) -> Result<Library, String> {
+    use libloading::os::windows;
+    // Not the current directory.
+    let flags = windows::LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
+    // SAFETY: as above.
+    unsafe { windows::Library::load_with_flags(name, flags) }.map(Into::into).map_err(|e| e.to_string())
+}
+
+/// Tells an absent library from an absent dependency by the loader's words.
+pub(crate) fn explain(target: &OsStr, message: String) -> Reason {
+    match absent_name(&message) {
+        Some(name) if OsStr::new(name) == target => Reason::NotThere,
+        Some(name) => Reason::DependencyMissing { dependency: name.to_owned(), message },
+        None => Reason::Loader { message },
+    }
+}
+
+/// The library that the loader did not find.
+fn absent_name(message: &str) -> Option<&str> {
+    // glibc: "libx.so.1: cannot open shared object file: No such file or directory"
+    if let Some((name, _)) = message.split_once(": cannot open shared object file: No such file") {
+        return Some(name.rsplit(' ').next().unwrap_or(name));
+    }
+    // musl: "Error loading shared library libx.so.1: No such file or directory (needed by /y/liby.so)"
+    let (_, rest) = message.split_once("Error loading shared library ")?;
+    rest.split_once(": No such file").map(|(name, _)| name)
+}
+
+/// The file behind an open library, which it gives back.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn path_of(library: Library) -> (Library, Option<PathBuf>) {
+    let handle = libloading::os::unix::Library::from(library).into_raw();
+    let path = path_of_handle(handle);
+    // SAFETY: the handle has just come out of a library.
+    (unsafe { libloading::os::unix::Library::from_raw(handle) }.into(), path)
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn path_of_handle(handle: *mut std::ffi::c_void) -> Option<PathBuf> {
+    use std::ffi::{CStr, OsString, c_char, c_void};
+    use std::os::unix::ffi::OsStringExt;
+
+    /// The public head of glibc's `struct link_map`.
+    #[repr(C)]
+    struct LinkMap {
+        address: usize,
+        name: *const c_char,
+        dynamic: *const c_void,
+        next: *const LinkMap,
+        previous: *const LinkMap,
+    }
+
+    let mut map: *const LinkMap = std::ptr::null();
+    // SAFETY: the handle is of an open library, and RTLD_DI_LINKMAP writes one pointer.
+    let failed = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    if failed != 0 || map.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's own entry of an open library lives as long as the library; `name` is NUL-terminated.
+    let name = unsafe { CStr::from_ptr((*map).name) };
+    Some(PathBuf::from(OsString::from_vec(name.to_bytes().to_vec()))).filter(|p| p.is_absolute())
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn path_of(library: Library) -> (Library, Option<PathBuf>) {
+    (library, None)
+}

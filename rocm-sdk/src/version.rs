@@ -1,0 +1,197 @@
+//! Which release of ROCm something is.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use semver::{BuildMetadata, Prerelease, Version};
+
+/// Whose count a version is in: ROCm 10.0 has HIP 7.15, before that the two agree but for the patch level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Numbering {
+    /// ROCm's releases, `7.2.4`.
+    Rocm,
+    /// HIP's versions, `7.2.53211`: the patch is a build number.
+    Hip,
+}
+
+/// A version, and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// The version.
+    pub version: Version,
+    /// Whose count it is in.
+    pub numbering: Numbering,
+    /// The file that says so, or whose name does.
+    pub source: PathBuf,
+}
+
+impl Release {
+    /// Whether this is the ROCm release `major.minor`, an API level, or a newer one.
+    pub fn is_at_least(&self, level: (u32, u32)) -> bool {
+        let (major, minor) = match self.numbering {
+            Numbering::Rocm => level,
+            Numbering::Hip => hip_of_rocm(level),
+        };
+        (self.version.major, self.version.minor) >= (u64::from(major), u64::from(minor))
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbering = match self.numbering {
+            Numbering::Rocm => "ROCm",
+            Numbering::Hip => "HIP",
+        };
+        write!(f, "{numbering} {}", self.version)
+    }
+}
+
+/// HIP's major and minor version in the ROCm release `major.minor`: the same up to 7.14; ROCm 10.0 has HIP 7.15.
+pub const fn hip_of_rocm(level: (u32, u32)) -> (u32, u32) {
+    match level {
+        (10, minor) => (7, 15 + minor),
+        same => same,
+    }
+}
+
+/// What `hipRuntimeGetVersion` and `hipDriverGetVersion` report (`major * 10_000_000 + minor * 100_000 + patch`) as a version;
+/// `None` for what is none.
+///
+/// ```
+/// assert_eq!(rocm_sdk::hip_version(70_253_211), Some(semver::Version::new(7, 2, 53_211)));
+/// assert_eq!(rocm_sdk::hip_version(0), None);
+/// ```
+pub fn hip_version(encoded: i32) -> Option<Version> {
+    let encoded = u64::try_from(encoded).ok().filter(|&v| v >= 10_000_000)?;
+    Some(Version::new(encoded / 10_000_000, encoded / 100_000 % 100, encoded % 100_000))
+}
+
+/// The version in a release string as ROCm writes them: `7.2.4`, `6.2.0-66` (a build number, no pre-release), `7.2`,
+/// `7.10.0a20251120` and `7.0.0rc1` (pre-releases).
+///
+/// ```
+/// use semver::Version;
+/// assert_eq!(rocm_sdk::parse_release("6.2.0-66"), Version::parse("6.2.0+66").ok());
+/// assert_eq!(rocm_sdk::parse_release("7.0.0rc1"), Version::parse("7.0.0-rc1").ok());
+/// ```
+pub fn parse_release(text: &str) -> Option<Version> {
+    let text = text.trim();
+    let numbers_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (numbers, rest) = text.split_at(numbers_end);
+    let mut numbers = numbers.trim_end_matches('.').split('.').map(|n| n.parse::<u64>().ok());
+    let (major, minor) = (numbers.next()??, numbers.next()??);
+    let patch = match numbers.next() {
+        Some(patch) => patch?,
+        None => 0,
+    };
+    let mut version = Version::new(major, minor, patch);
+    let clean: String = rest.trim_matches(['-', '+', '.', '~', '_', ' ']).chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    match rest.chars().next() {
+        // `7.0.0rc1`, `7.10.0a20251120`, `7.0.0.dev3`, `7.0.0-rc1`
+        Some(_) if clean.starts_with(|c: char| c.is_ascii_alphabetic()) && !rest.starts_with('+') => {
+            version.pre = Prerelease::new(&clean).unwrap_or_default();
+        }
+        Some(_) => version.build = BuildMetadata::new(&clean).unwrap_or_default(),
+        None => {}
+    }
+    Some(version)
+}
+
+/// The version in a library's file name: `libamdhip64.so.7.2.53211` is 7.2.53211; `None` where there is no minor version.
+///
+/// ```
+/// assert_eq!(rocm_sdk::file_name_version("libamdhip64.so.7.2.53211"), Some(semver::Version::new(7, 2, 53_211)));
+/// assert_eq!(rocm_sdk::file_name_version("libamdhip64.so.7"), None);
+/// ```
+pub fn file_name_version(file_name: &str) -> Option<Version> {
+    parse_release(file_name.rsplit_once(".so.")?.1)
+}
+
+/// The release that the installation at `root` says it is: `.info/version`, else `.info/version-dev`, else, for a Python wheel, the
+/// `rocm_sdk_*-VERSION.dist-info` beside it.
+pub fn release_at(root: &Path) -> Option<Release> {
+    for name in ["version", "version-dev"] {
+        let source = root.join(".info").join(name);
+        if let Some(version) = fs::read_to_string(&source).ok().as_deref().and_then(parse_release) {
+            return Some(Release { version, numbering: Numbering::Rocm, source });
+        }
+    }
+    wheel_release(root)
+}
+
+fn wheel_release(root: &Path) -> Option<Release> {
+    let package = root.file_name()?.to_str()?.strip_prefix('_').filter(|n| n.starts_with("rocm_sdk_"))?;
+    fs::read_dir(root.parent()?).ok()?.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        let version = name.to_str()?.strip_suffix(".dist-info")?.strip_prefix(package)?.strip_prefix('-')?;
+        Some(Release { version: parse_release(version)?, numbering: Numbering::Rocm, source: entry.path() })
+    })
+}
+
+/// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it, as
+/// named and with links resolved, else, if the file is numbered by HIP, its own name.
+pub(crate) fn release_of_file(path: &Path, numbered_by_hip: bool) -> Option<Release> {
+    let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // ROOT/lib/libX.so, ROOT/lib/x86_64-linux-gnu/libX.so, ROOT/core/lib/libX.so
+    let above = |p: &Path| p.ancestors().skip(2).take(3).find_map(release_at);
+    above(path).or_else(|| above(&resolved)).or_else(|| {
+        let name = resolved.file_name()?.to_str().filter(|_| numbered_by_hip)?;
+        Some(Release { version: file_name_version(name)?, numbering: Numbering::Hip, source: resolved.clone() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn release_strings_of_every_kind() {
+        for (text, version) in [
+            ("7.2.4", "7.2.4"),
+            ("7.2.4\n", "7.2.4"),
+            ("6.2.0-66", "6.2.0+66"),
+            ("5.7.1-98", "5.7.1+98"),
+            ("7.2", "7.2.0"),
+            ("10.0.0", "10.0.0"),
+            ("7.10.0a20251120", "7.10.0-a20251120"),
+            ("7.0.0rc1", "7.0.0-rc1"),
+            ("7.0.0.dev3", "7.0.0-dev3"),
+            ("7.0.0-rc1", "7.0.0-rc1"),
+            ("7.0.0+abc", "7.0.0+abc"),
+            ("6.4.0.60400-47~22.04", "6.4.0+47-22-04"),
+        ] {
+            assert_eq!(parse_release(text).map(|v| v.to_string()).as_deref(), Some(version), "{text}");
+        }
+        for text in ["", "7", "seven", ".", "7.x", "7..2", "99999999999999999999.1", "7.2.99999999999999999999"] {
+            assert_eq!(parse_release(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn build_numbers_do_not_make_a_release_older() {
+        assert!(parse_release("6.2.0-66") >= parse_release("6.2.0"));
+        assert!(parse_release("7.0.0rc1") < parse_release("7.0.0"));
+    }
+
+    #[test]
+    fn hip_numbers() {
+        assert_eq!(hip_version(50_731_921), Some(Version::new(5, 7, 31_921)));
+        assert_eq!(hip_version(60_443_484), Some(Version::new(6, 4, 43_484)));
+        assert_eq!(hip_version(71_526_333), Some(Version::new(7, 15, 26_333)));
+        assert_eq!(hip_version(-1), None);
+        assert_eq!(hip_version(9_999_999), None);
+    }
+
+    #[test]
+    fn levels_are_compared_in_their_own_count() {
+        let release = |version, numbering| Release { version, numbering, source: PathBuf::new() };
+        assert!(release(Version::new(7, 15, 26_333), Numbering::Hip).is_at_least((10, 0)));
+        assert!(!release(Version::new(7, 14, 0), Numbering::Hip).is_at_least((10, 0)));
+        assert!(release(Version::new(7, 2, 53_211), Numbering::Hip).is_at_least((7, 2)));
+        assert!(!release(Version::new(7, 15, 0), Numbering::Rocm).is_at_least((10, 0)));
+        assert!(release(Version::new(7, 0, 2), Numbering::Rocm).is_at_least((6, 4)));
+        assert!(!release(Version::new(6, 4, 3), Numbering::Rocm).is_at_least((7, 0)));
+    }
+}
