@@ -3,9 +3,13 @@
 pub mod inst;
 #[macro_use]
 mod table;
+mod decode;
 mod op;
+mod print;
 mod types;
 
+pub use decode::{DecodeError, Problem, decode};
 pub use inst::{Dpp, Format, InlineFloat, Inst, Mods, Operand, Sdwa, SdwaSel, SdwaUnused, Special};
 pub use op::{Arch, Flags, Op, OpInfo};
+pub use print::disassemble;
 pub use types::{Kind, Type};

@@ -77,6 +77,14 @@ flags! {
     format = 13;
     /// Only valid with the GDS bit.
     gds = 14;
+    /// VOP3: `op_sel` picks halves of the operands.
+    op_sel = 15;
+    /// VOP3: an integer result can be clamped (a float one always can).
+    clamp = 16;
+    /// VOP3: no clamping although floats are involved.
+    no_clamp = 17;
+    /// VOP3: no output multiplier although floats are involved.
+    no_omod = 18;
 }
 
 impl Flags {

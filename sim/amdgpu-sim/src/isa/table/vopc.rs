@@ -4,12 +4,12 @@ macro_rules! vopc_rows {
     ([$next:ident $($rest:ident)*] $($rows:tt)*) => {
         $next! { [$($rest)*] $($rows)*
             Vopc {
-                v_cmp_class_f32 = 0x10: Mask <- (F32, U32);
-                v_cmpx_class_f32 = 0x11: Mask <- (F32, U32);
-                v_cmp_class_f64 = 0x12: Mask <- (F64, U32) [no_sdwa];
-                v_cmpx_class_f64 = 0x13: Mask <- (F64, U32) [no_sdwa];
-                v_cmp_class_f16 = 0x14: Mask <- (F16, U32);
-                v_cmpx_class_f16 = 0x15: Mask <- (F16, U32);
+                v_cmp_class_f32 = 0x10: Mask <- (F32, U32) [no_clamp];
+                v_cmpx_class_f32 = 0x11: Mask <- (F32, U32) [no_clamp];
+                v_cmp_class_f64 = 0x12: Mask <- (F64, U32) [no_sdwa no_clamp];
+                v_cmpx_class_f64 = 0x13: Mask <- (F64, U32) [no_sdwa no_clamp];
+                v_cmp_class_f16 = 0x14: Mask <- (F16, U32) [no_clamp];
+                v_cmpx_class_f16 = 0x15: Mask <- (F16, U32) [no_clamp];
                 v_cmp_f_f16 = 0x20: Mask <- (F16, F16);
                 v_cmp_lt_f16 = 0x21: Mask <- (F16, F16);
                 v_cmp_eq_f16 = 0x22: Mask <- (F16, F16);

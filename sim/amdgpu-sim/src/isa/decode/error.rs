@@ -1,0 +1,71 @@
+//! Why words are not an instruction.
+
+use crate::isa::{Arch, Format, Op};
+use std::fmt;
+
+/// Words that are no instruction, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The instruction set that they were read as.
+    pub arch: Arch,
+    /// The words, at most two.
+    pub words: Vec<u32>,
+    /// The instruction, when the opcode is known.
+    pub op: Option<Op>,
+    /// What is wrong with them.
+    pub problem: Problem,
+}
+
+/// What is wrong with words that do not decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The code ends inside the instruction.
+    Truncated {
+        /// Bytes that the instruction has.
+        needed: u8,
+    },
+    /// No encoding starts with these bits.
+    Encoding,
+    /// The encoding has no such instruction.
+    Opcode {
+        /// The encoding.
+        format: Format,
+        /// The opcode field.
+        opcode: u32,
+    },
+    /// A field has a value that it cannot have.
+    Field {
+        /// The field, by the ISA manual's name.
+        field: &'static str,
+        /// What it holds.
+        value: u32,
+        /// Why that cannot be.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} instruction:", self.arch)?;
+        for word in &self.words {
+            write!(f, " {word:#010x}")?;
+        }
+        if let Some(op) = self.op {
+            write!(f, ": {op}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Truncated { needed } => write!(f, "the code ends before the {needed} bytes of the instruction"),
+            Problem::Encoding => f.write_str("no encoding starts with these bits"),
+            Problem::Opcode { format, opcode } => write!(f, "{format:?} has no opcode {opcode:#x}"),
+            Problem::Field { field, value, reason } => write!(f, "{field} is {value:#x}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
