@@ -2,9 +2,6 @@
 
 use ::core::ffi::{c_int, c_uint, c_void};
 use super::*;
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-pub const HIP_DEPRECATED_MSG: &[u8; 189] = b"This API is marked as deprecated and might not be supported in future releases. For more details please refer https://github.com/ROCm/HIP/blob/develop/docs/reference/deprecated_api_list.md\0";
 pub const HIP_ERROR_INVALID_VALUE: c_uint = 1;
 pub const HIP_ERROR_LAUNCH_OUT_OF_RESOURCES: c_uint = 3;
 pub const HIP_ERROR_NOT_INITIALIZED: c_uint = 2;

@@ -2,6 +2,60 @@
 
 use ::core::fmt;
 use ::core::ffi::c_uint;
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(transparent)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Format(pub c_uint);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_UNSIGNED_INT8: Format = Format(1);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_UNSIGNED_INT16: Format = Format(2);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_UNSIGNED_INT32: Format = Format(3);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_SIGNED_INT8: Format = Format(8);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_SIGNED_INT16: Format = Format(9);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_SIGNED_INT32: Format = Format(10);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_HALF: Format = Format(16);
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+pub const HIP_AD_FORMAT_FLOAT: Format = Format(32);
+#[cfg(not(feature = "rocm-6-2"))]
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            #[cfg(not(feature = "rocm-6-2"))]
+            1 => "HIP_AD_FORMAT_UNSIGNED_INT8",
+            #[cfg(not(feature = "rocm-6-2"))]
+            2 => "HIP_AD_FORMAT_UNSIGNED_INT16",
+            #[cfg(not(feature = "rocm-6-2"))]
+            3 => "HIP_AD_FORMAT_UNSIGNED_INT32",
+            #[cfg(not(feature = "rocm-6-2"))]
+            8 => "HIP_AD_FORMAT_SIGNED_INT8",
+            #[cfg(not(feature = "rocm-6-2"))]
+            9 => "HIP_AD_FORMAT_SIGNED_INT16",
+            #[cfg(not(feature = "rocm-6-2"))]
+            10 => "HIP_AD_FORMAT_SIGNED_INT32",
+            #[cfg(not(feature = "rocm-6-2"))]
+            16 => "HIP_AD_FORMAT_HALF",
+            #[cfg(not(feature = "rocm-6-2"))]
+            32 => "HIP_AD_FORMAT_FLOAT",
+            other => return write!(f, "{}({other})", "Format"),
+        };
+        f.write_str(name)
+    }
+}
 /// HIP texture address modes
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -299,36 +353,72 @@ impl fmt::Debug for hipArraySparseSubresourceType {
         f.write_str(name)
     }
 }
+#[cfg(feature = "rocm-6-2")]
 /// HIP array format
+///
+/// Since ROCm 6.2.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipArray_Format(pub c_uint);
+#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 8-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT8: hipArray_Format = hipArray_Format(1);
+#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 16-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT16: hipArray_Format = hipArray_Format(2);
+#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 32-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT32: hipArray_Format = hipArray_Format(3);
+#[cfg(feature = "rocm-6-2")]
 /// \< Signed 8-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT8: hipArray_Format = hipArray_Format(8);
+#[cfg(feature = "rocm-6-2")]
 /// \< Signed 16-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT16: hipArray_Format = hipArray_Format(9);
+#[cfg(feature = "rocm-6-2")]
 /// \< Signed 32-bit array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT32: hipArray_Format = hipArray_Format(10);
+#[cfg(feature = "rocm-6-2")]
 /// \< Half array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_HALF: hipArray_Format = hipArray_Format(16);
+#[cfg(feature = "rocm-6-2")]
 /// \< Float array format
+///
+/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_FLOAT: hipArray_Format = hipArray_Format(32);
+#[cfg(feature = "rocm-6-2")]
 impl fmt::Debug for hipArray_Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
+            #[cfg(feature = "rocm-6-2")]
             1 => "HIP_AD_FORMAT_UNSIGNED_INT8",
+            #[cfg(feature = "rocm-6-2")]
             2 => "HIP_AD_FORMAT_UNSIGNED_INT16",
+            #[cfg(feature = "rocm-6-2")]
             3 => "HIP_AD_FORMAT_UNSIGNED_INT32",
+            #[cfg(feature = "rocm-6-2")]
             8 => "HIP_AD_FORMAT_SIGNED_INT8",
+            #[cfg(feature = "rocm-6-2")]
             9 => "HIP_AD_FORMAT_SIGNED_INT16",
+            #[cfg(feature = "rocm-6-2")]
             10 => "HIP_AD_FORMAT_SIGNED_INT32",
+            #[cfg(feature = "rocm-6-2")]
             16 => "HIP_AD_FORMAT_HALF",
+            #[cfg(feature = "rocm-6-2")]
             32 => "HIP_AD_FORMAT_FLOAT",
             other => return write!(f, "{}({other})", "hipArray_Format"),
         };
@@ -413,562 +503,111 @@ impl fmt::Debug for hipComputeMode {
         f.write_str(name)
     }
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipDataType(pub c_uint);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_32F: hipDataType = hipDataType(0);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_64F: hipDataType = hipDataType(1);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_16F: hipDataType = hipDataType(2);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_8I: hipDataType = hipDataType(3);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_32F: hipDataType = hipDataType(4);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_64F: hipDataType = hipDataType(5);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_16F: hipDataType = hipDataType(6);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_8I: hipDataType = hipDataType(7);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_8U: hipDataType = hipDataType(8);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_8U: hipDataType = hipDataType(9);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_32I: hipDataType = hipDataType(10);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_32I: hipDataType = hipDataType(11);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_32U: hipDataType = hipDataType(12);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_32U: hipDataType = hipDataType(13);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_16BF: hipDataType = hipDataType(14);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_16BF: hipDataType = hipDataType(15);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_4I: hipDataType = hipDataType(16);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_4I: hipDataType = hipDataType(17);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_4U: hipDataType = hipDataType(18);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_4U: hipDataType = hipDataType(19);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_16I: hipDataType = hipDataType(20);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_16I: hipDataType = hipDataType(21);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_16U: hipDataType = hipDataType(22);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_16U: hipDataType = hipDataType(23);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_64I: hipDataType = hipDataType(24);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_64I: hipDataType = hipDataType(25);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_R_64U: hipDataType = hipDataType(26);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_C_64U: hipDataType = hipDataType(27);
-#[cfg(all(feature = "rocm-6-3", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.3, before 6.4.
+#[cfg(feature = "rocm-6-3")]
+/// Since ROCm 6.3.
 pub const HIP_R_8F_E4M3: hipDataType = hipDataType(28);
-#[cfg(all(feature = "rocm-6-3", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.3, before 6.4.
+#[cfg(feature = "rocm-6-3")]
+/// Since ROCm 6.3.
 pub const HIP_R_8F_E5M2: hipDataType = hipDataType(29);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
-pub const HIP_R_8F_E4M3_FNUZ: hipDataType = hipDataType(1000);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
-pub const HIP_R_8F_E5M2_FNUZ: hipDataType = hipDataType(1001);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-impl fmt::Debug for hipDataType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            0 => "HIP_R_32F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            1 => "HIP_R_64F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            2 => "HIP_R_16F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            3 => "HIP_R_8I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            4 => "HIP_C_32F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            5 => "HIP_C_64F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            6 => "HIP_C_16F",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            7 => "HIP_C_8I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            8 => "HIP_R_8U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            9 => "HIP_C_8U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            10 => "HIP_R_32I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            11 => "HIP_C_32I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            12 => "HIP_R_32U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            13 => "HIP_C_32U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            14 => "HIP_R_16BF",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            15 => "HIP_C_16BF",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            16 => "HIP_R_4I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            17 => "HIP_C_4I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            18 => "HIP_R_4U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            19 => "HIP_C_4U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            20 => "HIP_R_16I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            21 => "HIP_C_16I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            22 => "HIP_R_16U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            23 => "HIP_C_16U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            24 => "HIP_R_64I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            25 => "HIP_C_64I",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            26 => "HIP_R_64U",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            27 => "HIP_C_64U",
-            #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-6-4")))]
-            28 => "HIP_R_8F_E4M3",
-            #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-6-4")))]
-            29 => "HIP_R_8F_E5M2",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            1000 => "HIP_R_8F_E4M3_FNUZ",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            1001 => "HIP_R_8F_E5M2_FNUZ",
-            other => return write!(f, "{}({other})", "hipDataType"),
-        };
-        f.write_str(name)
-    }
-}
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-#[repr(transparent)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct hipDataType(pub c_uint);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_32F: hipDataType = hipDataType(0);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_64F: hipDataType = hipDataType(1);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_16F: hipDataType = hipDataType(2);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_8I: hipDataType = hipDataType(3);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_32F: hipDataType = hipDataType(4);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_64F: hipDataType = hipDataType(5);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_16F: hipDataType = hipDataType(6);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_8I: hipDataType = hipDataType(7);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_8U: hipDataType = hipDataType(8);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_8U: hipDataType = hipDataType(9);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_32I: hipDataType = hipDataType(10);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_32I: hipDataType = hipDataType(11);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_32U: hipDataType = hipDataType(12);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_32U: hipDataType = hipDataType(13);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_16BF: hipDataType = hipDataType(14);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_16BF: hipDataType = hipDataType(15);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_4I: hipDataType = hipDataType(16);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_4I: hipDataType = hipDataType(17);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_4U: hipDataType = hipDataType(18);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_4U: hipDataType = hipDataType(19);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_16I: hipDataType = hipDataType(20);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_16I: hipDataType = hipDataType(21);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_16U: hipDataType = hipDataType(22);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_16U: hipDataType = hipDataType(23);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_64I: hipDataType = hipDataType(24);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_64I: hipDataType = hipDataType(25);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_64U: hipDataType = hipDataType(26);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_C_64U: hipDataType = hipDataType(27);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_8F_E4M3: hipDataType = hipDataType(28);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_R_8F_E5M2: hipDataType = hipDataType(29);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-7-0")]
+/// Since ROCm 7.0.
 pub const HIP_R_8F_UE8M0: hipDataType = hipDataType(30);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-7-0")]
+/// Since ROCm 7.0.
 pub const HIP_R_6F_E2M3: hipDataType = hipDataType(31);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-7-0")]
+/// Since ROCm 7.0.
 pub const HIP_R_6F_E3M2: hipDataType = hipDataType(32);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-7-0")]
+/// Since ROCm 7.0.
 pub const HIP_R_4F_E2M1: hipDataType = hipDataType(33);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-6-2")]
+/// HIP specific Data Types
+///
+/// Since ROCm 6.2.
 pub const HIP_R_8F_E4M3_FNUZ: hipDataType = hipDataType(1000);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
+#[cfg(feature = "rocm-6-2")]
+/// HIP specific Data Types
+///
+/// Since ROCm 6.2.
 pub const HIP_R_8F_E5M2_FNUZ: hipDataType = hipDataType(1001);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
 impl fmt::Debug for hipDataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             0 => "HIP_R_32F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             1 => "HIP_R_64F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             2 => "HIP_R_16F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             3 => "HIP_R_8I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             4 => "HIP_C_32F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             5 => "HIP_C_64F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             6 => "HIP_C_16F",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             7 => "HIP_C_8I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             8 => "HIP_R_8U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             9 => "HIP_C_8U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             10 => "HIP_R_32I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             11 => "HIP_C_32I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             12 => "HIP_R_32U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             13 => "HIP_C_32U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             14 => "HIP_R_16BF",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             15 => "HIP_C_16BF",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             16 => "HIP_R_4I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             17 => "HIP_C_4I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             18 => "HIP_R_4U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             19 => "HIP_C_4U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             20 => "HIP_R_16I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             21 => "HIP_C_16I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             22 => "HIP_R_16U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             23 => "HIP_C_16U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             24 => "HIP_R_64I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             25 => "HIP_C_64I",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             26 => "HIP_R_64U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
             27 => "HIP_C_64U",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-6-3")]
             28 => "HIP_R_8F_E4M3",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-6-3")]
             29 => "HIP_R_8F_E5M2",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-7-0")]
             30 => "HIP_R_8F_UE8M0",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-7-0")]
             31 => "HIP_R_6F_E2M3",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-7-0")]
             32 => "HIP_R_6F_E3M2",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-7-0")]
             33 => "HIP_R_4F_E2M1",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
+            #[cfg(feature = "rocm-6-2")]
             1000 => "HIP_R_8F_E4M3_FNUZ",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-            1001 => "HIP_R_8F_E5M2_FNUZ",
-            other => return write!(f, "{}({other})", "hipDataType"),
-        };
-        f.write_str(name)
-    }
-}
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-#[repr(transparent)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct hipDataType(pub c_uint);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_32F: hipDataType = hipDataType(0);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_64F: hipDataType = hipDataType(1);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_16F: hipDataType = hipDataType(2);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8I: hipDataType = hipDataType(3);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_32F: hipDataType = hipDataType(4);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_64F: hipDataType = hipDataType(5);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_16F: hipDataType = hipDataType(6);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_8I: hipDataType = hipDataType(7);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8U: hipDataType = hipDataType(8);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_8U: hipDataType = hipDataType(9);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_32I: hipDataType = hipDataType(10);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_32I: hipDataType = hipDataType(11);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_32U: hipDataType = hipDataType(12);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_32U: hipDataType = hipDataType(13);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_16BF: hipDataType = hipDataType(14);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_16BF: hipDataType = hipDataType(15);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_4I: hipDataType = hipDataType(16);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_4I: hipDataType = hipDataType(17);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_4U: hipDataType = hipDataType(18);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_4U: hipDataType = hipDataType(19);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_16I: hipDataType = hipDataType(20);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_16I: hipDataType = hipDataType(21);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_16U: hipDataType = hipDataType(22);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_16U: hipDataType = hipDataType(23);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_64I: hipDataType = hipDataType(24);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_64I: hipDataType = hipDataType(25);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_64U: hipDataType = hipDataType(26);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_C_64U: hipDataType = hipDataType(27);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8F_E4M3: hipDataType = hipDataType(28);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8F_E5M2: hipDataType = hipDataType(29);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8F_UE8M0: hipDataType = hipDataType(30);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_6F_E2M3: hipDataType = hipDataType(31);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_6F_E3M2: hipDataType = hipDataType(32);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_4F_E2M1: hipDataType = hipDataType(33);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8F_E4M3_FNUZ: hipDataType = hipDataType(1000);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_R_8F_E5M2_FNUZ: hipDataType = hipDataType(1001);
-#[cfg(feature = "rocm-10-0")]
-impl fmt::Debug for hipDataType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            #[cfg(feature = "rocm-10-0")]
-            0 => "HIP_R_32F",
-            #[cfg(feature = "rocm-10-0")]
-            1 => "HIP_R_64F",
-            #[cfg(feature = "rocm-10-0")]
-            2 => "HIP_R_16F",
-            #[cfg(feature = "rocm-10-0")]
-            3 => "HIP_R_8I",
-            #[cfg(feature = "rocm-10-0")]
-            4 => "HIP_C_32F",
-            #[cfg(feature = "rocm-10-0")]
-            5 => "HIP_C_64F",
-            #[cfg(feature = "rocm-10-0")]
-            6 => "HIP_C_16F",
-            #[cfg(feature = "rocm-10-0")]
-            7 => "HIP_C_8I",
-            #[cfg(feature = "rocm-10-0")]
-            8 => "HIP_R_8U",
-            #[cfg(feature = "rocm-10-0")]
-            9 => "HIP_C_8U",
-            #[cfg(feature = "rocm-10-0")]
-            10 => "HIP_R_32I",
-            #[cfg(feature = "rocm-10-0")]
-            11 => "HIP_C_32I",
-            #[cfg(feature = "rocm-10-0")]
-            12 => "HIP_R_32U",
-            #[cfg(feature = "rocm-10-0")]
-            13 => "HIP_C_32U",
-            #[cfg(feature = "rocm-10-0")]
-            14 => "HIP_R_16BF",
-            #[cfg(feature = "rocm-10-0")]
-            15 => "HIP_C_16BF",
-            #[cfg(feature = "rocm-10-0")]
-            16 => "HIP_R_4I",
-            #[cfg(feature = "rocm-10-0")]
-            17 => "HIP_C_4I",
-            #[cfg(feature = "rocm-10-0")]
-            18 => "HIP_R_4U",
-            #[cfg(feature = "rocm-10-0")]
-            19 => "HIP_C_4U",
-            #[cfg(feature = "rocm-10-0")]
-            20 => "HIP_R_16I",
-            #[cfg(feature = "rocm-10-0")]
-            21 => "HIP_C_16I",
-            #[cfg(feature = "rocm-10-0")]
-            22 => "HIP_R_16U",
-            #[cfg(feature = "rocm-10-0")]
-            23 => "HIP_C_16U",
-            #[cfg(feature = "rocm-10-0")]
-            24 => "HIP_R_64I",
-            #[cfg(feature = "rocm-10-0")]
-            25 => "HIP_C_64I",
-            #[cfg(feature = "rocm-10-0")]
-            26 => "HIP_R_64U",
-            #[cfg(feature = "rocm-10-0")]
-            27 => "HIP_C_64U",
-            #[cfg(feature = "rocm-10-0")]
-            28 => "HIP_R_8F_E4M3",
-            #[cfg(feature = "rocm-10-0")]
-            29 => "HIP_R_8F_E5M2",
-            #[cfg(feature = "rocm-10-0")]
-            30 => "HIP_R_8F_UE8M0",
-            #[cfg(feature = "rocm-10-0")]
-            31 => "HIP_R_6F_E2M3",
-            #[cfg(feature = "rocm-10-0")]
-            32 => "HIP_R_6F_E3M2",
-            #[cfg(feature = "rocm-10-0")]
-            33 => "HIP_R_4F_E2M1",
-            #[cfg(feature = "rocm-10-0")]
-            1000 => "HIP_R_8F_E4M3_FNUZ",
-            #[cfg(feature = "rocm-10-0")]
+            #[cfg(feature = "rocm-6-2")]
             1001 => "HIP_R_8F_E5M2_FNUZ",
             other => return write!(f, "{}({other})", "hipDataType"),
         };
@@ -3556,87 +3195,17 @@ impl fmt::Debug for hipLibraryOption_e {
         f.write_str(name)
     }
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipLibraryPropertyType(pub c_uint);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_LIBRARY_MAJOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(0);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_LIBRARY_MINOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(1);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-/// Since ROCm 6.2, before 6.4.
 pub const HIP_LIBRARY_PATCH_LEVEL: hipLibraryPropertyType = hipLibraryPropertyType(2);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
 impl fmt::Debug for hipLibraryPropertyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
             0 => "HIP_LIBRARY_MAJOR_VERSION",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
             1 => "HIP_LIBRARY_MINOR_VERSION",
-            #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
-            2 => "HIP_LIBRARY_PATCH_LEVEL",
-            other => return write!(f, "{}({other})", "hipLibraryPropertyType"),
-        };
-        f.write_str(name)
-    }
-}
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-#[repr(transparent)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct hipLibraryPropertyType(pub c_uint);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_LIBRARY_MAJOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(0);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_LIBRARY_MINOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(1);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-/// Since ROCm 7.0, before 7.2.
-pub const HIP_LIBRARY_PATCH_LEVEL: hipLibraryPropertyType = hipLibraryPropertyType(2);
-#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-impl fmt::Debug for hipLibraryPropertyType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-            0 => "HIP_LIBRARY_MAJOR_VERSION",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-            1 => "HIP_LIBRARY_MINOR_VERSION",
-            #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-2")))]
-            2 => "HIP_LIBRARY_PATCH_LEVEL",
-            other => return write!(f, "{}({other})", "hipLibraryPropertyType"),
-        };
-        f.write_str(name)
-    }
-}
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-#[repr(transparent)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct hipLibraryPropertyType(pub c_uint);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_LIBRARY_MAJOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(0);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_LIBRARY_MINOR_VERSION: hipLibraryPropertyType = hipLibraryPropertyType(1);
-#[cfg(feature = "rocm-10-0")]
-/// Since ROCm 10.0.
-pub const HIP_LIBRARY_PATCH_LEVEL: hipLibraryPropertyType = hipLibraryPropertyType(2);
-#[cfg(feature = "rocm-10-0")]
-impl fmt::Debug for hipLibraryPropertyType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            #[cfg(feature = "rocm-10-0")]
-            0 => "HIP_LIBRARY_MAJOR_VERSION",
-            #[cfg(feature = "rocm-10-0")]
-            1 => "HIP_LIBRARY_MINOR_VERSION",
-            #[cfg(feature = "rocm-10-0")]
             2 => "HIP_LIBRARY_PATCH_LEVEL",
             other => return write!(f, "{}({other})", "hipLibraryPropertyType"),
         };

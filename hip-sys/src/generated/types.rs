@@ -13,11 +13,16 @@ macro_rules! zeroed {
     };
 }
 zeroed! {
-    HIP_ARRAY3D_DESCRIPTOR HIP_ARRAY_DESCRIPTOR #[cfg(feature = "rocm-7-0")]
+    #[cfg(not(feature = "rocm-6-2"))] HIP_ARRAY3D_DESCRIPTOR #[cfg(feature = "rocm-6-2")]
+    HIP_ARRAY3D_DESCRIPTOR #[cfg(not(feature = "rocm-6-2"))] HIP_ARRAY_DESCRIPTOR
+    #[cfg(feature = "rocm-6-2")] HIP_ARRAY_DESCRIPTOR #[cfg(feature = "rocm-7-0")]
     HIP_LAUNCH_CONFIG_st #[cfg(not(feature = "rocm-6-2"))] HIP_MEMCPY3D #[cfg(feature =
     "rocm-6-2")] HIP_MEMCPY3D #[cfg(all(feature = "rocm-6-2", not(feature =
     "rocm-7-0")))] HIP_MEMSET_NODE_PARAMS HIP_RESOURCE_DESC_res
-    HIP_RESOURCE_DESC_res_array HIP_RESOURCE_DESC_res_linear HIP_RESOURCE_DESC_res_mipmap
+    HIP_RESOURCE_DESC_res_array #[cfg(not(feature = "rocm-6-2"))]
+    HIP_RESOURCE_DESC_res_linear #[cfg(feature = "rocm-6-2")]
+    HIP_RESOURCE_DESC_res_linear HIP_RESOURCE_DESC_res_mipmap #[cfg(not(feature =
+    "rocm-6-2"))] HIP_RESOURCE_DESC_res_pitch2D #[cfg(feature = "rocm-6-2")]
     HIP_RESOURCE_DESC_res_pitch2D HIP_RESOURCE_DESC_res_reserved HIP_RESOURCE_DESC_st
     HIP_RESOURCE_VIEW_DESC_st HIP_TEXTURE_DESC_st char1 char2 char3 char4 dim3 double1
     double2 double3 double4 float1 float2 float3 float4 hipAccessPolicyWindow
@@ -26,16 +31,16 @@ zeroed! {
     hipArrayMapInfo_subresource_miptail hipArrayMapInfo_subresource_sparseLevel
     #[cfg(feature = "rocm-10-0")] hipArrayMemoryRequirements #[cfg(feature = "rocm-6-4")]
     hipBatchMemOpNodeParams hipChannelFormatDesc #[cfg(feature = "rocm-6-2")]
-    hipChildGraphNodeParams #[cfg(feature = "rocm-10-0")] hipDevResource_st #[cfg(feature
-    = "rocm-10-0")] hipDevSmResource #[cfg(feature = "rocm-10-0")]
-    hipDevSmResourceGroupParams_st #[cfg(feature = "rocm-10-0")]
-    hipDevWorkqueueConfigResource #[cfg(feature = "rocm-10-0")] hipDevWorkqueueResource
-    hipDeviceArch_t #[cfg(not(feature = "rocm-6-2"))] hipDeviceProp_t #[cfg(feature =
-    "rocm-6-2")] hipDeviceProp_tR0600 #[cfg(feature = "rocm-6-2")]
-    hipEventRecordNodeParams #[cfg(feature = "rocm-6-2")] hipEventWaitNodeParams
-    #[cfg(feature = "rocm-10-0")] hipExtDynDataPrefetchConfig #[cfg(feature =
-    "rocm-10-0")] hipExtDynDataPrefetchRegion hipExtent #[cfg(not(feature = "rocm-6-2"))]
-    hipExternalMemoryBufferDesc_st #[cfg(feature = "rocm-6-2")]
+    hipChildGraphNodeParams #[cfg(feature = "rocm-10-0")] hipDevResource_anon_1
+    #[cfg(feature = "rocm-10-0")] hipDevResource_st #[cfg(feature = "rocm-10-0")]
+    hipDevSmResource #[cfg(feature = "rocm-10-0")] hipDevSmResourceGroupParams_st
+    #[cfg(feature = "rocm-10-0")] hipDevWorkqueueConfigResource #[cfg(feature =
+    "rocm-10-0")] hipDevWorkqueueResource hipDeviceArch_t #[cfg(not(feature =
+    "rocm-6-2"))] hipDeviceProp_t #[cfg(feature = "rocm-6-2")] hipDeviceProp_tR0600
+    #[cfg(feature = "rocm-6-2")] hipEventRecordNodeParams #[cfg(feature = "rocm-6-2")]
+    hipEventWaitNodeParams #[cfg(feature = "rocm-10-0")] hipExtDynDataPrefetchConfig
+    #[cfg(feature = "rocm-10-0")] hipExtDynDataPrefetchRegion hipExtent #[cfg(not(feature
+    = "rocm-6-2"))] hipExternalMemoryBufferDesc_st #[cfg(feature = "rocm-6-2")]
     hipExternalMemoryBufferDesc_st #[cfg(not(feature = "rocm-6-2"))]
     hipExternalMemoryHandleDesc_handle #[cfg(feature = "rocm-6-2")]
     hipExternalMemoryHandleDesc_handle hipExternalMemoryHandleDesc_handle_win32
@@ -83,34 +88,47 @@ zeroed! {
     #[cfg(feature = "rocm-7-1")] hipMemcpy3DOperand_op_array #[cfg(feature = "rocm-7-1")]
     hipMemcpy3DOperand_op_ptr hipMemcpy3DParms #[cfg(feature = "rocm-7-1")]
     hipMemcpy3DPeerParms #[cfg(feature = "rocm-7-1")] hipMemcpyAttributes #[cfg(feature =
-    "rocm-6-2")] hipMemcpyNodeParams hipMemsetParams hipMipmappedArray #[cfg(feature =
+    "rocm-6-2")] hipMemcpyNodeParams hipMemsetParams #[cfg(not(feature = "rocm-6-2"))]
+    hipMipmappedArray #[cfg(feature = "rocm-6-2")] hipMipmappedArray #[cfg(feature =
     "rocm-7-1")] hipOffset3D hipPitchedPtr #[cfg(not(feature = "rocm-6-2"))]
     hipPointerAttribute_t #[cfg(feature = "rocm-6-2")] hipPointerAttribute_t
     #[cfg(not(feature = "rocm-6-2"))] hipPointerAttribute_t_anon_1 hipPos hipResourceDesc
     hipResourceDesc_res hipResourceDesc_res_array hipResourceDesc_res_linear
     hipResourceDesc_res_mipmap hipResourceDesc_res_pitch2D hipResourceViewDesc
     #[cfg(feature = "rocm-6-4")] hipStreamBatchMemOpParams_union #[cfg(feature =
-    "rocm-6-4")] hipStreamBatchMemOpParams_union_hipStreamMemOpFlushRemoteWritesParams_t
-    #[cfg(feature = "rocm-6-4")]
-    hipStreamBatchMemOpParams_union_hipStreamMemOpMemoryBarrierParams_t #[cfg(feature =
-    "rocm-6-4")] hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t
-    #[cfg(feature = "rocm-6-4")]
-    hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t_anon_1 #[cfg(feature
-    = "rocm-6-4")] hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t
-    #[cfg(feature = "rocm-6-4")]
-    hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t_anon_1
-    hipTextureDesc hipUUID_t #[cfg(not(feature = "rocm-6-2"))] hip_Memcpy2D #[cfg(feature
-    = "rocm-6-2")] hip_Memcpy2D int1 int2 int3 int4 long1 long2 long3 long4 longlong1
-    longlong2 longlong3 longlong4 short1 short2 short3 short4 surfaceReference
-    textureReference uchar1 uchar2 uchar3 uchar4 uint1 uint2 uint3 uint4 ulong1 ulong2
-    ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4 ushort1 ushort2 ushort3
-    ushort4
+    "rocm-6-4")] hipStreamMemOpFlushRemoteWritesParams_t #[cfg(feature = "rocm-6-4")]
+    hipStreamMemOpMemoryBarrierParams_t #[cfg(feature = "rocm-6-4")]
+    hipStreamMemOpWaitValueParams_t #[cfg(feature = "rocm-6-4")]
+    hipStreamMemOpWaitValueParams_t_anon_1 #[cfg(feature = "rocm-6-4")]
+    hipStreamMemOpWriteValueParams_t #[cfg(feature = "rocm-6-4")]
+    hipStreamMemOpWriteValueParams_t_anon_1 hipTextureDesc hipUUID_t #[cfg(not(feature =
+    "rocm-6-2"))] hip_Memcpy2D #[cfg(feature = "rocm-6-2")] hip_Memcpy2D int1 int2 int3
+    int4 long1 long2 long3 long4 longlong1 longlong2 longlong3 longlong4 short1 short2
+    short3 short4 surfaceReference #[cfg(not(feature = "rocm-6-2"))] textureReference
+    #[cfg(feature = "rocm-6-2")] textureReference uchar1 uchar2 uchar3 uchar4 uint1 uint2
+    uint3 uint4 ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4
+    ushort1 ushort2 ushort3 ushort4
 }
 /// GLenum as uint.
 pub type GLenum = c_uint;
 /// GLuint as uint.
 pub type GLuint = c_uint;
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct HIP_ARRAY3D_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Depth: usize,
+    pub Format: Format,
+    pub NumChannels: c_uint,
+    pub Flags: c_uint,
+}
+#[cfg(feature = "rocm-6-2")]
 /// HIP 3D array descriptor
+///
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY3D_DESCRIPTOR {
@@ -127,7 +145,20 @@ pub struct HIP_ARRAY3D_DESCRIPTOR {
     /// \< Flags of the array
     pub Flags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct HIP_ARRAY_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Format: Format,
+    pub NumChannels: c_uint,
+}
+#[cfg(feature = "rocm-6-2")]
 /// HIP array descriptor
+///
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY_DESCRIPTOR {
@@ -293,6 +324,22 @@ pub struct HIP_RESOURCE_DESC_res_array {
     /// \< HIP array
     pub hArray: hipArray_t,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct HIP_RESOURCE_DESC_res_linear {
+    /// \< Device pointer
+    pub devPtr: hipDeviceptr_t,
+    /// \< Array format
+    pub format: Format,
+    /// \< Channels per array element
+    pub numChannels: c_uint,
+    /// \< Size in bytes
+    pub sizeInBytes: usize,
+}
+#[cfg(feature = "rocm-6-2")]
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_linear {
@@ -311,6 +358,26 @@ pub struct HIP_RESOURCE_DESC_res_mipmap {
     /// \< HIP mipmapped array
     pub hMipmappedArray: hipMipmappedArray_t,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct HIP_RESOURCE_DESC_res_pitch2D {
+    /// \< Device pointer
+    pub devPtr: hipDeviceptr_t,
+    /// \< Array format
+    pub format: Format,
+    /// \< Channels per array element
+    pub numChannels: c_uint,
+    /// \< Width of the array in elements
+    pub width: usize,
+    /// \< Height of the array in elements
+    pub height: usize,
+    /// \< Pitch between two rows in bytes
+    pub pitchInBytes: usize,
+}
+#[cfg(feature = "rocm-6-2")]
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_pitch2D {
@@ -526,7 +593,7 @@ pub struct hipArray {
     pub width: c_uint,
     pub height: c_uint,
     pub depth: c_uint,
-    pub Format: hipArray_Format,
+    pub Format: Format,
     pub NumChannels: c_uint,
     pub isDrv: bool,
     pub textureType: c_uint,
@@ -690,10 +757,21 @@ pub type hipDevResourceDesc_t = *mut ihipDevResourceDesc_t;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Copy, Clone)]
+pub union hipDevResource_anon_1 {
+    pub sm: hipDevSmResource,
+    pub wqConfig: hipDevWorkqueueConfigResource,
+    pub wq: hipDevWorkqueueResource,
+    pub _oversize: [c_uchar; 40usize],
+}
+#[cfg(feature = "rocm-10-0")]
+/// Since ROCm 10.0.
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct hipDevResource_st {
     pub type_: hipDevResourceType,
     pub _internal_padding: [c_uchar; 92usize],
+    pub anon_1: hipDevResource_anon_1,
     pub nextResource: *mut hipDevResource_st,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -2210,7 +2288,27 @@ pub struct hipMemsetParams {
     pub value: c_uint,
     pub width: usize,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipMipmappedArray {
+    pub data: *mut c_void,
+    pub desc: hipChannelFormatDesc,
+    pub type_: c_uint,
+    pub width: c_uint,
+    pub height: c_uint,
+    pub depth: c_uint,
+    pub min_mipmap_level: c_uint,
+    pub max_mipmap_level: c_uint,
+    pub flags: c_uint,
+    pub format: Format,
+    pub num_channels: c_uint,
+}
+#[cfg(feature = "rocm-6-2")]
 /// HIP mipmapped array
+///
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMipmappedArray {
@@ -2468,74 +2566,74 @@ pub type hipStreamBatchMemOpParams = hipStreamBatchMemOpParams_union;
 #[derive(Copy, Clone)]
 pub union hipStreamBatchMemOpParams_union {
     pub operation: hipStreamBatchMemOpType,
-    pub waitValue: hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t,
-    pub writeValue: hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t,
+    pub waitValue: hipStreamMemOpWaitValueParams_t,
+    pub writeValue: hipStreamMemOpWriteValueParams_t,
     /// \< Currently not supported on AMD
-    pub flushRemoteWrites: hipStreamBatchMemOpParams_union_hipStreamMemOpFlushRemoteWritesParams_t,
+    pub flushRemoteWrites: hipStreamMemOpFlushRemoteWritesParams_t,
     /// \< Currently not supported on AMD
-    pub memoryBarrier: hipStreamBatchMemOpParams_union_hipStreamMemOpMemoryBarrierParams_t,
+    pub memoryBarrier: hipStreamMemOpMemoryBarrierParams_t,
     pub pad: [u64; 6usize],
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipStreamBatchMemOpParams_union_hipStreamMemOpFlushRemoteWritesParams_t {
-    pub operation: hipStreamBatchMemOpType,
-    pub flags: c_uint,
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipStreamBatchMemOpParams_union_hipStreamMemOpMemoryBarrierParams_t {
-    pub operation: hipStreamBatchMemOpType,
-    pub flags: c_uint,
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t {
-    pub operation: hipStreamBatchMemOpType,
-    pub address: hipDeviceptr_t,
-    pub anon_1: hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t_anon_1,
-    pub flags: c_uint,
-    /// \< Not valid for AMD backend. Initial value is unimportant
-    pub alias: hipDeviceptr_t,
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union hipStreamBatchMemOpParams_union_hipStreamMemOpWaitValueParams_t_anon_1 {
-    pub value: u32,
-    pub value64: u64,
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t {
-    pub operation: hipStreamBatchMemOpType,
-    pub address: hipDeviceptr_t,
-    pub anon_1: hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t_anon_1,
-    pub flags: c_uint,
-    /// \< Not valid for AMD backend. Initial value is unimportant
-    pub alias: hipDeviceptr_t,
-}
-#[cfg(feature = "rocm-6-4")]
-/// Since ROCm 6.4.
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union hipStreamBatchMemOpParams_union_hipStreamMemOpWriteValueParams_t_anon_1 {
-    pub value: u32,
-    pub value64: u64,
 }
 /// Stream CallBack struct
 pub type hipStreamCallback_t = Option<
     unsafe extern "C" fn(stream: hipStream_t, status: hipError_t, userData: *mut c_void),
 >;
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipStreamMemOpFlushRemoteWritesParams_t {
+    pub operation: hipStreamBatchMemOpType,
+    pub flags: c_uint,
+}
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipStreamMemOpMemoryBarrierParams_t {
+    pub operation: hipStreamBatchMemOpType,
+    pub flags: c_uint,
+}
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct hipStreamMemOpWaitValueParams_t {
+    pub operation: hipStreamBatchMemOpType,
+    pub address: hipDeviceptr_t,
+    pub anon_1: hipStreamMemOpWaitValueParams_t_anon_1,
+    pub flags: c_uint,
+    /// \< Not valid for AMD backend. Initial value is unimportant
+    pub alias: hipDeviceptr_t,
+}
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union hipStreamMemOpWaitValueParams_t_anon_1 {
+    pub value: u32,
+    pub value64: u64,
+}
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct hipStreamMemOpWriteValueParams_t {
+    pub operation: hipStreamBatchMemOpType,
+    pub address: hipDeviceptr_t,
+    pub anon_1: hipStreamMemOpWriteValueParams_t_anon_1,
+    pub flags: c_uint,
+    /// \< Not valid for AMD backend. Initial value is unimportant
+    pub alias: hipDeviceptr_t,
+}
+#[cfg(feature = "rocm-6-4")]
+/// Since ROCm 6.4.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union hipStreamMemOpWriteValueParams_t_anon_1 {
+    pub value: u32,
+    pub value64: u64,
+}
 pub type hipStream_t = *mut ihipStream_t;
 pub type hipSurfaceObject_t = *mut __hip_surface;
 /// hip texture descriptor
@@ -2821,7 +2919,36 @@ pub struct short4 {
 pub struct surfaceReference {
     pub surfaceObject: hipSurfaceObject_t,
 }
+#[cfg(not(feature = "rocm-6-2"))]
 /// hip texture reference
+///
+/// Before ROCm 6.2.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct textureReference {
+    pub normalized: c_int,
+    /// used only for driver API's
+    pub readMode: hipTextureReadMode,
+    pub filterMode: hipTextureFilterMode,
+    /// Texture address mode for up to 3 dimensions
+    pub addressMode: [hipTextureAddressMode; 3usize],
+    pub channelDesc: hipChannelFormatDesc,
+    /// Perform `sRGB`-\>linear conversion during texture read
+    pub sRGB: c_int,
+    /// Limit to the anisotropy ratio
+    pub maxAnisotropy: c_uint,
+    pub mipmapFilterMode: hipTextureFilterMode,
+    pub mipmapLevelBias: f32,
+    pub minMipmapLevelClamp: f32,
+    pub maxMipmapLevelClamp: f32,
+    pub textureObject: hipTextureObject_t,
+    pub numChannels: c_int,
+    pub format: Format,
+}
+#[cfg(feature = "rocm-6-2")]
+/// hip texture reference
+///
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct textureReference {

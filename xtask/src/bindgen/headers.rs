@@ -95,6 +95,16 @@ fn macro_bodies(include: &Path, names: &[String]) -> Result<BTreeMap<String, Str
     Ok(one)
 }
 
+/// The text of all headers under `include/hip`.
+pub(crate) fn text(include: &Path) -> Result<String> {
+    let mut all = String::new();
+    for path in header_files(&include.join("hip"))? {
+        let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        all.push_str(&String::from_utf8_lossy(&text));
+    }
+    Ok(all)
+}
+
 fn header_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))? {

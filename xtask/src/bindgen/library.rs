@@ -35,7 +35,7 @@ pub(crate) const LIBRARIES: [Library; 2] = [
     Library {
         name: "hip",
         package: "hip-sys",
-        includes: &["hip/hip_runtime_api.h", "hip/hip_gl_interop.h"],
+        includes: &["hip/hip_runtime_api.h", "hip/hip_gl_interop.h", "hip/library_types.h"],
         allow: "_?i?hip.*|HIP.*|GLuint|GLenum|dim3|textureReference|surfaceReference|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]",
         renames: &[
             ("hipDeviceProp_t", "hipDeviceProp_tR0600"),
@@ -49,8 +49,12 @@ pub(crate) const LIBRARIES: [Library; 2] = [
             "HIP_VERSION_BUILD_ID",
             "HIP_VERSION_BUILD_NAME",
             "HIP_VERSION_GITHASH",
+            "HIP_DEPRECATED_MSG",
         ],
-        anonymous: &[],
+        anonymous: &[
+            // As in CUDA's struct of the same use: after the padding, before the pointer.
+            ("hipDevResource_st", 2, "hipDevResource_st_union_0"),
+        ],
         topics: &[
             ("hip", "runtime"),
             ("hipArray", "memory"),

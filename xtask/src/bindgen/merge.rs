@@ -9,9 +9,12 @@ use quote::ToTokens;
 use super::facts::{Facts, words_of};
 use super::levels::Level;
 use super::surface::{Kind, Surface};
+use super::write_c::{Anonymous, unplaced};
 
 /// What is known of one library.
 pub(crate) struct Sources {
+    /// Places of members that the facts leave out.
+    pub(crate) anonymous: Anonymous<'static>,
     /// From the real headers.
     pub(crate) headers: BTreeMap<Level, Surface>,
     /// From AMD's Python packages.
@@ -65,7 +68,11 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
         });
         let from = match agreeing {
             Some(header) => header,
-            None if written.contains_key(&name) => written,
+            None if written.contains_key(&name) => {
+                let lost = unplaced(facts, sources.anonymous, &name);
+                ensure!(lost.is_empty(), "the facts do not say where in {name} its members {lost:?} stand");
+                written
+            }
             None => continue,
         };
         take(&name, from, facts, &mut surface)?;

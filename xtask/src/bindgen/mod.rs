@@ -10,6 +10,7 @@ mod doxygen;
 mod emit;
 mod facts;
 mod headers;
+mod layout;
 mod levels;
 mod library;
 mod merge;
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// Write nothing; fail and name the files that differ from what would be generated
     #[arg(long)]
     check: bool,
-    /// Folder with `5.7`, `6.4` and `7.2`, each holding `usr/include/hip` [default: target/rocm]
+    /// Folder with `5.7`, `6.4` and `7.2`, each holding `usr/include/hip` [default: where `cargo xtask rocm fetch` unpacks]
     #[arg(long, value_name = "DIR")]
     headers: Option<PathBuf>,
     /// Only this library (hip, hiprtc)
@@ -41,15 +42,18 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
-    let headers = args.headers.clone().unwrap_or_else(|| root.join("target/rocm"));
+    let root = crate::paths::root();
+    let headers = args.headers.clone().unwrap_or_else(crate::paths::rocm_trees);
     let mut differing = Vec::new();
     let chosen = LIBRARIES.iter().filter(|library| args.library.as_ref().is_none_or(|name| name == library.name));
     for library in chosen {
-        let files = generate(library, &root.join("api"), &headers)
+        let folders = generate(library, &root.join("api"), &headers)
             .with_context(|| format!("generating {}", library.package))?;
-        let folder = root.join(library.package).join("src/generated");
-        let (changed, count) = (write(&folder, &files, args.check)?, files.len());
+        let (mut changed, mut count) = (Vec::new(), 0);
+        for (folder, files) in folders {
+            count += files.len();
+            changed.extend(write(&root.join(library.package).join(folder), &files, args.check)?);
+        }
         println!("{}: {count} files, {} {}", library.package, changed.len(), if args.check { "differ" } else { "changed" });
         differing.extend(changed);
     }
@@ -60,15 +64,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// All generated files of one library.
-fn generate(library: &Library, api: &Path, headers: &Path) -> Result<emit::Files> {
-    let sources = sources(library, api, headers)?;
+/// All generated files of one library, by folder of its crate.
+fn generate(library: &Library, api: &Path, headers: &Path) -> Result<Vec<(&'static str, emit::Files)>> {
+    let (sources, texts) = sources(library, api, headers)?;
     let merged = merge::merge(&merge::levels(&sources)?);
-    emit::files(library, &merged)
+    let proof = layout::files(library, &sources.headers, &texts)?;
+    Ok(vec![("src/generated", emit::files(library, &merged)?), ("tests/generated", proof)])
 }
 
-fn sources(library: &Library, api: &Path, headers: &Path) -> Result<Sources> {
-    let mut sources = Sources { headers: BTreeMap::new(), facts: BTreeMap::new(), written: BTreeMap::new() };
+/// What is known of one library, and the text of its headers.
+fn sources(library: &Library, api: &Path, headers: &Path) -> Result<(Sources, BTreeMap<Level, String>)> {
+    let mut texts = BTreeMap::new();
+    let mut sources = Sources {
+        headers: BTreeMap::new(),
+        facts: BTreeMap::new(),
+        written: BTreeMap::new(),
+        anonymous: library.anonymous,
+    };
     for level in Level::all() {
         if let Some(facts) = Facts::read(api, level, library.name, library.renames)? {
             if !level.has_headers() {
@@ -93,12 +105,13 @@ fn sources(library: &Library, api: &Path, headers: &Path) -> Result<Sources> {
                 surface::surface(headers::parse(&input)?).with_context(|| format!("headers of {level}"))?;
             surface.retain(|name, _| !library.leave_out.contains(&name.as_str()));
             sources.headers.insert(level, surface);
+            texts.insert(level, headers::text(&include)?);
         }
     }
     for facts in sources.facts.values_mut() {
         facts.constants.retain(|name, _| !library.leave_out.contains(&name.as_str()));
     }
-    Ok(sources)
+    Ok((sources, texts))
 }
 
 /// Writes the files that changed and removes those that are no more; hands back which.

@@ -300,6 +300,7 @@ impl VisitMut for ShortPaths {
 fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut wanted: Vec<(String, String, String)> = Vec::new(); // outer, field, old name
+    let mut nested: Vec<(String, String)> = Vec::new(); // outer, type of a field
     let mut all = BTreeSet::new();
     for item in &file.items {
         let (ident, fields) = match item {
@@ -314,7 +315,17 @@ fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
             for word in text.split_whitespace() {
                 if word.contains("__bindgen_ty_") {
                     wanted.push((ident.to_string(), field_name(&name.to_string()), word.to_owned()));
+                } else {
+                    nested.push((ident.to_string(), word.to_owned()));
                 }
+            }
+        }
+    }
+    // C has no scopes for the tags of nested structs: bindgen's `Outer_Tag` is `Tag`.
+    for (outer, word) in nested {
+        if let Some(tag) = word.strip_prefix(&format!("{outer}_")) {
+            if all.contains(&word) && all.insert(tag.to_owned()) {
+                names.insert(word.clone(), tag.to_owned());
             }
         }
     }

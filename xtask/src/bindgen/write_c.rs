@@ -39,6 +39,16 @@ pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>) -> Result<String> 
     Ok(writer.out)
 }
 
+/// Parts of a struct that are in none of its fields and of whose place nothing is known.
+pub(crate) fn unplaced(facts: &Facts, anonymous: Anonymous<'_>, name: &str) -> Vec<String> {
+    let parts = facts.structs.keys().filter(|part| facts.owner(part) == Some(name));
+    let placed = |part: &str| {
+        anonymous.iter().any(|(.., member)| *member == part)
+            || facts.structs.values().flat_map(|declared| &declared.fields).any(|field| words_of(field).any(|word| word == part))
+    };
+    parts.filter(|part| !placed(part)).cloned().collect()
+}
+
 struct Writer<'a> {
     facts: &'a Facts,
     anonymous: Anonymous<'a>,

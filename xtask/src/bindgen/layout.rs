@@ -1,0 +1,226 @@
+//! Writes the proof of layout: for each level with headers a C program that prints sizes, alignments, offsets and
+//! constants as the C compiler sees them, and the Rust that computes the same lines from the bindings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use quote::ToTokens;
+
+use super::emit::{Files, HEADER, is_opaque};
+use super::levels::Level;
+use super::library::Library;
+use super::surface::{Kind, Surface};
+
+/// The files of `tests/generated`: `layout_6_4.c` and `layout_6_4.rs` for level 6.4, and so on.
+pub(crate) fn files(
+    library: &Library,
+    headers: &BTreeMap<Level, Surface>,
+    texts: &BTreeMap<Level, String>,
+) -> Result<Files> {
+    let mut files = Files::new();
+    for (level, surface) in headers {
+        let text = texts.get(level).map_or("", String::as_str);
+        let mut writer = Writer { surface, names: CNames::new(text), c: String::new(), rust: String::new() };
+        writer.all()?;
+        let stem = stem(*level);
+        let includes: String = library.includes.iter().map(|name| format!("#include <{name}>\n")).collect();
+        files.insert(PathBuf::from(format!("{stem}.c")), format!("{HEADER}{C_START}{includes}{C_MACROS}{}}}\n", writer.c));
+        files.insert(PathBuf::from(format!("{stem}.rs")), format!("{HEADER}{RUST_START}{}}}\n", writer.rust));
+    }
+    let package = library.package.replace('-', "_");
+    let support = include_str!("layout_support.rs.in").replace("@CRATE@", &package).replace("@MODULES@", &modules(headers));
+    files.insert("mod.rs".into(), format!("{HEADER}{support}"));
+    Ok(files)
+}
+
+/// Declares the level that the crate is built for, and its C program.
+fn modules(headers: &BTreeMap<Level, Surface>) -> String {
+    let mut text = String::new();
+    let mut conditions = Vec::new();
+    for level in headers.keys() {
+        let next = level.next().map(|next| format!("not(feature = \"{}\")", next.feature()));
+        let from = (*level > Level::first()).then(|| format!("feature = \"{}\"", level.feature()));
+        let condition = format!("all({})", from.into_iter().chain(next).collect::<Vec<_>>().join(", "));
+        let stem = stem(*level);
+        text += &format!("#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\n");
+        text += &format!("const LEVEL: Option<(&str, fn(&mut Lines))> = Some((\"{stem}.c\", {stem}::lines));\n");
+        conditions.push(condition);
+    }
+    text += &format!("#[cfg(not(any({})))]\n", conditions.join(", "));
+    text += "const LEVEL: Option<(&str, fn(&mut Lines))> = None;\n";
+    text
+}
+
+fn stem(level: Level) -> String {
+    format!("layout_{}_{}", level.major(), level.minor())
+}
+
+const C_START: &str = "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n";
+const C_MACROS: &str = r#"
+#define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
+#define FIELD(name, type, field) \
+  printf("field %s.%s offset %zu size %zu\n", name, #field, offsetof(type, field), sizeof(((type*)0)->field))
+#define BIT(name, type, field) \
+  do { \
+    type value; \
+    unsigned bits = 0; \
+    memset(&value, 0, sizeof value); \
+    value.field = -1; \
+    memcpy(&bits, &value, sizeof bits); \
+    printf("bits %s.%s %u\n", name, #field, bits); \
+  } while (0)
+#define CONSTANT(name) printf("constant %s %lld\n", #name, (long long)(name))
+#define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))
+
+int main(void) {
+"#;
+const RUST_START: &str = "use super::*;\n\npub(crate) fn lines(out: &mut Lines) {\n";
+
+struct Writer<'a> {
+    surface: &'a Surface,
+    names: CNames,
+    c: String,
+    rust: String,
+}
+
+impl Writer<'_> {
+    fn all(&mut self) -> Result<()> {
+        for (name, kind) in self.surface.iter() {
+            match kind {
+                Kind::Struct(item, bits) if !is_opaque(item) && !self.surface.parts.contains(name) => {
+                    self.type_line(name, "struct")?;
+                    for bit in bits {
+                        writeln!(self.c, "  BIT(\"{name}\", {name}, {});", bit.name)?;
+                        writeln!(self.rust, "    bit!(out, {name}, {0}, set_{0});", bit.name)?;
+                    }
+                    if bits.is_empty() {
+                        self.fields(name, name, "", "")?;
+                    }
+                }
+                Kind::Union(_) if !self.surface.parts.contains(name) => {
+                    self.type_line(name, "union")?;
+                    self.fields(name, name, "", "")?;
+                }
+                Kind::Enum(..) => self.type_line(name, "enum")?,
+                Kind::Type(_) if self.sized(name) => self.type_line(name, "")?,
+                Kind::Const(item, of) => {
+                    let ty = item.ty.to_token_stream().to_string();
+                    let pointer = ty.starts_with('*') || matches!(self.surface.get(&ty), Some(Kind::Type(_)));
+                    let (c, rust) = match of {
+                        Some(_) => ("CONSTANT", format!("i64::from({name}.0)")),
+                        None if pointer => ("ADDRESS", format!("{name} as usize as i64")),
+                        None => ("CONSTANT", format!("i64::from({name})")),
+                    };
+                    writeln!(self.c, "  {c}({name});")?;
+                    writeln!(self.rust, "    constant(out, \"{name}\", {rust});")?;
+                }
+                Kind::Alias(target) if matches!(self.surface.get(target), Some(Kind::Const(_, Some(_)))) => {
+                    writeln!(self.c, "  CONSTANT({name});")?;
+                    writeln!(self.rust, "    constant(out, \"{name}\", i64::from({name}.0));")?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn type_line(&mut self, name: &str, tag: &str) -> Result<()> {
+        writeln!(self.c, "  TYPE(\"{name}\", {});", self.names.of(name, tag))?;
+        writeln!(self.rust, "    type_::<{name}>(out, \"{name}\");")?;
+        Ok(())
+    }
+
+    /// The fields of `part`, found in `outer` under these paths.
+    fn fields(&mut self, outer: &str, part: &str, c_path: &str, rust_path: &str) -> Result<()> {
+        let fields: Vec<syn::Field> = match self.surface.get(part) {
+            Some(Kind::Struct(item, _)) => item.fields.iter().cloned().collect(),
+            Some(Kind::Union(item)) => item.fields.named.iter().cloned().collect(),
+            _ => return Ok(()),
+        };
+        let tag = if matches!(self.surface.get(outer), Some(Kind::Union(_))) { "union" } else { "struct" };
+        let c_outer = self.names.of(outer, tag);
+        for field in &fields {
+            let Some(name) = field.ident.as_ref().map(ToString::to_string) else { continue };
+            let anonymous = name.starts_with("anon_");
+            let rust = format!("{rust_path}{name}");
+            let c = if anonymous { c_path.to_owned() } else { format!("{c_path}{}", c_field(&name)) };
+            if !anonymous {
+                writeln!(self.c, "  FIELD(\"{outer}\", {c_outer}, {c});")?;
+                writeln!(self.rust, "    field!(out, {outer}, {c:?}, {rust});")?;
+            }
+            let ty = field.ty.to_token_stream().to_string();
+            if self.surface.parts.contains(&ty) {
+                let c = if anonymous { c } else { format!("{c}.") };
+                self.fields(outer, &ty, &c, &format!("{rust}."))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether C knows the size of what the name stands for.
+    fn sized(&self, name: &str) -> bool {
+        match self.surface.get(name) {
+            Some(Kind::Type(item)) => match &*item.ty {
+                syn::Type::Path(path) => path.path.get_ident().is_none_or(|ident| self.sized(&ident.to_string())),
+                _ => true,
+            },
+            Some(Kind::Struct(item, _)) => !is_opaque(item),
+            _ => true,
+        }
+    }
+}
+
+/// C's name of a field: bindgen puts `_` behind a keyword of Rust.
+fn c_field(name: &str) -> &str {
+    match name {
+        "type_" | "fn_" | "ref_" | "in_" | "match_" | "mod_" | "move_" | "use_" => &name[..name.len() - 1],
+        _ => name,
+    }
+}
+
+/// Which types C knows only with `struct`, `union` or `enum` before the name.
+struct CNames {
+    tags: BTreeSet<String>,
+}
+
+impl CNames {
+    fn new(text: &str) -> CNames {
+        let words: Vec<&str> = super::facts::words_of(text).collect();
+        let mut tags = BTreeSet::new();
+        let mut typedefs = BTreeSet::new();
+        for (index, window) in words.windows(3).enumerate() {
+            let [first, second, third] = window else { continue };
+            if matches!(*first, "struct" | "union" | "enum") && *third == "{" {
+                tags.insert((*second).to_owned());
+            }
+            if *first == "}" && *third == ";" {
+                typedefs.insert((*second).to_owned());
+            }
+            // typedef struct A B;
+            if *first == "typedef" && words.get(index + 4) == Some(&";") {
+                typedefs.insert(words[index + 3].to_owned());
+            }
+        }
+        CNames { tags: tags.difference(&typedefs).cloned().collect() }
+    }
+
+    fn of(&self, name: &str, tag: &str) -> String {
+        if self.tags.contains(name) { format!("{tag} {name}") } else { name.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CNames;
+
+    #[test]
+    fn tags_need_their_keyword() {
+        let names = CNames::new("struct A { int x; }; typedef struct B { int y; } B; typedef struct C D; struct C { int z; };");
+        assert_eq!(names.of("A", "struct"), "struct A");
+        assert_eq!(names.of("B", "struct"), "B");
+        assert_eq!(names.of("C", "struct"), "struct C");
+        assert_eq!(names.of("D", "struct"), "D");
+    }
+}
