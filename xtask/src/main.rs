@@ -2,38 +2,52 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 mod bindgen;
+mod ci;
 mod debian;
 mod msrv;
 mod paths;
 mod process;
 mod rocm;
+mod steps;
+mod test;
 
 /// Tasks of the ROCm for Rust workspace.
 ///
 /// No task needs an AMD GPU, an installed ROCm, or root. What is fetched goes to target/ and is kept there.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_long_help = "Examples:
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    version,
+    after_long_help = "Examples:
+  cargo xtask test             run every test that this machine can run
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
-  cargo xtask msrv             check that the crates build on the Rust they promise
+  cargo xtask bindgen          write the -sys crates anew
+  cargo xtask ci               check everything that has to hold before a change goes in
 
-`cargo xtask help TASK` tells more about each.")]
+`cargo xtask help TASK` tells more about each."
+)]
 struct Cli {
     #[command(subcommand)]
-    command: Task,
+    task: Task,
 }
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Test(test::Args),
+    Ci(ci::Args),
     Rocm(rocm::Cli),
     Bindgen(bindgen::Args),
     Msrv(msrv::Args),
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match Cli::parse().task {
+        Task::Test(args) => test::run(&args),
+        Task::Ci(args) => ci::run(&args, &names_of_tasks()),
         Task::Rocm(cli) => rocm::run(&cli),
         Task::Bindgen(args) => bindgen::run(&args),
         Task::Msrv(args) => msrv::run(&args),
@@ -45,6 +59,23 @@ fn main() -> ExitCode {
             error.chain().skip(1).for_each(|cause| eprint!("\n  {cause}"));
             eprintln!();
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn names_of_tasks() -> Vec<String> {
+    Cli::command().get_subcommands().map(|task| task.get_name().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_explains_itself() {
+        Cli::command().debug_assert();
+        for task in Cli::command().get_subcommands() {
+            assert!(task.get_about().is_some(), "{} has no help", task.get_name());
         }
     }
 }

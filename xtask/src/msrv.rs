@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{} with {}", packages.join(" "), said.trim());
     for features in ["--all-features", "--no-default-features"] {
         let mut command = cargo();
-        command.arg("check").arg("--locked").arg(features);
+        command.arg("check").arg(features);
         packages.iter().for_each(|package| {
             command.args(["-p", package]);
         });
@@ -49,12 +49,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(command.status()?.success(), "`{}` failed with Rust {version}", shown(&command));
     }
     Ok(())
-}
-
-/// Whether [`run`] would have to fetch the toolchain.
-pub(crate) fn must_fetch() -> Result<bool> {
-    let version = stated_version()?;
-    Ok(from_rustup(&version).is_none() && !wrapper(&version).is_file())
 }
 
 fn target_folder() -> PathBuf {

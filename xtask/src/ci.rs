@@ -1,0 +1,130 @@
+//! `cargo xtask ci`: what has to hold before a change goes in. Formatting, lints, documentation, what is generated,
+//! the oldest Rust, then `cargo xtask test`.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{capture, cargo, find};
+use crate::rocm::{self, RELEASES};
+use crate::steps::{self, Step};
+use crate::test::checked_cargo;
+use crate::{msrv, test};
+
+/// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
+///
+/// Unlike `cargo xtask test` it fails where ROCm cannot be fetched.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  cargo xtask ci                everything
+  cargo xtask ci --no-test      everything but the tests
+  cargo xtask ci fmt clippy     steps with these words in their name")]
+pub(crate) struct Args {
+    /// Leave the tests to `cargo xtask test`
+    #[arg(long)]
+    no_test: bool,
+    /// Show the steps instead of running them
+    #[arg(long)]
+    list: bool,
+    /// Run the steps with one of these in their name
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+}
+
+/// Runs the command; `tasks` are the names of xtask's own tasks.
+pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
+    let mut steps = steps(tasks)?;
+    if !args.no_test {
+        let releases: Vec<_> = RELEASES.iter().collect();
+        // The releases have been fetched by then.
+        steps.extend(test::steps(false, &releases)?.into_iter().filter(|step| !step.name().starts_with("fetch")));
+    }
+    if args.list {
+        steps::list(&steps, &args.filters);
+        return Ok(());
+    }
+    let summary = steps::run(steps, &args.filters);
+    println!("\n{summary}");
+    if !summary.passed() {
+        bail!("not everything passed");
+    }
+    Ok(())
+}
+
+/// The table of steps, without the tests.
+fn steps(tasks: &[String]) -> Result<Vec<Step>> {
+    let has = |task: &str| tasks.iter().any(|name| name == task);
+    let mut steps = vec![Step::command("fmt", "formatting", {
+        let mut command = cargo();
+        command.args(["fmt", "--all", "--check"]);
+        command
+    })];
+    for release in RELEASES {
+        let about = "real libraries and headers, to generate from and test with";
+        steps.push(Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &[], false)));
+    }
+    let clippy = |words: &[&str]| {
+        let mut command = checked_cargo("clippy", false);
+        command.args(words).args(["--all-targets", "--", "-D", "warnings"]);
+        command
+    };
+    steps.push(Step::commands(
+        "clippy",
+        "lints of every crate, with the default features and with all",
+        vec![clippy(&["--workspace"]), clippy(&["--workspace", "--all-features"])],
+    ));
+    let mut doc = checked_cargo("doc", false);
+    doc.args(["--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings");
+    steps.push(Step::command("doc", "documentation without warnings", doc));
+    if has("bindgen") {
+        steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
+    }
+    if has("kernels") {
+        steps.push(Step::command("kernels", "the shipped kernels are what is compiled now", own(&["kernels", "--check"])?));
+    }
+    steps.push(hakari());
+    let about = "the published crates build on the Rust that they promise";
+    steps.push(Step::call("msrv", about, || msrv::run(&msrv::Args { offline: false })));
+    Ok(steps)
+}
+
+/// Whether `workspace-hack` is what cargo-hakari would write, where that is installed.
+fn hakari() -> Step {
+    let words: [&[&str]; 2] = [&["hakari", "generate", "--diff"], &["hakari", "manage-deps", "--dry-run"]];
+    let commands = words
+        .iter()
+        .map(|words| {
+            let mut command = cargo();
+            command.args(*words);
+            command
+        })
+        .collect();
+    Step::commands("hakari", "workspace-hack is up to date", commands).when(|| {
+        let installed = find("cargo-hakari").is_some() || capture(cargo().args(["hakari", "--version"])).is_ok();
+        if installed { Ok(()) } else { Err("cargo-hakari is not installed (cargo install cargo-hakari)".to_owned()) }
+    })
+}
+
+/// Another task of this program.
+fn own(words: &[&str]) -> Result<Command> {
+    let program = std::env::current_exe().context("this program's own path is unknown")?;
+    let mut command = Command::new(program);
+    command.args(words).current_dir(crate::paths::root());
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_of_tasks_that_exist_are_in_the_table() {
+        let names = |tasks: &[&str]| -> Vec<String> {
+            let tasks: Vec<String> = tasks.iter().map(|task| (*task).to_owned()).collect();
+            steps(&tasks).unwrap().iter().map(|step| step.name().to_owned()).collect()
+        };
+        assert!(names(&["bindgen"]).contains(&"bindgen".to_owned()));
+        assert!(!names(&["bindgen"]).contains(&"kernels".to_owned()));
+        assert!(names(&["bindgen", "kernels"]).contains(&"kernels".to_owned()));
+    }
+}

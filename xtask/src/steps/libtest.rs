@@ -1,0 +1,66 @@
+//! Counting what the test programs of `cargo test` report.
+
+/// Tests by result, with the names that a summary should give.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+    /// Names of failed tests.
+    pub(crate) failures: Vec<String>,
+    /// Names and reasons of ignored tests.
+    pub(crate) ignored: Vec<(String, String)>,
+}
+
+impl Counts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.passed + self.failed + self.skipped == 0
+    }
+
+    pub(crate) fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.failures.extend(other.failures);
+        self.ignored.extend(other.ignored);
+    }
+
+    /// Takes in one line of output.
+    pub(crate) fn read(&mut self, line: &str) {
+        if let Some(rest) = line.strip_prefix("test result: ") {
+            for part in rest.split(['.', ';']) {
+                let mut words = part.split_whitespace();
+                let count: Option<u64> = words.next().and_then(|word| word.parse().ok());
+                match (count, words.next()) {
+                    (Some(count), Some("passed")) => self.passed += count,
+                    (Some(count), Some("failed")) => self.failed += count,
+                    (Some(count), Some("ignored")) => self.skipped += count,
+                    _ => {}
+                }
+            }
+        } else if let Some(rest) = line.strip_prefix("test ") {
+            if let Some((name, result)) = rest.rsplit_once(" ... ") {
+                if result == "FAILED" {
+                    self.failures.push(name.to_owned());
+                } else if let Some(reason) = result.strip_prefix("ignored") {
+                    self.ignored.push((name.to_owned(), reason.trim_start_matches([',', ' ']).to_owned()));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libtest_prints_is_counted_and_named() {
+        let mut counts = Counts::default();
+        include_str!("../../fixtures/libtest.txt").lines().for_each(|line| counts.read(line));
+        assert_eq!((counts.passed, counts.failed, counts.skipped), (4, 1, 2));
+        assert_eq!(counts.failures, ["a::fails"]);
+        let reason = "needs an AMD GPU".to_owned();
+        assert_eq!(counts.ignored, [("a::gpu".to_owned(), reason), ("src/lib.rs - (line 3)".to_owned(), String::new())]);
+    }
+}

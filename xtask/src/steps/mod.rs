@@ -1,0 +1,248 @@
+//! Steps: what `cargo xtask test` and `cargo xtask ci` are made of. Each is run and reported by itself, one that fails
+//! does not stop the others, and the [`summary`] says what was run, what was skipped, and why.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::process::shown;
+
+mod libtest;
+mod summary;
+
+use libtest::Counts;
+pub(crate) use summary::Summary;
+
+/// A condition: fine, or the reason for which the step cannot run here.
+type Ready = Box<dyn Fn() -> Result<(), String>>;
+/// Work done in this process.
+type Call = Box<dyn FnOnce() -> Result<()>>;
+
+/// One step.
+pub(crate) struct Step {
+    name: String,
+    about: String,
+    ready: Ready,
+    work: Work,
+}
+
+enum Work {
+    /// Each command is a check by itself, unless it reports tests in libtest's form.
+    Commands(Vec<Command>),
+    /// One check; its error is a failure.
+    Call(Call),
+    /// One check; its error means that the step could not be run here.
+    Attempt(Call),
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    Failed(Vec<String>),
+    Skipped(String),
+}
+
+/// What is remembered of a step.
+#[derive(Debug)]
+pub(crate) struct Report {
+    name: String,
+    outcome: Outcome,
+    counts: Counts,
+    took: Duration,
+}
+
+impl Step {
+    /// A step of commands.
+    pub(crate) fn commands(name: impl Into<String>, about: impl Into<String>, commands: Vec<Command>) -> Self {
+        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work: Work::Commands(commands) }
+    }
+
+    /// A step of one command.
+    pub(crate) fn command(name: impl Into<String>, about: impl Into<String>, command: Command) -> Self {
+        Self::commands(name, about, vec![command])
+    }
+
+    /// A step done in this process.
+    pub(crate) fn call(name: impl Into<String>, about: impl Into<String>, call: impl FnOnce() -> Result<()> + 'static) -> Self {
+        let work = Work::Call(Box::new(call));
+        Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
+    }
+
+    /// Lets an error of a [`Step::call`] count as skipped: what could not be had here is not a failure of the project.
+    pub(crate) fn or_skip(mut self) -> Self {
+        if let Work::Call(call) = self.work {
+            self.work = Work::Attempt(call);
+        }
+        self
+    }
+
+    /// Runs the step only where `ready` finds nothing missing. It is asked when the step's turn comes.
+    pub(crate) fn when(mut self, ready: impl Fn() -> Result<(), String> + 'static) -> Self {
+        self.ready = Box::new(ready);
+        self
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn about(&self) -> &str {
+        &self.about
+    }
+
+    fn run(self) -> Report {
+        let start = Instant::now();
+        let mut counts = Counts::default();
+        let outcome = match (self.ready)() {
+            Err(reason) => Outcome::Skipped(reason),
+            Ok(()) => match self.work {
+                Work::Commands(commands) => run_commands(commands, &mut counts),
+                Work::Call(call) => match call() {
+                    Ok(()) => passed(&mut counts),
+                    Err(error) => Outcome::Failed(vec![told(&error)]),
+                },
+                Work::Attempt(call) => match call() {
+                    Ok(()) => passed(&mut counts),
+                    Err(error) => Outcome::Skipped(told(&error)),
+                },
+            },
+        };
+        match &outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(reasons) => {
+                // A failure that libtest did not count (it does not compile, it crashed) counts as one.
+                counts.failed = counts.failed.max(1);
+                reasons.iter().for_each(|reason| println!("FAILED: {reason}"));
+            }
+            Outcome::Skipped(reason) => {
+                counts.skipped += 1;
+                println!("skipped: {reason}");
+            }
+        }
+        Report { name: self.name, outcome, counts, took: start.elapsed() }
+    }
+}
+
+fn passed(counts: &mut Counts) -> Outcome {
+    counts.passed += 1;
+    Outcome::Passed
+}
+
+/// The error with its causes, on one line.
+fn told(error: &anyhow::Error) -> String {
+    format!("{error:#}").replace('\n', " ")
+}
+
+/// Runs the steps whose name contains one of `filters` (all, if there are none).
+pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
+    let mut reports = Vec::new();
+    for step in steps.into_iter().filter(|step| chosen(step, filters)) {
+        println!("\n==> {}: {}", step.name, step.about);
+        reports.push(step.run());
+    }
+    Summary::new(reports)
+}
+
+/// Names and descriptions of the steps that [`run`] would run.
+pub(crate) fn list(steps: &[Step], filters: &[String]) {
+    for step in steps.iter().filter(|step| chosen(step, filters)) {
+        println!("{:<22} {}", step.name(), step.about());
+    }
+}
+
+fn chosen(step: &Step, filters: &[String]) -> bool {
+    filters.is_empty() || filters.iter().any(|filter| step.name.contains(filter))
+}
+
+fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
+    let mut failures = Vec::new();
+    for mut command in commands {
+        println!("$ {}", shown(&command));
+        let mut own = Counts::default();
+        match tee(&mut command, &mut own) {
+            Ok(true) if own.is_empty() => own.passed = 1,
+            Ok(true) => {}
+            Ok(false) if own.failures.is_empty() => failures.push(format!("`{}`", shown(&command))),
+            Ok(false) => failures.extend(own.failures.iter().cloned()),
+            Err(error) => failures.push(told(&error)),
+        }
+        counts.add(own);
+    }
+    if failures.is_empty() { Outcome::Passed } else { Outcome::Failed(failures) }
+}
+
+/// Runs the command, passing its stdout on line by line while its test results are counted.
+fn tee(command: &mut Command, counts: &mut Counts) -> Result<bool> {
+    let name = shown(command);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("could not start `{name}`"))?;
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            counts.read(&line);
+            println!("{line}");
+        }
+    }
+    Ok(child.wait()?.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_failing_step_does_not_stop_the_next_and_all_are_counted() {
+        let steps = vec![
+            Step::commands("one", "two commands", vec![shell("true"), shell("true")]),
+            Step::command("two", "fails", shell("exit 1")),
+            Step::command("three", "tests", shell("echo 'test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured'")),
+            Step::command("four", "not here", shell("exit 1")).when(|| Err("there is no GPU".into())),
+            Step::call("five", "cannot be had", || anyhow::bail!("no network")).or_skip(),
+        ];
+        let summary = run(steps, &[]);
+        assert_eq!(summary.totals(), (7, 1, 4));
+        assert!(!summary.passed());
+        let text = summary.to_string();
+        assert!(text.contains("there is no GPU") && text.contains("no network") && text.contains("exit 1"), "{text}");
+        assert_eq!(text.lines().last(), Some("7 passed, 1 failed, 4 skipped"));
+    }
+
+    #[test]
+    fn a_step_that_crashes_after_its_tests_has_failed() {
+        let script = "echo 'test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
+        let summary = run(vec![Step::command("one", "crashes", shell(script))], &[]);
+        assert_eq!(summary.totals(), (5, 1, 0));
+    }
+
+    #[test]
+    fn filters_choose_by_part_of_the_name() {
+        let steps = || vec![Step::command("layout 6.4", "", shell("true")), Step::command("layout 7.2", "", shell("true"))];
+        assert_eq!(run(steps(), &["7.2".into()]).totals(), (1, 0, 0));
+        assert_eq!(run(steps(), &["none".into()]).totals(), (0, 0, 0));
+        assert!(!run(steps(), &["none".into()]).passed(), "nothing run is nothing proved");
+    }
+
+    #[test]
+    fn a_condition_is_asked_when_the_turn_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (made, asked) = (folder.path().join("made"), folder.path().join("made"));
+        let steps = vec![
+            Step::call("make", "", move || Ok(std::fs::write(&made, "")?)),
+            Step::command("use", "", shell("true")).when(move || if asked.exists() { Ok(()) } else { Err("missing".into()) }),
+        ];
+        assert_eq!(run(steps, &[]).totals(), (2, 0, 0));
+    }
+}

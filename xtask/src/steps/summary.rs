@@ -1,0 +1,64 @@
+//! The table at the end: what was run, what became of it, what was skipped and why.
+
+use std::fmt;
+
+use super::{Outcome, Report};
+
+/// The reports of all steps.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    reports: Vec<Report>,
+}
+
+impl Summary {
+    pub(super) fn new(reports: Vec<Report>) -> Self {
+        Self { reports }
+    }
+
+    /// Something was run and nothing failed.
+    pub(crate) fn passed(&self) -> bool {
+        let (passed, failed, _) = self.totals();
+        passed > 0 && failed == 0
+    }
+
+    /// Passed, failed and skipped: tests where a step runs tests, else checks.
+    pub(crate) fn totals(&self) -> (u64, u64, u64) {
+        self.reports.iter().fold((0, 0, 0), |(passed, failed, skipped), report| {
+            let counts = &report.counts;
+            (passed + counts.passed, failed + counts.failed, skipped + counts.skipped)
+        })
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.reports.iter().map(|report| report.name.len()).max().unwrap_or(0);
+        writeln!(f, "Summary")?;
+        for report in &self.reports {
+            let word = match report.outcome {
+                Outcome::Passed => "ok",
+                Outcome::Failed(_) => "FAILED",
+                Outcome::Skipped(_) => "skipped",
+            };
+            write!(f, "  {word:<7} {:<width$}", report.name)?;
+            match &report.outcome {
+                Outcome::Skipped(reason) => writeln!(f, "  {reason}")?,
+                _ => writeln!(f, "  {:>5} passed {:>7.1} s", report.counts.passed, report.took.as_secs_f64())?,
+            }
+            if let Outcome::Failed(reasons) = &report.outcome {
+                reasons.iter().try_for_each(|reason| writeln!(f, "          {reason}"))?;
+            }
+        }
+        let ignored: Vec<_> =
+            self.reports.iter().flat_map(|report| report.counts.ignored.iter().map(move |test| (report, test))).collect();
+        if !ignored.is_empty() {
+            writeln!(f, "Skipped tests")?;
+        }
+        for (report, (test, reason)) in ignored {
+            let reason = if reason.is_empty() { "ignored, no reason given" } else { reason };
+            writeln!(f, "  {}: {test}: {reason}", report.name)?;
+        }
+        let (passed, failed, skipped) = self.totals();
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
