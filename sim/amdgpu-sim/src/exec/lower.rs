@@ -28,6 +28,7 @@ pub(crate) struct Lowering {
     singles: HashMap<u32, u16>,
     pairs: HashMap<u64, u16>,
     constant_rows: Vec<u32>,
+    prepares: Vec<valu::Prepare>,
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
@@ -46,6 +47,7 @@ impl Lowering {
             singles: HashMap::new(),
             pairs: HashMap::new(),
             constant_rows: Vec::new(),
+            prepares: Vec::new(),
             single_rows: HashMap::new(),
             pair_rows: HashMap::new(),
             avx2: cpu::has_avx2(),
@@ -140,6 +142,12 @@ impl Lowering {
     /// The first of the two rows set aside for preparing source `i`.
     pub(super) fn prepared(&self, i: usize) -> u16 {
         self.layout.prepared(i)
+    }
+
+    /// Notes what a vector operation needs besides its lane loop; what goes into `Micro::pre` or `post`.
+    pub(super) fn push_prepare(&mut self, prepare: valu::Prepare) -> Option<u32> {
+        self.prepares.push(prepare);
+        u32::try_from(self.prepares.len()).ok()
     }
 
     fn micro(&mut self, inst: &Inst, source: u32) -> Micro {
@@ -438,7 +446,7 @@ impl Program {
                 micros.push(l.micro(inst, source));
             }
             let next = at + u32::from(inst.size) / 4;
-            if !ends_flow(inst.op) && iter.peek().is_none_or(|(&n, _)| n != next) {
+            if !ends_flow(inst.op) && iter.peek().is_none_or(|(n, _)| **n != next) {
                 branches.push((micros.len(), i64::from(next)));
                 micros.push(plain(jump, source));
             }
@@ -460,6 +468,7 @@ impl Program {
             layout: Layout { constants: l.constant_rows.len() as u16, ..layout },
             constants: l.constants,
             constant_rows: l.constant_rows,
+            prepares: l.prepares,
             text_address,
             index,
         })

@@ -18,9 +18,9 @@ pub(crate) struct Micro {
     /// Sources: rows or slots.
     pub(crate) src: [u16; 4],
     /// What has to be done to vector sources before the operation; see `valu::prepare`.
-    pub(super) pre: u16,
+    pub(super) pre: u32,
     /// What has to be done to a vector result after the operation; see `valu::finish`.
-    pub(super) post: u16,
+    pub(super) post: u32,
     /// Branch target (index of a micro-operation), literal, or the handler's own.
     pub(crate) aux: u32,
     /// Index of what it was lowered from: [`Program::source`].
@@ -93,6 +93,8 @@ pub(crate) struct Program {
     pub(super) constant_rows: Vec<u32>,
     /// The address of the first word of the text.
     pub(super) text_address: u64,
+    /// What vector operations need before and after their lane loops: index + 1 of this is in `Micro::pre` and `post`.
+    pub(super) prepares: Vec<super::valu::Prepare>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }

@@ -103,8 +103,6 @@ pub(crate) struct Wave {
     pub(crate) trap: Option<Trap>,
     /// Instructions carried out since the last reset.
     pub(crate) instructions: u64,
-    /// Lanes that the instruction now being carried out writes; valid between preparing and finishing it.
-    pub(super) write_mask: u64,
     /// Rows that a kernel's code can write: what `reset` clears.
     writable: usize,
 }
@@ -127,7 +125,6 @@ impl Wave {
             id: 0,
             trap: None,
             instructions: 0,
-            write_mask: 0,
             writable: usize::from(layout.constant_row(0)),
         }
     }

@@ -1,0 +1,333 @@
+//! Branches, calls, EXEC save and restore, hardware registers, messages.
+
+use super::{Ctx, Flow, Handler, Inst, Lowering, Micro, Op, Wave, Wide};
+use crate::exec::lower::constant32;
+use crate::exec::{Mode, Trap, slot};
+use crate::isa::inst::Operand;
+
+/// Operations that save EXEC in the destination and combine it with the source (`s`); SCC: EXEC is not zero.
+macro_rules! saves {
+    ($($op:ident |$s:ident, $exec:ident| $e:expr;)*) => {
+        fn saving(op: Op) -> Option<Handler> {
+            Some(match op {
+                $(Op::$op => {
+                    fn run(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+                        let ($s, $exec) = (w.slot64(m.src[0]), w.exec());
+                        let lanes: u64 = $e;
+                        w.set_slot64(m.dst, $exec);
+                        w.set_exec(lanes);
+                        w.set_scc(lanes != 0);
+                        Flow::Next
+                    }
+                    run
+                })*
+                _ => return None,
+            })
+        }
+    };
+}
+
+saves! {
+    s_and_saveexec_b64 |s, exec| s & exec;
+    s_or_saveexec_b64 |s, exec| s | exec;
+    s_xor_saveexec_b64 |s, exec| s ^ exec;
+    s_andn2_saveexec_b64 |s, exec| s & !exec;
+    s_orn2_saveexec_b64 |s, exec| s | !exec;
+    s_nand_saveexec_b64 |s, exec| !(s & exec);
+    s_nor_saveexec_b64 |s, exec| !(s | exec);
+    s_xnor_saveexec_b64 |s, exec| !(s ^ exec);
+    s_andn1_saveexec_b64 |s, exec| !s & exec;
+    s_orn1_saveexec_b64 |s, exec| !s | exec;
+}
+
+/// Operations that write the new EXEC to the destination too.
+macro_rules! writes {
+    ($($name:ident |$s:ident, $exec:ident| $e:expr;)*) => { $(
+        fn $name(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+            let ($s, $exec) = (w.slot64(m.src[0]), w.exec());
+            let lanes: u64 = $e;
+            w.set_slot64(m.dst, lanes);
+            w.set_exec(lanes);
+            w.set_scc(lanes != 0);
+            Flow::Next
+        }
+    )* };
+}
+
+writes! {
+    andn1_wrexec |s, exec| !s & exec;
+    andn2_wrexec |s, exec| s & !exec;
+}
+
+macro_rules! branches {
+    ($($name:ident |$w:ident| $e:expr;)*) => { $(
+        fn $name($w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+            if $e {
+                $w.pc = m.aux;
+                Flow::Jump
+            } else {
+                Flow::Next
+            }
+        }
+    )* };
+}
+
+branches! {
+    branch |_w| true;
+    branch_scc0 |w| !w.scc();
+    branch_scc1 |w| w.scc();
+    branch_vccz |w| w.vcc() == 0;
+    branch_vccnz |w| w.vcc() != 0;
+    branch_execz |w| w.exec() == 0;
+    branch_execnz |w| w.exec() != 0;
+}
+
+fn next(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    Flow::Next
+}
+
+fn end(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    Flow::End
+}
+
+fn barrier(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    Flow::Barrier
+}
+
+fn give_way(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    Flow::Yield
+}
+
+fn trap(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::Trap(m.aux))
+}
+
+/// The address after this instruction.
+fn return_address(m: &Micro, ctx: &Ctx<'_>) -> u64 {
+    let source = ctx.program.source(m);
+    source.address + source.inst.map_or(4, |i| u64::from(i.size))
+}
+
+fn jump_to(w: &mut Wave, address: u64, ctx: &Ctx<'_>) -> Flow {
+    match ctx.program.at(address) {
+        Some(pc) => {
+            w.pc = pc;
+            Flow::Jump
+        }
+        None => w.fail(Trap::WildJump(address)),
+    }
+}
+
+fn getpc(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    w.set_slot64(m.dst, return_address(m, ctx));
+    Flow::Next
+}
+
+fn setpc(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let target = w.slot64(m.src[0]);
+    jump_to(w, target, ctx)
+}
+
+fn swappc(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let target = w.slot64(m.src[0]);
+    w.set_slot64(m.dst, return_address(m, ctx));
+    jump_to(w, target, ctx)
+}
+
+fn call(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    w.set_slot64(m.dst, return_address(m, ctx));
+    w.pc = m.aux;
+    Flow::Jump
+}
+
+const HWREG_MODE: u32 = 1;
+const HWREG_STATUS: u32 = 2;
+
+/// Register, first bit and mask of a `hwreg` field.
+fn hwreg(field: u32) -> (u32, u32, u32) {
+    let bits = (field >> 11 & 31) + 1;
+    (field & 63, field >> 6 & 31, u32::MAX >> (32 - bits))
+}
+
+fn getreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let (id, offset, mask) = hwreg(m.aux);
+    let value = match id {
+        HWREG_MODE => w.mode.0,
+        // SCC, EXECZ, VCCZ, in a barrier's group, and valid.
+        HWREG_STATUS => {
+            u32::from(w.scc())
+                | u32::from(w.exec() == 0) << 9
+                | u32::from(w.vcc() == 0) << 10
+                | 1 << 11
+                | 1 << 16
+        }
+        // TRAPSTS, HW_ID and the like: nothing pending, wave 0 of unit 0.
+        _ => 0,
+    };
+    w.set_slot(m.dst, value >> offset & mask);
+    Flow::Next
+}
+
+fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let (id, offset, mask) = hwreg(m.aux);
+    if id != HWREG_MODE {
+        // TRAPSTS and the like: nothing here depends on them.
+        return Flow::Next;
+    }
+    let value = w.slot(m.src[0]);
+    let mode = Mode(w.mode.0 & !(mask << offset) | (value & mask) << offset);
+    if !mode.nearest() {
+        return w.fail(Trap::Unsupported("rounding modes other than to nearest even"));
+    }
+    w.mode = mode;
+    Flow::Next
+}
+
+fn movrels32(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    relative(w, m.src[0], m.dst, 1, true)
+}
+
+fn movrels64(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    relative(w, m.src[0], m.dst, 2, true)
+}
+
+fn movreld32(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    relative(w, m.src[0], m.dst, 1, false)
+}
+
+fn movreld64(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    relative(w, m.src[0], m.dst, 2, false)
+}
+
+/// `s_movrels` (the source is `m0` registers on) and `s_movreld` (the destination is).
+fn relative(w: &mut Wave, from: u16, to: u16, words: u16, source: bool) -> Flow {
+    let base = if source { from } else { to };
+    let index = u64::from(base) + u64::from(w.m0());
+    if index + u64::from(words) > 102 {
+        return w.fail(Trap::Unsupported("a relative scalar register (m0) beyond s101"));
+    }
+    let index = index as u16;
+    let (from, to) = if source { (index, to) } else { (from, index) };
+    if words == 1 {
+        let value = w.slot(from);
+        w.set_slot(to, value);
+    } else {
+        let value = w.slot64(from);
+        w.set_slot64(to, value);
+    }
+    Flow::Next
+}
+
+fn gpr_index_on(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let index = w.slot(m.src[0]);
+    let m0 = w.m0() & !0xf0ff | index & 0xff | (m.aux & 15) << 12;
+    w.set_slot(slot::M0, m0);
+    Flow::Next
+}
+
+fn gpr_index(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let m0 = w.m0() & !0xff | w.slot(m.src[0]) & 0xff;
+    w.set_slot(slot::M0, m0);
+    Flow::Next
+}
+
+/// The immediate among the sources.
+fn immediate(inst: &Inst) -> Option<u32> {
+    inst.src.iter().find_map(|s| match s {
+        Operand::Imm(n) => Some(*n as u32),
+        _ => None,
+    })
+}
+
+/// Lowers what this module carries out.
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    if let Some(handler) = saving(inst.op) {
+        m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
+        m.src[0] = l.slot64(inst.src[0], Wide::Unsigned)?;
+        return Some(handler);
+    }
+    Some(match inst.op {
+        Op::s_andn1_wrexec_b64 | Op::s_andn2_wrexec_b64 | Op::s_swappc_b64 => {
+            m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
+            m.src[0] = l.slot64(inst.src[0], Wide::Unsigned)?;
+            match inst.op {
+                Op::s_andn1_wrexec_b64 => andn1_wrexec,
+                Op::s_andn2_wrexec_b64 => andn2_wrexec,
+                _ => swappc,
+            }
+        }
+        Op::s_setpc_b64 => {
+            m.src[0] = l.slot64(inst.src[0], Wide::Unsigned)?;
+            setpc
+        }
+        Op::s_getpc_b64 => {
+            m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
+            getpc
+        }
+        // The target of these is filled in when every instruction has its place.
+        Op::s_call_b64 => {
+            m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
+            call
+        }
+        Op::s_branch => branch,
+        Op::s_cbranch_scc0 => branch_scc0,
+        Op::s_cbranch_scc1 => branch_scc1,
+        Op::s_cbranch_vccz => branch_vccz,
+        Op::s_cbranch_vccnz => branch_vccnz,
+        Op::s_cbranch_execz => branch_execz,
+        Op::s_cbranch_execnz => branch_execnz,
+        // No debugger is attached: never taken.
+        Op::s_cbranch_cdbgsys
+        | Op::s_cbranch_cdbguser
+        | Op::s_cbranch_cdbgsys_or_user
+        | Op::s_cbranch_cdbgsys_and_user => next,
+        Op::s_endpgm | Op::s_endpgm_saved => end,
+        Op::s_barrier => barrier,
+        Op::s_sleep => give_way,
+        Op::s_trap => {
+            m.aux = immediate(inst)? & 0xff;
+            trap
+        }
+        // Memory is in order, the instruction cache coherent, and nobody listens to messages or counts.
+        Op::s_nop
+        | Op::s_waitcnt
+        | Op::s_setprio
+        | Op::s_wakeup
+        | Op::s_sendmsg
+        | Op::s_icache_inv
+        | Op::s_incperflevel
+        | Op::s_decperflevel
+        | Op::s_ttracedata
+        | Op::s_set_gpr_idx_off => next,
+        Op::s_getreg_b32 => {
+            m.dst = l.slot(inst.dst)?;
+            m.aux = immediate(inst)?;
+            getreg
+        }
+        Op::s_setreg_b32 | Op::s_setreg_imm32_b32 => {
+            m.src[0] = l.slot(inst.src[1])?;
+            m.aux = immediate(inst)?;
+            setreg
+        }
+        Op::s_movrels_b32 | Op::s_movreld_b32 => {
+            m.dst = l.slot(inst.dst)?;
+            m.src[0] = l.slot(inst.src[0])?;
+            if inst.op == Op::s_movrels_b32 { movrels32 } else { movreld32 }
+        }
+        Op::s_movrels_b64 | Op::s_movreld_b64 => {
+            m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
+            m.src[0] = l.slot64(inst.src[0], Wide::Unsigned)?;
+            if inst.op == Op::s_movrels_b64 { movrels64 } else { movreld64 }
+        }
+        Op::s_set_gpr_idx_on => {
+            m.src[0] = l.slot(inst.src[0])?;
+            m.aux = constant32(inst.src[1])?;
+            gpr_index_on
+        }
+        Op::s_set_gpr_idx_idx => {
+            m.src[0] = l.slot(inst.src[0])?;
+            gpr_index
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,94 @@
+//! Scalar instructions: formats SOP1, SOP2, SOPK, SOPC, SOPP.
+
+mod alu;
+mod control;
+
+use super::lower::Wide;
+use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
+use crate::isa::Op;
+use crate::isa::inst::{Inst, Operand};
+
+/// Lowers a scalar instruction: resolves its operands into `m` and returns what carries it out.
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    if let Some(handler) = control::lower(inst, l, m) {
+        return Some(handler);
+    }
+    let (handler, widths) = alu::lower(inst.op)?;
+    if let Some(dst) = widths.dst {
+        m.dst = operand(l, inst.dst, dst)?;
+    }
+    let compares_register = widths.reads_dst && widths.dst.is_none();
+    for (i, width) in widths.src.iter().enumerate() {
+        // SOPK has one register, which is source, destination or both, and its constant comes first in `src`.
+        let source = match (widths.reads_dst, compares_register, i) {
+            (true, true, 0) => inst.src[1],
+            (true, false, 0) => inst.dst,
+            (true, ..) => inst.src[0],
+            _ => inst.src[i],
+        };
+        m.src[i] = operand(l, immediate(source, widths.unsigned), *width)?;
+    }
+    Some(handler)
+}
+
+/// A 16-bit constant as the operation reads it.
+fn immediate(operand: Operand, unsigned: bool) -> Operand {
+    match operand {
+        Operand::Imm(n) if unsigned => Operand::Imm(n & 0xffff),
+        Operand::Imm(n) => Operand::Imm(i32::from(n as i16)),
+        other => other,
+    }
+}
+
+fn operand(l: &mut Lowering, operand: Operand, width: Width) -> Option<u16> {
+    match width {
+        Width::W32 => l.slot(operand),
+        Width::U64 => l.slot64(operand, Wide::Unsigned),
+        Width::I64 => l.slot64(operand, Wide::Signed),
+    }
+}
+
+/// The width of a scalar operand, and how a 64-bit one reads a literal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Width {
+    W32,
+    U64,
+    I64,
+}
+
+/// The operands of a scalar ALU operation.
+struct Widths {
+    dst: Option<Width>,
+    src: &'static [Width],
+    reads_dst: bool,
+    unsigned: bool,
+}
+
+/// A type of scalar operand.
+trait Scalar: Copy {
+    const WIDTH: Width;
+    fn get(w: &Wave, slot: u16) -> Self;
+    fn set(self, w: &mut Wave, slot: u16);
+}
+
+macro_rules! scalar {
+    ($($type:ty, $width:ident, $get:ident, $set:ident, $bits:ty;)*) => { $(
+        impl Scalar for $type {
+            const WIDTH: Width = Width::$width;
+            #[inline(always)]
+            fn get(w: &Wave, slot: u16) -> Self {
+                w.$get(slot) as $type
+            }
+            #[inline(always)]
+            fn set(self, w: &mut Wave, slot: u16) {
+                w.$set(slot, self as $bits);
+            }
+        }
+    )* };
+}
+scalar! {
+    u32, W32, slot, set_slot, u32;
+    i32, W32, slot, set_slot, u32;
+    u64, U64, slot64, set_slot64, u64;
+    i64, I64, slot64, set_slot64, u64;
+}

@@ -1,0 +1,243 @@
+//! The steps of IEEE division: scale, refine with scaling undone, fix special cases.
+//!
+//! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`. The scaling keeps
+//! every intermediate value normal; where only one operand is scaled, VCC tells `div_fmas` to undo it.
+
+use super::{Entry, LANES, Lane, Mask, Place, finish, gather, loops, prepare, spread, write};
+use crate::isa::Op;
+
+/// What a format's scaling looks like.
+trait Scale: Lane + PartialEq {
+    /// Whether the lane's VCC bit is set, and `which` (one of the operands), scaled.
+    fn scale(which: Self, denominator: Self, numerator: Self) -> (Self, bool);
+    /// `a * b + c`, with the scaling undone if asked to, rounded once.
+    fn fmas(a: Self, b: Self, c: Self, undo: bool) -> Self;
+}
+
+/// By how many powers of two `which` is scaled, and whether `div_fmas` undoes it.
+#[inline(always)]
+fn choose(which_is_denominator: bool, which_is_numerator: bool, d: i32, n: i32, f: &Format) -> (i32, bool) {
+    // `d` and `n` are exponents, denormals as if they were normalised.
+    let quotient = n - d;
+    let denominator_denormal = d < f.least;
+    let reciprocal_denormal = -d <= f.least && d >= -f.least;
+    let quotient_denormal = quotient <= f.least;
+    if quotient >= f.large {
+        // Near overflow: only the denominator grows.
+        (if which_is_denominator { f.step } else { 0 }, true)
+    } else if denominator_denormal {
+        (f.step, false)
+    } else if reciprocal_denormal && quotient_denormal {
+        (if which_is_denominator { -f.step } else { 0 }, true)
+    } else if reciprocal_denormal {
+        (-f.step, false)
+    } else if quotient_denormal {
+        (if which_is_numerator { f.step } else { 0 }, true)
+    } else if n < f.least + f.tiny {
+        (f.step, false)
+    } else {
+        (0, false)
+    }
+}
+
+/// The constants of a float format.
+struct Format {
+    /// The least exponent of a normal number.
+    least: i32,
+    /// From this difference of exponents on, the quotient may overflow.
+    large: i32,
+    /// Powers of two of a scaling.
+    step: i32,
+    /// Numerators less than so many powers of two above the least normal are scaled up.
+    tiny: i32,
+}
+
+const SINGLE: Format = Format { least: -126, large: 96, step: 64, tiny: 23 };
+const DOUBLE: Format = Format { least: -1022, large: 768, step: 128, tiny: 53 };
+
+#[inline(always)]
+fn exponent64(x: f64) -> i32 {
+    let normal = x.to_bits() & 0x7ff0_0000_0000_0000 != 0;
+    let grown = x * f64::from_bits((1023 + 54) << 52);
+    let bits = if normal { x.to_bits() } else { grown.to_bits() };
+    (bits >> 52 & 0x7ff) as i32 - 1023 - if normal { 0 } else { 54 }
+}
+
+impl Scale for f32 {
+    #[inline(always)]
+    fn scale(which: f32, denominator: f32, numerator: f32) -> (f32, bool) {
+        // In double precision every exponent is a normal one.
+        let exponent = |x: f32| (f64::from(x).to_bits() >> 52 & 0x7ff) as i32 - 1023;
+        let special = denominator == 0.0 || numerator == 0.0;
+        let (powers, undo) = choose(
+            which.to_bits() == denominator.to_bits(),
+            which.to_bits() == numerator.to_bits(),
+            exponent(denominator),
+            exponent(numerator),
+            &SINGLE,
+        );
+        let infinite = !denominator.is_finite() || !numerator.is_finite();
+        let (powers, undo) = if infinite { (0, false) } else { (powers, undo) };
+        let scaled = super::f32::ldexp(which, powers);
+        if special { (f32::NAN, false) } else { (scaled, undo) }
+    }
+
+    #[inline(always)]
+    fn fmas(a: f32, b: f32, c: f32, undo: bool) -> f32 {
+        if !undo {
+            return a.mul_add(b, c);
+        }
+        // The product is exact in double; the odd rounding of the sum is harmless when rounded once more.
+        let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
+        let sum = product + addend;
+        let tail = sum - product;
+        let error = (product - (sum - tail)) + (addend - tail);
+        let up = if (error > 0.0) == (sum > 0.0) { sum.to_bits() } else { sum.to_bits().wrapping_sub(1) };
+        let odd = if error == 0.0 || !sum.is_finite() { sum } else { f64::from_bits(up | 1) };
+        let powers = if exponent64(f64::from(c)) > 0 { 64 } else { -64 };
+        super::f64::ldexp(odd, powers) as f32
+    }
+}
+
+impl Scale for f64 {
+    #[inline(always)]
+    fn scale(which: f64, denominator: f64, numerator: f64) -> (f64, bool) {
+        let special = denominator == 0.0 || numerator == 0.0;
+        let (powers, undo) = choose(
+            which.to_bits() == denominator.to_bits(),
+            which.to_bits() == numerator.to_bits(),
+            exponent64(denominator),
+            exponent64(numerator),
+            &DOUBLE,
+        );
+        let infinite = !denominator.is_finite() || !numerator.is_finite();
+        let (powers, undo) = if infinite { (0, false) } else { (powers, undo) };
+        let scaled = super::f64::ldexp(which, powers);
+        if special { (f64::NAN, false) } else { (scaled, undo) }
+    }
+
+    #[inline(always)]
+    fn fmas(a: f64, b: f64, c: f64, undo: bool) -> f64 {
+        let sum = a.mul_add(b, c);
+        if !undo {
+            return sum;
+        }
+        if exponent64(c) > 0 {
+            return super::f64::ldexp(sum, 128);
+        }
+        let scaled = super::f64::ldexp(sum, -128);
+        if scaled.abs() >= f64::MIN_POSITIVE || !sum.is_finite() {
+            return scaled;
+        }
+        // A denormal result: the sum was rounded already. That matters only where it now lies halfway between two
+        // results, and what the first rounding dropped lies beyond.
+        let error = a.mul_add(b, -(sum - c));
+        let rest = sum - super::f64::ldexp(scaled, 128);
+        let halfway = super::f64::ldexp(1.0, -1075 + 128);
+        if rest.abs() == halfway && error != 0.0 && (error > 0.0) == (rest > 0.0) {
+            let step = f64::from_bits(1);
+            if rest > 0.0 { scaled + step } else { scaled - step }
+        } else {
+            scaled
+        }
+    }
+}
+
+loops! {
+    fn div_scale<T: Scale>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let (mut low, mut high) = ([0; LANES], [0; LANES]);
+        let mut bytes = [0_u8; LANES];
+        {
+            let wide = u16::from(T::WIDE);
+            let [a, b, c] = [0, 1, 2].map(|i| (w.row(m.src[i]), w.row(m.src[i] + wide)));
+            for lane in 0..LANES {
+                let (value, flag) = T::scale(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane));
+                value.put(&mut low, &mut high, lane);
+                bytes[lane] = if flag { 0xff } else { 0 };
+            }
+        }
+        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        write(w.row_mut(m.dst), &low, mask);
+        if T::WIDE {
+            write(w.row_mut(m.dst + 1), &high, mask);
+        }
+        Flow::Next
+    }
+
+    fn div_fmas<T: Scale>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let undo = spread(w.slot64(m.src[3]));
+        let (mut low, mut high) = ([0; LANES], [0; LANES]);
+        {
+            let wide = u16::from(T::WIDE);
+            let [a, b, c] = [0, 1, 2].map(|i| (w.row(m.src[i]), w.row(m.src[i] + wide)));
+            for lane in 0..LANES {
+                let value = T::fmas(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane), undo[lane] != 0);
+                value.put(&mut low, &mut high, lane);
+            }
+        }
+        if m.post != 0 {
+            return finish(w, m, ctx, mask, &mut low, &mut high);
+        }
+        write(w.row_mut(m.dst), &low, mask);
+        if T::WIDE {
+            write(w.row_mut(m.dst + 1), &high, mask);
+        }
+        Flow::Next
+    }
+}
+
+#[inline(always)]
+fn fixup32(quotient: f32, denominator: f32, numerator: f32) -> f32 {
+    let quiet = |x: f32| f32::from_bits(x.to_bits() | 0x40_0000);
+    let sign = (denominator.to_bits() ^ numerator.to_bits()) & 0x8000_0000;
+    let (d, n) = (denominator.abs(), numerator.abs());
+    let exponent = |x: f32| (x.to_bits() >> 23 & 0xff) as i32;
+    let signed = |x: f32| f32::from_bits(x.to_bits() & 0x7fff_ffff | sign);
+    let value = if exponent(numerator) - exponent(denominator) < -150 { signed(0.0) } else { signed(quotient) };
+    let value = if d == f32::INFINITY || n == 0.0 { signed(0.0) } else { value };
+    let value = if d == 0.0 || n == f32::INFINITY { signed(f32::INFINITY) } else { value };
+    let value = if d == n && (d == 0.0 || d == f32::INFINITY) { f32::from_bits(0xffc0_0000) } else { value };
+    let value = if denominator.is_nan() { quiet(denominator) } else { value };
+    if numerator.is_nan() { quiet(numerator) } else { value }
+}
+
+#[inline(always)]
+fn fixup64(quotient: f64, denominator: f64, numerator: f64) -> f64 {
+    let quiet = |x: f64| f64::from_bits(x.to_bits() | 1 << 51);
+    let sign = (denominator.to_bits() ^ numerator.to_bits()) & 1 << 63;
+    let (d, n) = (denominator.abs(), numerator.abs());
+    let exponent = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32;
+    let signed = |x: f64| f64::from_bits(x.to_bits() & (u64::MAX >> 1) | sign);
+    let value = if exponent(numerator) - exponent(denominator) < -1075 { signed(0.0) } else { signed(quotient) };
+    let value = if d == f64::INFINITY || n == 0.0 { signed(0.0) } else { value };
+    let value = if d == 0.0 || n == f64::INFINITY { signed(f64::INFINITY) } else { value };
+    let value = if d == n && (d == 0.0 || d == f64::INFINITY) { f64::from_bits(0xfff8 << 48) } else { value };
+    let value = if denominator.is_nan() { quiet(denominator) } else { value };
+    if numerator.is_nan() { quiet(numerator) } else { value }
+}
+
+super::operations! { fixups;
+    v_div_fixup_f32(a: f32, b: f32, c: f32) -> f32 = fixup32(a, b, c);
+    v_div_fixup_f64(a: f64, b: f64, c: f64) -> f64 = fixup64(a, b, c);
+}
+
+/// The steps of a division.
+pub(super) fn table(op: Op, fast: bool) -> Option<Entry> {
+    fn scale<T: Scale>(fast: bool) -> Entry {
+        let src = const { &[T::KIND; 3] };
+        Entry { run: div_scale::<T>(fast), src, dst: Place::Vector(T::KIND), mask: Mask::Out }
+    }
+    fn fmas<T: Scale>(fast: bool) -> Entry {
+        let src = const { &[T::KIND; 3] };
+        Entry { run: div_fmas::<T>(fast), src, dst: Place::Vector(T::KIND), mask: Mask::Vcc }
+    }
+    Some(match op {
+        Op::v_div_scale_f32 => scale::<f32>(fast),
+        Op::v_div_scale_f64 => scale::<f64>(fast),
+        Op::v_div_fmas_f32 => fmas::<f32>(fast),
+        Op::v_div_fmas_f64 => fmas::<f64>(fast),
+        _ => return fixups(op, fast),
+    })
+}

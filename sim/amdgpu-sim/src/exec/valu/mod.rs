@@ -1,0 +1,338 @@
+//! Vector instructions: formats VOP1, VOP2, VOP3, VOP3P, VOPC, with SDWA and DPP.
+//!
+//! An operation is a function of one lane's operands (the tables of this module's children). The loops here run it
+//! over 64 lanes, in a form that the compiler vectorises, once for the CPU's baseline and once for AVX2 and FMA.
+//! Operands that are not plain vector registers or constants are brought into that form first (`operand::prepare`);
+//! results that need more than a masked write are finished in `operand::finish`.
+
+mod cmp;
+mod conv;
+mod div;
+mod f16;
+mod f32;
+mod f64;
+mod half;
+mod int;
+mod lanes;
+mod lower;
+mod math;
+mod mix;
+mod operand;
+mod packed;
+mod special;
+
+pub(super) use lower::lower;
+pub(super) use operand::Prepare;
+
+use super::{Ctx, Flow, Handler, LANES, Micro, Wave};
+use crate::isa::Op;
+use operand::{Kind, finish, prepare};
+
+/// Sixty-four 32-bit values, a lane each.
+type Lanes = [u32; LANES];
+
+/// A type that an operation reads or writes in each lane.
+trait Lane: Copy {
+    /// How operands of this type are prepared.
+    const KIND: Kind;
+    /// Whether it takes two registers.
+    const WIDE: bool;
+    fn get(low: &Lanes, high: &Lanes, lane: usize) -> Self;
+    fn put(self, low: &mut Lanes, high: &mut Lanes, lane: usize);
+}
+
+macro_rules! lane {
+    ($($type:ty, $kind:ident: $bits:ident => $from:expr, $value:ident => $to:expr;)*) => { $(
+        impl Lane for $type {
+            const KIND: Kind = Kind::$kind;
+            const WIDE: bool = false;
+            #[inline(always)]
+            fn get(low: &Lanes, _: &Lanes, lane: usize) -> Self {
+                let $bits = low[lane];
+                $from
+            }
+            #[inline(always)]
+            fn put(self, low: &mut Lanes, _: &mut Lanes, lane: usize) {
+                let $value = self;
+                low[lane] = $to;
+            }
+        }
+    )* };
+}
+
+lane! {
+    u32, B32: x => x, v => v;
+    i32, B32: x => x as i32, v => v as u32;
+    f32, F32: x => f32::from_bits(x), v => v.to_bits();
+    u16, B16: x => x as u16, v => u32::from(v);
+    i16, B16: x => x as i16, v => u32::from(v as u16);
+    half::F16, F16: x => half::F16(x as u16), v => u32::from(v.0);
+    packed::Pair16, P16: x => packed::Pair16(x), v => v.0;
+    packed::PairF16, PF16: x => packed::PairF16(x), v => v.0;
+}
+
+macro_rules! wide_lane {
+    ($($type:ty, $kind:ident: $bits:ident => $from:expr, $value:ident => $to:expr;)*) => { $(
+        impl Lane for $type {
+            const KIND: Kind = Kind::$kind;
+            const WIDE: bool = true;
+            #[inline(always)]
+            fn get(low: &Lanes, high: &Lanes, lane: usize) -> Self {
+                let $bits = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+                $from
+            }
+            #[inline(always)]
+            fn put(self, low: &mut Lanes, high: &mut Lanes, lane: usize) {
+                let $value = self;
+                let bits: u64 = $to;
+                low[lane] = bits as u32;
+                high[lane] = (bits >> 32) as u32;
+            }
+        }
+    )* };
+}
+
+wide_lane! {
+    u64, U64: x => x, v => v;
+    i64, I64: x => x as i64, v => v as u64;
+    f64, F64: x => f64::from_bits(x), v => v.to_bits();
+    packed::Pair32, PF32: x => packed::Pair32(x), v => v.0;
+}
+
+/// An operation, its operands and what carries it out.
+#[derive(Clone, Copy)]
+struct Entry {
+    run: Handler,
+    src: &'static [Kind],
+    dst: Place,
+    /// What becomes of `src[2]` beyond the vector sources, or of the carry.
+    mask: Mask,
+}
+
+/// Where the result goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A vector register of this kind.
+    Vector(Kind),
+    /// A mask of lanes in two scalar registers.
+    Mask,
+    /// Nowhere.
+    Nothing,
+}
+
+/// Scalar register pairs with a bit a lane that an operation has beside its vector operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mask {
+    None,
+    /// Written: the second destination.
+    Out,
+    /// Read: the source after the vector ones.
+    In,
+    /// Both.
+    InOut,
+    /// Read, always VCC.
+    Vcc,
+}
+
+macro_rules! arity {
+    ($trait:ident, $plain:ident, $fast:ident, $entry:ident, $body:ident; $($type:ident $arg:ident $n:literal),*) => {
+        /// An operation of one result a lane.
+        trait $trait {
+            $(type $type: Lane;)*
+            type R: Lane;
+            fn f($($arg: Self::$type),*) -> Self::R;
+        }
+
+        #[inline(always)]
+        fn $body<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+            let (mut low, mut high) = ([0; LANES], [0; LANES]);
+            {
+                $(let $arg = (w.row(m.src[$n]), w.row(m.src[$n] + u16::from(O::$type::WIDE)));)*
+                for lane in 0..LANES {
+                    O::f($(O::$type::get($arg.0, $arg.1, lane)),*).put(&mut low, &mut high, lane);
+                }
+            }
+            if m.post != 0 {
+                return finish(w, m, ctx, mask, &mut low, &mut high);
+            }
+            write(w.row_mut(m.dst), &low, mask);
+            if O::R::WIDE {
+                write(w.row_mut(m.dst + 1), &high, mask);
+            }
+            Flow::Next
+        }
+
+        fn $plain<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            $body::<O>(w, m, ctx)
+        }
+
+        /// # Safety
+        /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn $fast<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            $body::<O>(w, m, ctx)
+        }
+
+        fn $entry<O: $trait>(fast: bool) -> Entry {
+            #[cfg(target_arch = "x86_64")]
+            let run: Handler = if fast { $fast::<O> } else { $plain::<O> };
+            #[cfg(not(target_arch = "x86_64"))]
+            let run: Handler = { let _ = fast; $plain::<O> };
+            Entry {
+                run,
+                src: const { &[$(O::$type::KIND),*] },
+                dst: Place::Vector(O::R::KIND),
+                mask: Mask::None,
+            }
+        }
+    };
+}
+
+arity!(Op1, plain1, fast1, entry1, body1; A a 0);
+arity!(Op2, plain2, fast2, entry2, body2; A a 0, B b 1);
+arity!(Op3, plain3, fast3, entry3, body3; A a 0, B b 1, C c 2);
+
+/// Compiles a lane loop that the tables don't cover for the baseline and for AVX2, and makes a function that chooses.
+macro_rules! loops {
+    ($(fn $name:ident<$o:ident: $bound:path>($w:ident, $m:ident, $ctx:ident) $body:block)*) => { $(
+        fn $name<$o: $bound>(fast: bool) -> $crate::exec::Handler {
+            use $crate::exec::{Ctx, Flow, Micro, Wave};
+
+            #[inline(always)]
+            fn body<$o: $bound>($w: &mut Wave, $m: &Micro, $ctx: &mut Ctx<'_>) -> Flow $body
+
+            fn plain<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+                body::<$o>(w, m, ctx)
+            }
+
+            /// # Safety
+            /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            unsafe fn quick<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+                body::<$o>(w, m, ctx)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if fast {
+                return quick::<$o>;
+            }
+            let _ = fast;
+            plain::<$o>
+        }
+    )* };
+}
+use loops;
+
+/// One operation a line: `name(operands) -> result = expression;`.
+macro_rules! operations {
+    ($table:ident; $($op:ident $args:tt -> $r:ty = $e:expr;)*) => {
+        pub(super) fn $table(op: $crate::isa::Op, fast: bool) -> Option<$crate::exec::valu::Entry> {
+            Some(match op {
+                $($crate::isa::Op::$op => $crate::exec::valu::operations!(@entry fast $args $r, $e),)*
+                _ => return None,
+            })
+        }
+    };
+    (@entry $fast:ident ($a:ident: $ta:ty) $r:ty, $e:expr) => {{
+        struct T;
+        impl $crate::exec::valu::Op1 for T {
+            type A = $ta;
+            type R = $r;
+            #[inline(always)]
+            fn f($a: $ta) -> $r { $e }
+        }
+        $crate::exec::valu::entry1::<T>($fast)
+    }};
+    (@entry $fast:ident ($a:ident: $ta:ty, $b:ident: $tb:ty) $r:ty, $e:expr) => {{
+        struct T;
+        impl $crate::exec::valu::Op2 for T {
+            type A = $ta;
+            type B = $tb;
+            type R = $r;
+            #[inline(always)]
+            fn f($a: $ta, $b: $tb) -> $r { $e }
+        }
+        $crate::exec::valu::entry2::<T>($fast)
+    }};
+    (@entry $fast:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) $r:ty, $e:expr) => {{
+        struct T;
+        impl $crate::exec::valu::Op3 for T {
+            type A = $ta;
+            type B = $tb;
+            type C = $tc;
+            type R = $r;
+            #[inline(always)]
+            fn f($a: $ta, $b: $tb, $c: $tc) -> $r { $e }
+        }
+        $crate::exec::valu::entry3::<T>($fast)
+    }};
+}
+use operations;
+
+/// Writes the lanes of `mask`.
+#[inline(always)]
+fn write(to: &mut Lanes, from: &Lanes, mask: u64) {
+    if mask == u64::MAX {
+        *to = *from;
+    } else {
+        for half in 0..2 {
+            let bits = (mask >> (32 * half)) as u32;
+            for lane in 0..32 {
+                let chosen = ((bits << (31 - lane)) as i32 >> 31) as u32;
+                let at = 32 * half + lane;
+                to[at] = from[at] & chosen | to[at] & !chosen;
+            }
+        }
+    }
+}
+
+/// All ones or all zeros a lane, by the lane's bit of `mask`.
+#[inline(always)]
+fn spread(mask: u64) -> Lanes {
+    let mut lanes = [0; LANES];
+    for half in 0..2 {
+        let bits = (mask >> (32 * half)) as u32;
+        for lane in 0..32 {
+            lanes[32 * half + lane] = ((bits << (31 - lane)) as i32 >> 31) as u32;
+        }
+    }
+    lanes
+}
+
+/// The mask of the lanes whose byte has its top bit set.
+#[inline(always)]
+fn gather(bytes: &[u8; LANES]) -> u64 {
+    let mut mask = 0;
+    for (i, group) in bytes.chunks_exact(8).enumerate() {
+        let mut word = [0; 8];
+        word.copy_from_slice(group);
+        // Each byte's top bit, moved next to each other by the multiplication.
+        let tops = u64::from_le_bytes(word) >> 7 & 0x0101_0101_0101_0101;
+        mask |= (tops.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    mask
+}
+
+/// The operation `op` with plain modifiers.
+fn entry(op: Op, fast: bool, ieee: bool) -> Option<Entry> {
+    int::table(op, fast)
+        .or_else(|| int::table16(op, fast))
+        .or_else(|| f32::table(op, fast))
+        .or_else(|| f32::minmax(op, fast, ieee))
+        .or_else(|| f64::table(op, fast))
+        .or_else(|| f64::minmax(op, fast, ieee))
+        .or_else(|| f16::table(op, fast))
+        .or_else(|| f16::minmax(op, fast, ieee))
+        .or_else(|| conv::table(op, fast))
+        .or_else(|| math::table(op, fast))
+        .or_else(|| cmp::table(op, fast))
+        .or_else(|| special::table(op, fast))
+        .or_else(|| div::table(op, fast))
+        .or_else(|| lanes::table(op))
+        .or_else(|| packed::table(op, fast))
+        .or_else(|| packed::minmax(op, fast, ieee))
+        .or_else(|| mix::table(op, fast))
+}

@@ -1,0 +1,250 @@
+//! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
+
+use super::{Entry, Handler, LANES, Lane, Mask, Place, finish, gather, loops, prepare, spread, write};
+use crate::exec::{Lowering, Micro};
+use crate::isa::Op;
+use crate::isa::inst::{Format, Inst};
+
+/// Addition and subtraction of 32 bits with carry.
+trait Carry {
+    /// Result and carry out (borrow, for subtractions).
+    fn f(a: u32, b: u32, carry: u32) -> (u32, bool);
+}
+
+macro_rules! carries {
+    ($($name:ident |$a:ident, $b:ident, $c:ident| $e:expr;)*) => { $(
+        struct $name;
+        impl Carry for $name {
+            #[inline(always)]
+            fn f($a: u32, $b: u32, $c: u32) -> (u32, bool) { $e }
+        }
+    )* };
+}
+
+#[inline(always)]
+fn add(a: u32, b: u32, carry: u32) -> (u32, bool) {
+    let sum = a.wrapping_add(b);
+    let all = sum.wrapping_add(carry);
+    (all, (sum < a) | (all < sum))
+}
+
+#[inline(always)]
+fn sub(a: u32, b: u32, borrow: u32) -> (u32, bool) {
+    let difference = a.wrapping_sub(b);
+    (difference.wrapping_sub(borrow), (a < b) | (difference < borrow))
+}
+
+carries! {
+    Add |a, b, c| add(a, b, c);
+    Sub |a, b, c| sub(a, b, c);
+    SubReversed |a, b, c| sub(b, a, c);
+}
+
+/// Multiplication of 32 bits, added to 64, with the 65th bit.
+trait Multiply {
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool);
+}
+
+struct Unsigned;
+struct Signed;
+
+impl Multiply for Unsigned {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        let sum = (u64::from(a) * u64::from(b)).wrapping_add(c);
+        (sum, sum < c)
+    }
+}
+
+impl Multiply for Signed {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
+        (sum as u64, (sum < 0) ^ overflow)
+    }
+}
+
+/// Bits of a mask below a lane.
+trait Below {
+    fn below(lane: usize) -> u32;
+}
+
+struct Low;
+struct High;
+
+impl Below for Low {
+    #[inline(always)]
+    fn below(lane: usize) -> u32 {
+        if lane < 32 { (1 << lane) - 1 } else { u32::MAX }
+    }
+}
+
+impl Below for High {
+    #[inline(always)]
+    fn below(lane: usize) -> u32 {
+        if lane < 32 { 0 } else { (1 << (lane - 32)) - 1 }
+    }
+}
+
+loops! {
+    fn select<T: Lane>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let chosen = spread(w.slot64(m.src[3]));
+        let mut low = [0; LANES];
+        {
+            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            for lane in 0..LANES {
+                low[lane] = a[lane] & !chosen[lane] | b[lane] & chosen[lane];
+            }
+        }
+        if m.post != 0 {
+            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
+        }
+        write(w.row_mut(m.dst), &low, mask);
+        Flow::Next
+    }
+
+    fn carry_out<T: Carry>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mut low = [0; LANES];
+        let mut bytes = [0_u8; LANES];
+        {
+            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            for lane in 0..LANES {
+                let (sum, carry) = T::f(a[lane], b[lane], 0);
+                low[lane] = sum;
+                bytes[lane] = if carry { 0xff } else { 0 };
+            }
+        }
+        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        if m.post != 0 {
+            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
+        }
+        write(w.row_mut(m.dst), &low, mask);
+        Flow::Next
+    }
+
+    fn carry_through<T: Carry>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let carries = spread(w.slot64(m.src[3]));
+        let mut low = [0; LANES];
+        let mut bytes = [0_u8; LANES];
+        {
+            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            for lane in 0..LANES {
+                let (sum, carry) = T::f(a[lane], b[lane], carries[lane] & 1);
+                low[lane] = sum;
+                bytes[lane] = if carry { 0xff } else { 0 };
+            }
+        }
+        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        if m.post != 0 {
+            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
+        }
+        write(w.row_mut(m.dst), &low, mask);
+        Flow::Next
+    }
+
+    fn multiply_add<T: Multiply>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let (mut low, mut high) = ([0; LANES], [0; LANES]);
+        let mut bytes = [0_u8; LANES];
+        {
+            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            let c = (w.row(m.src[2]), w.row(m.src[2] + 1));
+            for lane in 0..LANES {
+                let (sum, carry) = T::f(a[lane], b[lane], u64::get(c.0, c.1, lane));
+                sum.put(&mut low, &mut high, lane);
+                bytes[lane] = if carry { 0xff } else { 0 };
+            }
+        }
+        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        write(w.row_mut(m.dst), &low, mask);
+        write(w.row_mut(m.dst + 1), &high, mask);
+        Flow::Next
+    }
+
+    fn count_below<T: Below>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mut low = [0; LANES];
+        {
+            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            for lane in 0..LANES {
+                low[lane] = (a[lane] & T::below(lane)).count_ones().wrapping_add(b[lane]);
+            }
+        }
+        if m.post != 0 {
+            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
+        }
+        write(w.row_mut(m.dst), &low, mask);
+        Flow::Next
+    }
+
+    fn broadcast<T: Lane>(w, m, _ctx) {
+        let low = [w.slot(m.src[0]); LANES];
+        let mask = w.exec();
+        write(w.row_mut(m.dst), &low, mask);
+        Flow::Next
+    }
+}
+
+/// A move of a scalar into a vector register, the commonest one, without a row between.
+pub(super) fn move_scalar(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    let plain = matches!(inst.format, Format::Vop1 | Format::Vop3) && inst.mods == Default::default();
+    let op = matches!(inst.op, Op::v_mov_b32 | Op::v_accvgpr_write_b32);
+    if !op || !(plain || inst.op == Op::v_accvgpr_write_b32) || l.row(inst.src[0]).is_some() {
+        return None;
+    }
+    m.src[0] = l.slot(inst.src[0])?;
+    m.dst = l.row(inst.dst)?;
+    Some(broadcast::<u32>(l.avx2))
+}
+
+/// Operations that see denormals whatever MODE says.
+pub(super) fn keeps_denormals(op: Op) -> bool {
+    matches!(
+        op,
+        Op::v_cmp_class_f32
+            | Op::v_cmpx_class_f32
+            | Op::v_cmp_class_f64
+            | Op::v_cmpx_class_f64
+            | Op::v_cmp_class_f16
+            | Op::v_cmpx_class_f16
+            | Op::v_div_scale_f32
+            | Op::v_div_scale_f64
+            | Op::v_div_fixup_f32
+            | Op::v_div_fixup_f64
+            | Op::v_div_fixup_f16
+            | Op::v_pk_mov_b32
+            | Op::v_cvt_pk_u8_f32
+    )
+}
+
+/// Packed operations whose `op_sel` picks one register of each source.
+pub(super) fn picks_dwords(op: Op) -> bool {
+    op == Op::v_pk_mov_b32
+}
+
+/// The operations of this module.
+pub(super) fn table(op: Op, fast: bool) -> Option<Entry> {
+    use super::Kind::{B32, U64};
+    let word = Place::Vector(B32);
+    let out = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::Out };
+    let through = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::InOut };
+    let product = |run| Entry { run, src: &[B32, B32, U64], dst: Place::Vector(U64), mask: Mask::Out };
+    let count = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::None };
+    Some(match op {
+        Op::v_cndmask_b32 => Entry { run: select::<u32>(fast), src: &[B32; 2], dst: word, mask: Mask::In },
+        Op::v_add_co_u32 => out(carry_out::<Add>(fast)),
+        Op::v_sub_co_u32 => out(carry_out::<Sub>(fast)),
+        Op::v_subrev_co_u32 => out(carry_out::<SubReversed>(fast)),
+        Op::v_addc_co_u32 => through(carry_through::<Add>(fast)),
+        Op::v_subb_co_u32 => through(carry_through::<Sub>(fast)),
+        Op::v_subbrev_co_u32 => through(carry_through::<SubReversed>(fast)),
+        Op::v_mad_u64_u32 => product(multiply_add::<Unsigned>(fast)),
+        Op::v_mad_i64_i32 => product(multiply_add::<Signed>(fast)),
+        Op::v_mbcnt_lo_u32_b32 => count(count_below::<Low>(fast)),
+        Op::v_mbcnt_hi_u32_b32 => count(count_below::<High>(fast)),
+        _ => return None,
+    })
+}
