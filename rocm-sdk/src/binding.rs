@@ -109,10 +109,16 @@ impl Slot {
     pub fn get(&'static self, binding: &'static Binding) -> Result<NonNull<c_void>, Missing> {
         let address = self.address.load(Ordering::Acquire);
         if address.addr() > NO_SYMBOL {
-            // SAFETY: greater than NO_SYMBOL, hence not null.
+            // SAFETY: greater than a mark, hence not null.
             return Ok(unsafe { NonNull::new_unchecked(address) });
         }
-        binding.resolve(self)
+        let address = binding.resolve(self);
+        match address.addr() {
+            0 | NO_SYMBOL => Err(Missing::Symbol),
+            NO_LIBRARY => Err(Missing::Library),
+            // SAFETY: not null, see the first arm.
+            _ => Ok(unsafe { NonNull::new_unchecked(address) }),
+        }
     }
 
     fn c_name(&self) -> &'static CStr {
@@ -279,32 +285,25 @@ impl Binding {
         }
     }
 
+    /// The function's address, or the mark of what is missing; in one register, and `extern "C"` so that callers need no unwinding.
     #[cold]
     #[inline(never)]
-    fn resolve(&'static self, slot: &'static Slot) -> Result<NonNull<c_void>, Missing> {
+    extern "C" fn resolve(&'static self, slot: &'static Slot) -> *mut c_void {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         let address = slot.address.load(Ordering::Relaxed);
-        match address.addr() {
-            0 => {}
-            NO_LIBRARY => return Err(Missing::Library),
-            NO_SYMBOL => return Err(Missing::Symbol),
-            _ => return NonNull::new(address).ok_or(Missing::Symbol),
+        if !address.is_null() {
+            return address;
         }
-        let found = match self.find(slot.c_name()) {
-            Ok(Some(function)) => Ok(function),
+        let address = match self.find(slot.c_name()) {
+            Ok(Some(function)) => function.as_ptr(),
             Ok(None) => {
                 missing.push(MissingSymbol { name: slot.name.trim_end_matches('\0'), since: slot.since });
-                Err(Missing::Symbol)
+                ptr::without_provenance_mut(NO_SYMBOL)
             }
-            Err(_) => Err(Missing::Library),
-        };
-        let address = match found {
-            Ok(function) => function.as_ptr(),
-            Err(Missing::Library) => ptr::without_provenance_mut(NO_LIBRARY),
-            Err(Missing::Symbol) => ptr::without_provenance_mut(NO_SYMBOL),
+            Err(_) => ptr::without_provenance_mut(NO_LIBRARY),
         };
         slot.address.store(address, Ordering::Release);
-        found
+        address
     }
 }
 
@@ -345,11 +344,21 @@ impl fmt::Debug for Binding {
 /// its documentation. `binding` is the path of a `static` [`Binding`](crate::Binding).
 #[macro_export]
 macro_rules! bindings {
+    // A block is first cut into items, as coarsely as can be, since matching it takes time quadratic in the number of fragments.
     (binding = $binding:path; $(
-        $(#[$($attribute:tt)*])*
-        $since:literal pub fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(-> $result:ty)?;
+        $(#$attribute:tt)*
+        $since:literal pub fn $name:ident $parameters:tt $(-> $result:ty)?;
     )*) => {$(
-        $(#[$($attribute)*])*
+        $crate::__binding! { $binding, [$(#$attribute)*] $since $name $parameters [$(-> $result)?] }
+    )*};
+}
+
+/// One item of [`bindings!`](crate::bindings).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __binding {
+    ($binding:path, [$($attributes:tt)*] $since:literal $name:ident ($($parameter:ident: $type:ty),* $(,)?) [$(-> $result:ty)?]) => {
+        $($attributes)*
         #[doc = concat!("\n\nSince ROCm ", $since, ".\n\n# Safety\nThe C function's own contract holds: pointers are valid for what it reads and writes, handles are live.")]
         #[allow(non_snake_case)]
         #[inline]
@@ -370,5 +379,5 @@ macro_rules! bindings {
                 Err(why) => $crate::MissingValue::missing(why),
             }
         }
-    )*};
+    };
 }

@@ -58,7 +58,7 @@ impl Library {
         if !path.is_absolute() {
             return Err(Error::RelativePath { path: path.to_owned() });
         }
-        let mut trail = Trail::new(spec, scope, Vec::new());
+        let mut trail = Trail::new(spec, scope);
         match trail.try_file(Origin::Explicit, path) {
             Some(library) => Ok(library),
             None => Err(trail.into_error()),

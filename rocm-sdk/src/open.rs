@@ -20,8 +20,12 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    pub(crate) fn new(spec: &'static LibrarySpec, scope: Scope, attempts: Vec<Attempt>) -> Self {
-        Self { spec, scope, attempts }
+    pub(crate) fn new(spec: &'static LibrarySpec, scope: Scope) -> Self {
+        Self { spec, scope, attempts: Vec::new() }
+    }
+
+    pub(crate) fn refuse(&mut self, attempt: Attempt) {
+        self.attempts.push(attempt);
     }
 
     /// What to say when nothing was found.
@@ -92,9 +96,13 @@ impl Trail {
         }
     }
 
-    /// Asks the system loader for each name.
-    pub(crate) fn try_system(&mut self) -> Option<Library> {
+    /// Asks the system loader for each name, but for those that it would find in one of `refused`.
+    pub(crate) fn try_system(&mut self, refused: &[PathBuf]) -> Option<Library> {
         for name in self.spec.file_names() {
+            if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
+                self.fail(Origin::System, &path, Reason::RelativePath);
+                continue;
+            }
             let opened = sys::open_name(name, self.scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(|handle| {
                 let (handle, path) = sys::path_of(handle);
                 let soname = path.as_deref().and_then(|p| look_at(p).ok().flatten());

@@ -25,7 +25,7 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
 /// 3. ROCm's wheels (`_rocm_sdk_core`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
 /// 4. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
-/// 5. the system loader, by soname.
+/// 5. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
 ///
 /// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the machine) and
 /// `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused. A program that
@@ -130,8 +130,13 @@ impl Search {
         self
     }
 
-    /// The installations that it looks at, in order, whether they exist or not; and the variables that it refuses.
-    pub fn installations(&self) -> (Vec<Installation>, Vec<Attempt>) {
+    /// The installations that it looks at, in order, whether they exist or not; what it refuses is in a [`Report`].
+    pub fn installations(&self) -> Vec<Installation> {
+        self.steps().into_iter().filter_map(Result::ok).collect()
+    }
+
+    /// Installations and refusals, in order.
+    fn steps(&self) -> Vec<Result<Installation, Attempt>> {
         let mut found = Candidates::default();
         for root in &self.roots {
             found.add(root.clone(), Origin::Explicit);
@@ -155,7 +160,7 @@ impl Search {
                 found.add(root, Origin::Opt);
             }
         }
-        (found.installations, found.refused)
+        found.0
     }
 
     /// An absolute path from a variable; what is wrong with it goes to `found`.
@@ -173,6 +178,13 @@ impl Search {
         }
     }
 
+    /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current directory.
+    fn relative_loader_dirs(&self) -> Vec<PathBuf> {
+        let value = self.environment.as_ref().filter(|_| !self.set_uid).and_then(|get| get("LD_LIBRARY_PATH")).filter(|v| !v.is_empty());
+        let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
+        value.map_or_else(Vec::new, |v| std::env::split_paths(&v).filter_map(relative).collect())
+    }
+
     /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
     ///
     /// # Errors
@@ -182,15 +194,19 @@ impl Search {
     }
 
     pub(crate) fn open_with_scope(&self, spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
-        let (installations, refused) = self.installations();
-        let mut trail = Trail::new(spec, scope, refused);
-        for installation in &installations {
-            if let Some(library) = trail.try_installation(installation) {
-                return Ok(library);
+        let mut trail = Trail::new(spec, scope);
+        for step in self.steps() {
+            match step {
+                Err(refused) => trail.refuse(refused),
+                Ok(installation) => {
+                    if let Some(library) = trail.try_installation(&installation) {
+                        return Ok(library);
+                    }
+                }
             }
         }
         if self.system {
-            if let Some(library) = trail.try_system() {
+            if let Some(library) = trail.try_system(&self.relative_loader_dirs()) {
                 return Ok(library);
             }
         }
@@ -225,22 +241,19 @@ impl fmt::Debug for Search {
 }
 
 #[derive(Default)]
-struct Candidates {
-    installations: Vec<Installation>,
-    refused: Vec<Attempt>,
-}
+struct Candidates(Vec<Result<Installation, Attempt>>);
 
 impl Candidates {
     fn add(&mut self, root: PathBuf, origin: Origin) {
         if !root.is_absolute() {
             self.refuse(&root, origin, Reason::RelativePath);
-        } else if !self.installations.iter().any(|i| i.root == root) {
-            self.installations.push(Installation { root, origin });
+        } else if !self.0.iter().flatten().any(|i| i.root == root) {
+            self.0.push(Ok(Installation { root, origin }));
         }
     }
 
     fn refuse(&mut self, path: &Path, origin: Origin, reason: Reason) {
-        self.refused.push(Attempt::failed(origin, path.display().to_string(), reason));
+        self.0.push(Err(Attempt::failed(origin, path.display().to_string(), reason)));
     }
 }
 

@@ -97,7 +97,7 @@ fn of_several_releases_in_opt_the_newest_wins() {
         tree.stub(&format!("opt/rocm-{release}/lib/libstub.so.7"), "libstub.so.7", n as i32);
     }
     let search = Search::nowhere().opt(Some(tree.path("opt")));
-    let roots: Vec<String> = search.installations().0.iter().map(|i| i.root.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    let roots: Vec<String> = search.installations().iter().map(|i| i.root.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(roots, ["rocm", "rocm-10.0.0", "rocm-7.10.0", "rocm-7.9.0", "rocm-6.4.3", "rocm-beta"]);
     assert_eq!(id(&search.open(&STUB).unwrap()), 3);
 }
@@ -189,7 +189,8 @@ fn relative_paths_are_refused() {
 #[test]
 fn an_empty_variable_is_an_unset_one() {
     let search = with_variables(&[("ROCM_PATH", "".into()), ("VIRTUAL_ENV", "".into())]);
-    assert_eq!(search.installations(), (vec![], vec![]));
+    assert!(search.installations().is_empty());
+    assert!(search.report(&STUB).attempts().is_empty());
 }
 
 #[test]
@@ -216,13 +217,12 @@ fn wheels_of_the_newest_python_first_and_core_before_libraries() {
         }
     }
     tree.write("venv/lib/python3.12/site-packages/_rocm_sdk_devel/lib/nothing", "");
-    let (found, refused) = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]).installations();
+    let found = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]).installations();
     let found: Vec<String> = found.iter().map(|i| i.root.strip_prefix(tree.path("venv/lib")).unwrap().display().to_string()).collect();
     let order = ["_rocm_sdk_core", "_rocm_sdk_libraries", "_rocm_sdk_libraries_gfx120X_all"];
     let expected: Vec<String> =
         ["python3.12", "python3.9"].iter().flat_map(|p| order.map(|w| format!("{p}/site-packages/{w}"))).collect();
     assert_eq!(found, expected);
-    assert!(refused.is_empty());
 }
 
 #[test]
@@ -242,6 +242,28 @@ fn the_system_loader_comes_last_and_tells_the_path() {
     assert_eq!(library.soname_major(), Some(6));
     let newest = library.report().attempts().iter().find(|a| a.target == "libstub.so.7").unwrap();
     assert_eq!((newest.origin, newest.failure.as_ref()), (Origin::System, Some(&Reason::NotThere)));
+}
+
+/// An empty entry of `LD_LIBRARY_PATH`, easily made by `$LD_LIBRARY_PATH:/x`, is the current directory to the system loader.
+#[test]
+#[cfg(target_env = "gnu")]
+fn the_system_loader_is_not_led_to_the_current_directory() {
+    const TEST: &str = "the_system_loader_is_not_led_to_the_current_directory";
+    if !is_child() {
+        let tree = Tree::new();
+        tree.stub("elsewhere/libstub.so.5", "libstub.so.5", 5);
+        return in_child(TEST, &[("LD_LIBRARY_PATH", &format!(":{}", tree.path("elsewhere").display()))]);
+    }
+    let tree = Tree::new();
+    tree.stub("libstub.so.7", "libstub.so.7", 7);
+    tree.stub("libstub.so.6", "libstub.so.6", 6);
+    std::env::set_current_dir(tree.root()).unwrap();
+    // Without the rule the loader does open it: the danger is real.
+    assert_eq!(id(&Search::nowhere().system(true).open(&STUB).unwrap()), 7);
+    let library = Search::standard().opt(None).open(&STUB).unwrap();
+    assert_eq!((id(&library), library.origin()), (5, Origin::System));
+    let refused: Vec<_> = library.report().attempts().iter().filter(|a| a.failure == Some(Reason::RelativePath)).map(|a| &a.target).collect();
+    assert_eq!(refused, ["./libstub.so.7", "./libstub.so.6"]);
 }
 
 #[test]
