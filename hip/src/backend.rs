@@ -147,7 +147,13 @@ fn gpu_is_there() -> bool {
 
 /// The runtime, loaded, checked and initialised on first use.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
-    match RUNTIME.get_or_init(|| start(backend()?)) {
+    // A bad choice of the backend is not kept: it can still be mended.
+    let backend = match RUNTIME.get() {
+        Some(Ok(runtime)) => return Ok(runtime),
+        Some(Err(error)) => return Err(error.clone()),
+        None => backend()?,
+    };
+    match RUNTIME.get_or_init(|| start(backend)) {
         Ok(runtime) => Ok(runtime),
         Err(error) => Err(error.clone()),
     }

@@ -82,6 +82,7 @@ mod properties;
 mod stream;
 mod usage;
 
+pub use bytemuck;
 pub use hip_sys as sys;
 
 pub use arch::{Arch, ArchFeature};

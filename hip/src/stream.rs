@@ -74,6 +74,8 @@ struct Queue {
     issued: u64,
     /// Other streams (by id) that this one already waits for, up to which ticket.
     waited: Vec<(u64, u64)>,
+    /// An error that a destructor met: what it waited for belongs to this stream, so who waits for it next gets it.
+    unreported: Option<Error>,
     /// Launches since the last time that the host saw all work done: named when an error comes back late.
     launches: VecDeque<Launch>,
 }
@@ -161,7 +163,7 @@ impl Stream {
         match Status(status.0 as u32) {
             Status::SUCCESS => {
                 self.inner.note_completed(issued);
-                Ok(true)
+                self.inner.lock().unreported.take().map_or(Ok(true), Err)
             }
             Status::NOT_READY => Ok(false),
             _ => Err(failed(status, "hipStreamQuery", self.inner.describe())),
@@ -282,13 +284,14 @@ impl StreamInner {
         for access in accesses {
             access.usage.mark(self, access.kind, ticket);
         }
+        queue(self.raw)?;
         if let Some(launch) = launch {
             if state.launches.len() == LAUNCHES_REMEMBERED {
                 state.launches.pop_front();
             }
             state.launches.push_back(launch);
         }
-        queue(self.raw)
+        Ok(())
     }
 
     /// Makes this stream wait, on the device, for what another one has queued.
@@ -328,7 +331,32 @@ impl StreamInner {
         if self.completed() >= ticket { Ok(()) } else { self.wait_all() }
     }
 
+    /// Blocks until the work with `ticket` is done or has failed, for a destructor; `false` if it may still run.
+    pub(crate) fn finish(&self, ticket: u64) -> bool {
+        if self.completed() >= ticket {
+            return true;
+        }
+        for _ in 0..2 {
+            match self.synchronize() {
+                Ok(()) => return true,
+                // A failure of the work itself: told once, after which the stream is well or broken for good.
+                Err(error) => {
+                    self.lock().unreported.get_or_insert(error);
+                }
+            }
+        }
+        false
+    }
+
     fn wait_all(&self) -> Result<()> {
+        let result = self.synchronize();
+        match self.lock().unreported.take() {
+            Some(earlier) => Err(earlier),
+            None => result,
+        }
+    }
+
+    fn synchronize(&self) -> Result<()> {
         self.device.activate()?;
         let issued = self.lock().issued;
         // SAFETY: the stream is alive as long as `self`.
@@ -362,7 +390,7 @@ impl Drop for StreamInner {
             return; // the device's own default stream
         }
         // Whoever wants to know of errors has asked before: buffers hold on to the stream until its work is done.
-        let _ = self.wait_all();
+        self.finish(u64::MAX);
         // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more.
         let _ = unsafe { hip_sys::hipStreamDestroy(self.raw) };
     }

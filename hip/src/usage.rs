@@ -104,10 +104,12 @@ impl Usage {
         Ok(())
     }
 
-    /// Blocks until nothing uses the allocation any more, and lets go of the streams.
-    pub(crate) fn finish(&mut self) -> Result<()> {
-        self.wait(AccessKind::Write)?;
-        self.lock().clear();
-        Ok(())
+    /// Blocks until nothing uses the allocation any more, for a destructor; `false` if that cannot be known.
+    ///
+    /// Errors of the work that is waited for are kept for the next caller who waits for its stream.
+    pub(crate) fn finish(&mut self) -> bool {
+        let mut pending = Vec::new();
+        self.pending(AccessKind::Write, &mut pending);
+        pending.iter().all(|work| work.stream.finish(work.ticket))
     }
 }

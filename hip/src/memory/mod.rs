@@ -106,7 +106,7 @@ impl Drop for DeviceMemory {
             return;
         }
         // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        if self.usage.finish().is_ok() && self.device.activate().is_ok() {
+        if self.usage.finish() && self.device.activate().is_ok() {
             // SAFETY: from hipMalloc, not freed yet, and no work that was queued uses it any more.
             let _ = unsafe { hip_sys::hipFree(self.pointer) };
         }

@@ -116,7 +116,7 @@ impl<T> PinnedBuffer<T> {
 impl<T> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
         // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        if self.len != 0 && self.usage.finish().is_ok() {
+        if self.len != 0 && self.usage.finish() {
             // SAFETY: from hipHostMalloc, not freed yet, and no work that was queued uses it any more.
             let _ = unsafe { hip_sys::hipHostFree(self.pointer.cast()) };
         }

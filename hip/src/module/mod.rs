@@ -132,7 +132,7 @@ impl ModuleInner {
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         // Code that may still run stays loaded, and its image with it.
-        if self.usage.finish().is_ok() && self.device.activate().is_ok() {
+        if self.usage.finish() && self.device.activate().is_ok() {
             // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
             let _ = unsafe { hip_sys::hipModuleUnload(self.raw) };
         } else {

@@ -1,0 +1,123 @@
+use hip::{Device, DeviceAttribute, DeviceBuffer, Error, Stream, StreamOptions};
+
+use crate::{device, in_child, is_child};
+
+#[test]
+fn devices_are_counted_and_found_by_index() {
+    let Some(device) = device() else { return };
+    let count = Device::count().unwrap();
+    assert!(count >= 1);
+    assert_eq!(Device::all().unwrap().len(), count);
+    assert_eq!(device.index(), 0);
+    for index in [count, usize::MAX] {
+        let error = Device::get(index).unwrap_err();
+        assert!(matches!(error, Error::DeviceIndex { .. }), "{error}");
+        assert!(error.to_string().contains(&index.to_string()));
+    }
+}
+
+#[test]
+fn properties_make_sense_and_agree_with_attributes() {
+    let Some(device) = device() else { return };
+    let p = device.properties().unwrap();
+    assert!(!p.name.is_empty());
+    assert!(p.arch.name().starts_with("gfx"), "{}", p.arch);
+    assert!(p.total_memory > 0);
+    let attribute = |a| u32::try_from(device.attribute(a).unwrap()).unwrap();
+    assert_eq!(p.warp_size, attribute(DeviceAttribute::WARP_SIZE));
+    assert_eq!(p.compute_units, attribute(DeviceAttribute::MULTIPROCESSOR_COUNT));
+    assert_eq!(p.max_threads_per_block, attribute(DeviceAttribute::MAX_THREADS_PER_BLOCK));
+    assert_eq!(p.max_block[2], attribute(DeviceAttribute::MAX_BLOCK_DIM_Z));
+    assert_eq!(p.shared_memory_per_block, u64::from(attribute(DeviceAttribute::MAX_SHARED_MEMORY_PER_BLOCK)));
+    if device.is_simulated() {
+        assert_eq!((p.arch.name(), p.warp_size, p.shared_memory_per_block), ("gfx90a", 64, 65536));
+    }
+}
+
+#[test]
+fn an_attribute_that_no_runtime_knows_is_an_error() {
+    let Some(device) = device() else { return };
+    let unknown = DeviceAttribute::from(hip::sys::hipDeviceAttribute_t(123_456));
+    let error = device.attribute(unknown).unwrap_err();
+    assert!(error.status().is_some(), "{error}");
+    assert!(error.to_string().contains("hipDeviceGetAttribute") && error.to_string().contains("123456"), "{error}");
+}
+
+#[test]
+fn memory_info_follows_allocations() {
+    if !is_child() {
+        in_child("device::memory_info_follows_allocations", &[]);
+        return;
+    }
+    let device = device().unwrap();
+    let before = device.memory_info().unwrap();
+    let buffer = DeviceBuffer::<u8>::zeroed(&device, 64 << 20).unwrap();
+    let during = device.memory_info().unwrap();
+    assert_eq!(before.total, during.total);
+    assert!(before.free - during.free >= 64 << 20, "{before:?} {during:?}");
+    drop(buffer);
+    assert_eq!(device.memory_info().unwrap(), before);
+}
+
+#[test]
+fn foreign_code_may_switch_devices() {
+    if !is_child() {
+        in_child("device::foreign_code_may_switch_devices", &[("HIP_SIM_DEVICES", "2")]);
+        return;
+    }
+    let devices = Device::all().unwrap();
+    assert_eq!(devices.len(), 2);
+    let mut buffers: Vec<_> = devices.iter().map(|d| DeviceBuffer::from_slice(d, &[d.index() as u32; 100]).unwrap()).collect();
+    for other in [1, 0, 1] {
+        devices[other].make_current().unwrap();
+        assert_eq!(Device::current().unwrap(), devices[other]);
+        let stream = Stream::new(&devices[0]).unwrap();
+        buffers[0].fill_async(&stream, 7).unwrap();
+        assert_eq!(buffers[0].to_vec().unwrap(), [7; 100]);
+    }
+
+    // A copy from one device to the other, and what may not be mixed.
+    let (first, second) = buffers.split_at_mut(1);
+    second[0].copy_from_device(&first[0]).unwrap();
+    assert_eq!(second[0].to_vec().unwrap(), [7; 100]);
+    let wrong = Stream::new(&devices[0]).unwrap();
+    let error = second[0].fill_async(&wrong, 1).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { expected: 0, found: 1, .. }), "{error}");
+    drop(buffers);
+}
+
+#[test]
+fn streams_have_the_priorities_that_the_device_offers() {
+    let Some(device) = device() else { return };
+    let range = device.stream_priorities().unwrap();
+    assert!(range.contains(&0), "{range:?}");
+    Stream::with_options(&device, StreamOptions::new().priority(*range.start())).unwrap();
+    Stream::with_options(&device, StreamOptions::new().priority(*range.end()).blocking(true)).unwrap();
+    for priority in [range.start().saturating_sub(1), range.end().saturating_add(1)] {
+        let error = Stream::with_options(&device, StreamOptions::new().priority(priority)).unwrap_err();
+        assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
+    }
+}
+
+#[test]
+fn everything_prints_without_the_driver() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let buffer = DeviceBuffer::<f32>::zeroed(&device, 3).unwrap();
+    let text = format!("{device:?} {device} {stream:?} {buffer:?} {:?}", buffer.slice(1..).unwrap());
+    assert!(text.contains("DeviceBuffer") && text.contains("f32") && text.contains("len: 3"), "{text}");
+}
+
+#[test]
+fn the_backend_is_chosen_once() {
+    let Some(device) = device() else { return };
+    let chosen = hip::backend().unwrap();
+    assert_eq!(device.is_simulated(), chosen == hip::Backend::Sim);
+    hip::select_backend(chosen).unwrap();
+    assert_eq!(hip::sim_if_no_gpu().unwrap(), chosen);
+    let other = if device.is_simulated() { hip::Backend::Rocm } else { hip::Backend::Sim };
+    let error = hip::select_backend(other).unwrap_err();
+    assert!(matches!(error, Error::BackendInUse { .. }), "{error}");
+    let (major, minor, _) = hip::runtime_version().unwrap();
+    assert!((major, minor) >= hip::sys::API_LEVEL);
+}

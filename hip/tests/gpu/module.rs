@@ -1,0 +1,99 @@
+use hip::{Device, Error, Module, ParameterKind};
+
+use crate::{KERNELS, KERNELS_GFX1100, device, module};
+
+#[test]
+fn a_module_lists_its_kernels() {
+    let Some(module) = module() else { return };
+    let names: Vec<&str> = module.kernels().map(|k| k.name.as_str()).collect();
+    assert!(names.contains(&"vector_add") && names.contains(&"empty"), "{names:?}");
+    assert!(names.is_sorted());
+    let kernel = module.kernel("mixed_args").unwrap();
+    let kinds: Vec<_> = kernel.info().parameters.iter().map(|p| (p.kind == ParameterKind::Pointer, p.size)).collect();
+    assert_eq!(kinds, [(true, 8), (false, 4), (false, 12), (false, 4), (false, 1), (false, 8)]);
+}
+
+#[test]
+fn a_file_loads_as_its_bytes_do() {
+    if module().is_none() {
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co");
+    Module::load_file(&device, path).unwrap().kernel("empty").unwrap();
+    let error = Module::load_file(&device, "/no/such/file.co").unwrap_err();
+    assert!(matches!(error, Error::File { .. }) && error.to_string().contains("/no/such/file.co"), "{error}");
+}
+
+#[test]
+fn bytes_that_are_no_code_are_refused() {
+    let Some(device) = device() else { return };
+    for bytes in [&b""[..], b"\0\0\0\0", b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", &KERNELS[..KERNELS.len() / 2]] {
+        let error = Module::load(&device, bytes).unwrap_err();
+        assert!(matches!(error, Error::Image { .. } | Error::Hip(_)), "{error}");
+    }
+}
+
+#[test]
+fn code_for_another_gpu_is_refused_with_both_names() {
+    let Some(device) = device() else { return };
+    if device.properties().unwrap().arch.name() == "gfx1100" {
+        return;
+    }
+    let error = Module::load(&device, KERNELS_GFX1100).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Architecture { .. }), "{text}");
+    assert!(text.contains("gfx1100") && text.contains(device.properties().unwrap().arch.name()), "{text}");
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_named_with_those_that_are() {
+    let Some(module) = module() else { return };
+    for name in ["vector_sub", "", "vector_add\0", "vector_add.kd"] {
+        let error = module.kernel(name).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::KernelNotFound { .. }), "{text}");
+        assert!(text.contains("vector_add"), "{text}");
+    }
+}
+
+#[test]
+fn a_kernel_keeps_its_module_loaded() {
+    let Some(module) = module() else { return };
+    let kernel = module.kernel("empty").unwrap();
+    drop(module);
+    let stream = hip::Stream::new(&kernel.device()).unwrap();
+    // SAFETY: the kernel does nothing.
+    unsafe { kernel.launch(&stream, hip::LaunchConfig::new(1, 1), ()) }.unwrap();
+    // Launch still queued, perhaps: the code goes after it.
+    drop(kernel);
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn the_same_code_can_be_loaded_twice() {
+    let (Some(a), Some(b)) = (module(), module()) else { return };
+    let kernel = b.kernel("empty").unwrap();
+    drop(a);
+    let stream = hip::Stream::new(&kernel.device()).unwrap();
+    // SAFETY: the kernel does nothing.
+    unsafe { kernel.launch(&stream, hip::LaunchConfig::new(1, 64), ()) }.unwrap();
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn occupancy_is_within_the_limits() {
+    let Some(module) = module() else { return };
+    let kernel = module.kernel("vector_add").unwrap();
+    let p = kernel.device().properties().unwrap();
+    let best = kernel.best_block(0).unwrap();
+    assert!(best.block >= p.warp_size && best.block <= p.max_threads_per_block, "{best:?}");
+    assert!(best.min_grid >= 1);
+    let small = kernel.active_blocks_per_compute_unit(64, 0).unwrap();
+    let starved = kernel.active_blocks_per_compute_unit(64, p.shared_memory_per_block as u32).unwrap();
+    assert!(small > starved && starved >= 1, "{small} {starved}");
+    let error = kernel.active_blocks_per_compute_unit(0, 0).unwrap_err();
+    assert!(matches!(error, Error::Geometry { .. }), "{error}");
+    let error = kernel.active_blocks_per_compute_unit(p.max_threads_per_block + 1, 0).unwrap_err();
+    assert!(matches!(error, Error::Geometry { .. }), "{error}");
+}

@@ -1,0 +1,102 @@
+//! Use from several threads at a time.
+
+use hip::{Device, DeviceBuffer, Event, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
+
+use crate::module;
+
+fn send_and_sync<T: Send + Sync>() {}
+
+#[test]
+fn everything_can_be_shared() {
+    send_and_sync::<Device>();
+    send_and_sync::<Stream>();
+    send_and_sync::<Event>();
+    send_and_sync::<DeviceBuffer<f32>>();
+    send_and_sync::<PinnedBuffer<f32>>();
+    send_and_sync::<hip::DeviceSlice<'static, f32>>();
+    send_and_sync::<hip::DeviceSliceMut<'static, f32>>();
+    send_and_sync::<Module>();
+    send_and_sync::<Kernel>();
+    send_and_sync::<hip::Error>();
+}
+
+#[test]
+fn threads_share_kernels_streams_and_inputs() {
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let kernel = module.kernel("vector_add").unwrap();
+    let n = 4096;
+    let ones = DeviceBuffer::from_slice(&device, &vec![1.0f32; n]).unwrap();
+    let shared_stream = Stream::new(&device).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8usize {
+            let (kernel, ones, shared_stream) = (&kernel, &ones, &shared_stream);
+            scope.spawn(move || {
+                let own = Stream::new(&device).unwrap();
+                let stream = if thread % 2 == 0 { shared_stream } else { &own };
+                for round in 0..10 {
+                    let mine = vec![(thread * 100 + round) as f32; n];
+                    let a = DeviceBuffer::from_slice(&device, &mine).unwrap();
+                    let mut c = DeviceBuffer::<f32>::uninit(&device, n).unwrap();
+                    // SAFETY: three buffers of n floats.
+                    unsafe { kernel.launch(stream, LaunchConfig::for_elements(n, 256), (&a, ones, &mut c, n as u32)) }.unwrap();
+                    drop(a);
+                    assert!(c.to_vec().unwrap().iter().all(|&x| x == mine[0] + 1.0));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn halves_of_a_buffer_are_written_by_two_threads() {
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let add = module.kernel("add_in_place").unwrap();
+    let n = 1024;
+    let mut data = DeviceBuffer::<i32>::zeroed(&device, 2 * n).unwrap();
+    {
+        let mut all = data.as_slice_mut();
+        let (low, high) = all.split_at_mut(n).unwrap();
+        std::thread::scope(|scope| {
+            for (mut half, value) in [(low, 1i32), (high, 2)] {
+                let add = &add;
+                scope.spawn(move || {
+                    let stream = Stream::new(&device).unwrap();
+                    for _ in 0..20 {
+                        // SAFETY: n elements, and the kernel checks against n.
+                        unsafe { add.launch(&stream, LaunchConfig::for_elements(n, 256), (&mut half, value, n as u32)) }.unwrap();
+                    }
+                    // The stream goes while its work is queued; the buffer still knows of it.
+                });
+            }
+        });
+    }
+    let data = data.to_vec().unwrap();
+    assert!(data[..n].iter().all(|&x| x == 20) && data[n..].iter().all(|&x| x == 40));
+}
+
+#[test]
+fn an_event_recorded_by_two_threads_loses_no_work() {
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let slow = module.kernel("slow_store").unwrap();
+    let event = Event::without_timing(&device).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4u32 {
+            let (slow, event) = (&slow, &event);
+            scope.spawn(move || {
+                let stream = Stream::new(&device).unwrap();
+                for round in 0..10 {
+                    let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+                    // SAFETY: 64 threads, 64 elements.
+                    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, 2000u32, thread * 100 + round)) }.unwrap();
+                    event.record(&stream).unwrap();
+                    // Perhaps for another thread's mark: that must not count as the end of this thread's work.
+                    event.synchronize().unwrap();
+                    assert_eq!(out.to_vec().unwrap(), [thread * 100 + round; 64]);
+                }
+            });
+        }
+    });
+}
