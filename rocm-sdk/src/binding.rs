@@ -9,8 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
 use crate::library::Library;
-use crate::report::Report;
 use crate::process;
+use crate::report::Report;
 use crate::spec::LibrarySpec;
 
 /// Something that has the functions of a C library: a software GPU, a recorder, a stub in a test.
@@ -99,7 +99,11 @@ const NO_SYMBOL: usize = 2;
 impl Slot {
     #[doc(hidden)]
     pub const fn new(name_with_nul: &'static str, since: &'static str) -> Self {
-        Self { address: AtomicPtr::new(ptr::null_mut()), name: name_with_nul, since }
+        Self {
+            address: AtomicPtr::new(ptr::null_mut()),
+            name: name_with_nul,
+            since,
+        }
     }
 
     // Acquire pairs with the release in `Binding::resolve`, so that a thread that sees the pointer also sees the library as its
@@ -155,7 +159,11 @@ pub struct Binding {
 impl Binding {
     /// A binding to the library that `spec` names. Opens nothing yet.
     pub const fn new(spec: &'static LibrarySpec) -> Self {
-        Self { spec, source: OnceLock::new(), missing: Mutex::new(Vec::new()) }
+        Self {
+            spec,
+            source: OnceLock::new(),
+            missing: Mutex::new(Vec::new()),
+        }
     }
 
     /// The library's names.
@@ -169,11 +177,18 @@ impl Binding {
     /// [`Error::ProviderTooLate`] if a function has been called or asked for, or another provider set.
     pub fn set_provider(&'static self, provider: &'static dyn Provider) -> Result<(), Error> {
         let source = self.source.get_or_init(|| {
-            let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
+            let instead = Error::Provided {
+                library: self.spec.name(),
+                provider: provider.name().to_owned(),
+            };
             Source::Provider(provider, instead)
         });
         match source {
-            Source::Provider(current, _) if ptr::addr_eq(*current, provider) && current.name() == provider.name() => Ok(()),
+            Source::Provider(current, _)
+                if ptr::addr_eq(*current, provider) && current.name() == provider.name() =>
+            {
+                Ok(())
+            }
             _ => Err(Error::ProviderTooLate {
                 library: self.spec.name(),
                 wanted: provider.name().to_owned(),
@@ -248,29 +263,35 @@ impl Binding {
             Ok(None) => Some(match self.opened() {
                 Some(library) => library.missing(name, since),
                 None => Error::SymbolMissing {
-                library: self.spec.name(),
-                symbol: name.to_string_lossy().into_owned(),
-                since: since.to_owned(),
-                found_in: self.describe(),
-                found: None,
-            },
+                    library: self.spec.name(),
+                    symbol: name.to_string_lossy().into_owned(),
+                    since: since.to_owned(),
+                    found_in: self.describe(),
+                    found: None,
+                },
             }),
         }
     }
 
     /// The functions that were called so far and were not there, in order of their first call.
     pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.missing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn source(&'static self) -> &'static Source {
-        self.source.get_or_init(|| Source::Library(process::open(self.spec)))
+        self.source
+            .get_or_init(|| Source::Library(process::open(self.spec)))
     }
 
     fn find(&'static self, name: &CStr) -> Result<Option<NonNull<c_void>>, &'static Error> {
         match self.source() {
             // A panic must not unwind through the `extern "C"` function that got us here.
-            Source::Provider(p, _) => Ok(catch_unwind(AssertUnwindSafe(|| p.symbol(name))).unwrap_or(None)),
+            Source::Provider(p, _) => {
+                Ok(catch_unwind(AssertUnwindSafe(|| p.symbol(name))).unwrap_or(None))
+            }
             Source::Library(Ok(library)) => Ok(library.symbol(name)),
             Source::Library(Err(error)) => Err(error),
         }
@@ -297,7 +318,10 @@ impl Binding {
         let address = match self.find(slot.c_name()) {
             Ok(Some(function)) => function.as_ptr(),
             Ok(None) => {
-                missing.push(MissingSymbol { name: slot.name.trim_end_matches('\0'), since: slot.since });
+                missing.push(MissingSymbol {
+                    name: slot.name.trim_end_matches('\0'),
+                    since: slot.since,
+                });
                 ptr::without_provenance_mut(NO_SYMBOL)
             }
             Err(_) => ptr::without_provenance_mut(NO_LIBRARY),
@@ -309,7 +333,10 @@ impl Binding {
 
 impl fmt::Debug for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding").field("library", &self.spec.name()).field("in_use", &self.source.get().is_some()).finish()
+        f.debug_struct("Binding")
+            .field("library", &self.spec.name())
+            .field("in_use", &self.source.get().is_some())
+            .finish()
     }
 }
 

@@ -10,7 +10,9 @@ use crate::report::{Reason, Report};
 #[non_exhaustive]
 pub enum Error {
     /// No place that was looked at has the library.
-    #[error("{library} was not found; install ROCm, or set ROCM_PATH to an installation. Tried {report}")]
+    #[error(
+        "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Tried {report}"
+    )]
     NotFound {
         /// Short name of the library.
         library: &'static str,
@@ -44,7 +46,9 @@ pub enum Error {
         found: Option<String>,
     },
     /// A provider was set after the first function had been resolved.
-    #[error("{library}: provider {wanted} comes too late, {current} is in use; set it before the first call")]
+    #[error(
+        "{library}: provider {wanted} comes too late, {current} is in use; set it before the first call"
+    )]
     ProviderTooLate {
         /// Short name of the library.
         library: &'static str,
@@ -62,7 +66,9 @@ pub enum Error {
         provider: String,
     },
     /// The process-wide search was to be changed after a library had been opened by it.
-    #[error("the search for ROCm cannot be changed any more: a library has been looked for already")]
+    #[error(
+        "the search for ROCm cannot be changed any more: a library has been looked for already"
+    )]
     SearchTooLate,
     /// A relative path was given where it must be absolute.
     #[error("{}: a relative path would depend on the current directory; give an absolute one", .path.display())]

@@ -1,4 +1,31 @@
 //! Finds, checks and loads an AMD ROCm installation at run time.
+//!
+//! Nothing of ROCm is linked: a program builds, starts and runs its tests on a machine without it, and finds out at run time what is
+//! there. The -sys crates of this workspace stand on this one; programs meet it when they want to know or to decide
+//! where ROCm comes from.
+//!
+//! ```
+//! use rocm_sdk::{Search, libraries};
+//!
+//! // What a program on this machine would use, if anything, and every place that was looked at.
+//! match Search::standard().open(&libraries::AMDHIP64) {
+//!     Ok(hip) => println!("{} ({})", hip.path().unwrap_or("system".as_ref()).display(), hip.soname().unwrap_or("no soname")),
+//!     Err(error) => println!("{error}"),
+//! }
+//!
+//! // One installation and no other.
+//! let mine = Search::nowhere().root("/srv/rocm-7.2.4");
+//! let report = mine.report(&libraries::AMDHIP64);
+//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not there"));
+//! ```
+//!
+//! - [`Search`] is the order of places; [`set_root`] and [`set_search`] decide it for the whole process, before the first use.
+//! - [`Library`] is an open library: its path, soname and [`Release`], and its symbols. [`preload`] opens one ahead of others.
+//! - [`Error`] tells what is wrong and carries the [`Report`] of the search, step by step.
+//! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or to a
+//!   [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
+//!
+//! Libraries stay open to the end of the process. Nothing here calls a function of ROCm by itself.
 
 mod binding;
 mod elf;
@@ -22,4 +49,11 @@ pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};
 pub use search::{Installation, Search};
 pub use spec::{LibrarySpec, Soname};
-pub use version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at};
+pub use version::{
+    Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at,
+};
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

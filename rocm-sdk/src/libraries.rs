@@ -2,6 +2,17 @@
 
 use crate::spec::{LibrarySpec, Soname};
 
+/// Names that have the minor release in them on Windows, newest first: `hiprtc0702.dll` is of HIP 7.2.
+macro_rules! windows_names {
+    ($stem:literal, $($more:literal),*) => {
+        windows_names!(@releases $stem, [$($more),*],
+            "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700" "0604" "0603" "0602" "0601" "0600" "0507")
+    };
+    (@releases $stem:literal, [$($more:literal),*], $($release:literal)*) => {
+        &[$(concat!($stem, $release, ".dll"),)* $($more),*]
+    };
+}
+
 /// The HIP runtime. ROCm 10.0 still ships it as `.so.7` (HIP 7.15).
 pub static AMDHIP64: LibrarySpec = LibrarySpec::new(
     "amdhip64",
@@ -15,32 +26,17 @@ pub static AMDHIP64: LibrarySpec = LibrarySpec::new(
 )
 .numbered_by_hip();
 
-/// HIPRTC, the run-time compiler. In ROCm 5 it is part of the HIP runtime library.
+/// HIPRTC, the run-time compiler. Debian's ROCm 5.7 has it inside the HIP runtime library.
 pub static HIPRTC: LibrarySpec = LibrarySpec::new(
     "hiprtc",
     "libhiprtc.so",
     &[
         Soname::new("libhiprtc.so.7", 7, 10),
         Soname::new("libhiprtc.so.6", 6, 6),
+        Soname::new("libhiprtc.so.5", 5, 5),
         Soname::new("libamdhip64.so.5", 5, 5),
     ],
-    // Windows puts the minor release into the name.
-    &[
-        "hiprtc0715.dll",
-        "hiprtc0714.dll",
-        "hiprtc0713.dll",
-        "hiprtc0712.dll",
-        "hiprtc0711.dll",
-        "hiprtc0710.dll",
-        "hiprtc0702.dll",
-        "hiprtc0701.dll",
-        "hiprtc0700.dll",
-        "hiprtc0604.dll",
-        "hiprtc0603.dll",
-        "hiprtc0602.dll",
-        "hiprtc0601.dll",
-        "hiprtc0507.dll",
-    ],
+    windows_names!("hiprtc", "hiprtc.dll"),
 )
 .numbered_by_hip();
 
@@ -53,7 +49,7 @@ pub static HIPRTC_BUILTINS: LibrarySpec = LibrarySpec::new(
         Soname::new("libhiprtc-builtins.so.6", 6, 6),
         Soname::new("libhiprtc-builtins.so.5", 5, 5),
     ],
-    &["hiprtc-builtins0702.dll", "hiprtc-builtins0604.dll", "hiprtc-builtins0507.dll"],
+    windows_names!("hiprtc-builtins", "hiprtc-builtins.dll"),
 )
 .numbered_by_hip();
 
@@ -61,13 +57,31 @@ pub static HIPRTC_BUILTINS: LibrarySpec = LibrarySpec::new(
 pub static AMD_COMGR: LibrarySpec = LibrarySpec::new(
     "amd_comgr",
     "libamd_comgr.so",
-    &[Soname::new("libamd_comgr.so.3", 6, 10), Soname::new("libamd_comgr.so.2", 5, 6)],
-    &["amd_comgr_3.dll", "amd_comgr_2.dll", "amd_comgr.dll"],
+    &[
+        Soname::new("libamd_comgr.so.3", 6, 10),
+        Soname::new("libamd_comgr.so.2", 5, 6),
+    ],
+    windows_names!(
+        "amd_comgr",
+        "amd_comgr_3.dll",
+        "amd_comgr_2.dll",
+        "amd_comgr.dll"
+    ),
 );
 
 /// The HSA runtime under HIP on Linux. Numbered by itself, the same in every release.
-pub static HSA_RUNTIME64: LibrarySpec =
-    LibrarySpec::new("hsa-runtime64", "libhsa-runtime64.so", &[Soname::new("libhsa-runtime64.so.1", 5, 10)], &[]);
+pub static HSA_RUNTIME64: LibrarySpec = LibrarySpec::new(
+    "hsa-runtime64",
+    "libhsa-runtime64.so",
+    &[Soname::new("libhsa-runtime64.so.1", 5, 10)],
+    &[],
+);
 
 /// Every library of this table.
-pub static ALL: &[&LibrarySpec] = &[&AMDHIP64, &HIPRTC, &HIPRTC_BUILTINS, &AMD_COMGR, &HSA_RUNTIME64];
+pub static ALL: &[&LibrarySpec] = &[
+    &AMDHIP64,
+    &HIPRTC,
+    &HIPRTC_BUILTINS,
+    &AMD_COMGR,
+    &HSA_RUNTIME64,
+];

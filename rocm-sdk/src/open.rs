@@ -21,7 +21,11 @@ pub(crate) struct Trail {
 
 impl Trail {
     pub(crate) fn new(spec: &'static LibrarySpec, scope: Scope) -> Self {
-        Self { spec, scope, attempts: Vec::new() }
+        Self {
+            spec,
+            scope,
+            attempts: Vec::new(),
+        }
     }
 
     pub(crate) fn refuse(&mut self, attempt: Attempt) {
@@ -32,9 +36,16 @@ impl Trail {
     pub(crate) fn into_error(self) -> Error {
         let library = self.spec.name();
         let report = Arc::new(Report::new(library, self.attempts));
-        let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
+        let cause = report
+            .first_fault()
+            .map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
         match cause {
-            Some((target, reason)) => Error::Unusable { library, target, reason, report },
+            Some((target, reason)) => Error::Unusable {
+                library,
+                target,
+                reason,
+                report,
+            },
             None => Error::NotFound { library, report },
         }
     }
@@ -53,7 +64,11 @@ impl Trail {
             }
         }
         // The newest known release, then releases newer than any known, then the name that tells no release.
-        for name in self.spec.file_names().filter(|&name| cfg!(windows) || name != self.spec.unversioned()) {
+        for name in self
+            .spec
+            .file_names()
+            .filter(|&name| cfg!(windows) || name != self.spec.unversioned())
+        {
             for directory in &directories {
                 if let Some(library) = self.try_file(origin, &directory.join(name)) {
                     return Some(library);
@@ -68,13 +83,24 @@ impl Trail {
             }
         }
         let unversioned = directories.iter().filter(|_| !cfg!(windows));
-        unversioned.map(|d| d.join(self.spec.unversioned())).collect::<Vec<_>>().iter().find_map(|path| self.try_file(origin, path))
+        unversioned
+            .map(|d| d.join(self.spec.unversioned()))
+            .collect::<Vec<_>>()
+            .iter()
+            .find_map(|path| self.try_file(origin, path))
     }
 
     /// `libX.so.N` of a major newer than any known, newest first.
     fn newer_names(&self, directory: &Path) -> Vec<String> {
-        let Some(newest) = self.spec.newest_major() else { return Vec::new() };
-        let major = |name: &str| -> Option<u32> { name.strip_prefix(self.spec.unversioned())?.strip_prefix('.')?.parse().ok() };
+        let Some(newest) = self.spec.newest_major() else {
+            return Vec::new();
+        };
+        let major = |name: &str| -> Option<u32> {
+            name.strip_prefix(self.spec.unversioned())?
+                .strip_prefix('.')?
+                .parse()
+                .ok()
+        };
         let mut names = names_in(directory, |name| major(name).is_some_and(|m| m > newest));
         names.sort_by_key(|name| std::cmp::Reverse(major(name)));
         names
@@ -84,11 +110,18 @@ impl Trail {
     pub(crate) fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Library> {
         let opened = look_at(path).and_then(|soname| {
             self.check_major(soname.as_deref())?;
-            let handle = sys::open_path(path, self.scope).map_err(|message| sys::explain(path.as_os_str(), message))?;
+            let handle = sys::open_path(path, self.scope)
+                .map_err(|message| sys::explain(path.as_os_str(), message))?;
             Ok((handle, soname))
         });
         match opened {
-            Ok((handle, soname)) => Some(self.succeed(handle, origin, path.display().to_string(), Some(path.to_owned()), soname)),
+            Ok((handle, soname)) => Some(self.succeed(
+                handle,
+                origin,
+                path.display().to_string(),
+                Some(path.to_owned()),
+                soname,
+            )),
             Err(reason) => {
                 self.fail(origin, path, reason);
                 None
@@ -99,19 +132,36 @@ impl Trail {
     /// Asks the system loader for each name, but for those that it would find in one of `refused`.
     pub(crate) fn try_system(&mut self, refused: &[PathBuf]) -> Option<Library> {
         for name in self.spec.file_names() {
-            if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
+            if let Some(path) = refused
+                .iter()
+                .map(|dir| dir.join(name))
+                .find(|path| path.exists())
+            {
                 self.fail(Origin::System, &path, Reason::RelativePath);
                 continue;
             }
-            let opened = sys::open_name(name, self.scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(|handle| {
-                let (handle, path) = sys::path_of(handle);
-                let soname = path.as_deref().and_then(|p| look_at(p).ok().flatten());
-                self.check_major(soname.as_deref())?;
-                Ok((handle, path, soname))
-            });
+            let opened = sys::open_name(name, self.scope)
+                .map_err(|message| sys::explain(name.as_ref(), message))
+                .and_then(|handle| {
+                    let (handle, path) = sys::path_of(handle);
+                    let soname = path.as_deref().and_then(|p| look_at(p).ok().flatten());
+                    self.check_major(soname.as_deref())?;
+                    Ok((handle, path, soname))
+                });
             match opened {
-                Ok((handle, path, soname)) => return Some(self.succeed(handle, Origin::System, name.to_owned(), path, soname)),
-                Err(reason) => self.attempts.push(Attempt::failed(Origin::System, name.to_owned(), reason)),
+                Ok((handle, path, soname)) => {
+                    return Some(self.succeed(
+                        handle,
+                        Origin::System,
+                        name.to_owned(),
+                        path,
+                        soname,
+                    ));
+                }
+                Err(reason) => {
+                    self.attempts
+                        .push(Attempt::failed(Origin::System, name.to_owned(), reason))
+                }
             }
         }
         None
@@ -120,11 +170,19 @@ impl Trail {
     /// Refuses what calls itself an older major than any of the table: its functions have other signatures.
     fn check_major(&self, soname: Option<&str>) -> Result<(), Reason> {
         let Some(found) = soname else { return Ok(()) };
-        let Some(major) = found.strip_prefix(self.spec.unversioned()).and_then(soname_major) else { return Ok(()) };
+        let Some(major) = found
+            .strip_prefix(self.spec.unversioned())
+            .and_then(soname_major)
+        else {
+            return Ok(());
+        };
         let newer = self.spec.newest_major().is_none_or(|newest| major > newest);
         match self.spec.sonames().last() {
             Some(oldest) if !newer && self.spec.known_major(major).is_none() => {
-                Err(Reason::WrongMajor { found: found.to_owned(), oldest: oldest.file })
+                Err(Reason::WrongMajor {
+                    found: found.to_owned(),
+                    oldest: oldest.file,
+                })
             }
             _ => Ok(()),
         }
@@ -133,11 +191,13 @@ impl Trail {
     /// What is worth knowing of a library that was opened.
     fn note(&self, soname: Option<&str>) -> Option<String> {
         let soname = soname?;
-        (!self.spec.knows(soname)).then(|| format!("as {soname}, a release that this table does not know"))
+        (!self.spec.knows(soname))
+            .then(|| format!("as {soname}, a release that this table does not know"))
     }
 
     fn fail(&mut self, origin: Origin, path: &Path, reason: Reason) {
-        self.attempts.push(Attempt::failed(origin, path.display().to_string(), reason));
+        self.attempts
+            .push(Attempt::failed(origin, path.display().to_string(), reason));
     }
 
     fn succeed(
@@ -149,7 +209,12 @@ impl Trail {
         soname: Option<String>,
     ) -> Library {
         let mut attempts = std::mem::take(&mut self.attempts);
-        attempts.push(Attempt { origin, target: target.clone(), failure: None, note: self.note(soname.as_deref()) });
+        attempts.push(Attempt {
+            origin,
+            target: target.clone(),
+            failure: None,
+            note: self.note(soname.as_deref()),
+        });
         let report = Arc::new(Report::new(self.spec.name(), attempts));
         Library::new(self.spec, handle, origin, target, path, soname, report)
     }

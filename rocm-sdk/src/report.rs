@@ -97,9 +97,16 @@ impl fmt::Display for Reason {
             Self::NotADirectory => f.write_str("not a directory"),
             Self::Unreadable { message } => write!(f, "cannot be read: {message}"),
             Self::NotElf { found } => write!(f, "not a shared library but {found}"),
-            Self::WrongArchitecture { found, needed } => write!(f, "made for {found}, this program runs on {needed}"),
-            Self::WrongMajor { found, oldest } => write!(f, "{found} is too old: {oldest} or newer is needed"),
-            Self::DependencyMissing { dependency, message } => write!(f, "needs {dependency}, which was not found ({message})"),
+            Self::WrongArchitecture { found, needed } => {
+                write!(f, "made for {found}, this program runs on {needed}")
+            }
+            Self::WrongMajor { found, oldest } => {
+                write!(f, "{found} is too old: {oldest} or newer is needed")
+            }
+            Self::DependencyMissing {
+                dependency,
+                message,
+            } => write!(f, "needs {dependency}, which was not found ({message})"),
             Self::Loader { message } => write!(f, "refused by the loader: {message}"),
             Self::RelativePath => f.write_str("refused: a relative path"),
             Self::SetUid => f.write_str("ignored: this program runs set-uid"),
@@ -123,7 +130,12 @@ pub struct Attempt {
 
 impl Attempt {
     pub(crate) fn failed(origin: Origin, target: String, reason: Reason) -> Self {
-        Self { origin, target, failure: Some(reason), note: None }
+        Self {
+            origin,
+            target,
+            failure: Some(reason),
+            note: None,
+        }
     }
 }
 
@@ -167,7 +179,9 @@ impl Report {
 
     /// The first step that met something that would not do: most often the cause of a failed search.
     pub fn first_fault(&self) -> Option<(&Attempt, &Reason)> {
-        self.attempts.iter().find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
+        self.attempts
+            .iter()
+            .find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
     }
 }
 
