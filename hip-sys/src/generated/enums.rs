@@ -2,60 +2,6 @@
 
 use ::core::fmt;
 use ::core::ffi::c_uint;
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(transparent)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Format(pub c_uint);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_UNSIGNED_INT8: Format = Format(1);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_UNSIGNED_INT16: Format = Format(2);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_UNSIGNED_INT32: Format = Format(3);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_SIGNED_INT8: Format = Format(8);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_SIGNED_INT16: Format = Format(9);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_SIGNED_INT32: Format = Format(10);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_HALF: Format = Format(16);
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-pub const HIP_AD_FORMAT_FLOAT: Format = Format(32);
-#[cfg(not(feature = "rocm-6-2"))]
-impl fmt::Debug for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            #[cfg(not(feature = "rocm-6-2"))]
-            1 => "HIP_AD_FORMAT_UNSIGNED_INT8",
-            #[cfg(not(feature = "rocm-6-2"))]
-            2 => "HIP_AD_FORMAT_UNSIGNED_INT16",
-            #[cfg(not(feature = "rocm-6-2"))]
-            3 => "HIP_AD_FORMAT_UNSIGNED_INT32",
-            #[cfg(not(feature = "rocm-6-2"))]
-            8 => "HIP_AD_FORMAT_SIGNED_INT8",
-            #[cfg(not(feature = "rocm-6-2"))]
-            9 => "HIP_AD_FORMAT_SIGNED_INT16",
-            #[cfg(not(feature = "rocm-6-2"))]
-            10 => "HIP_AD_FORMAT_SIGNED_INT32",
-            #[cfg(not(feature = "rocm-6-2"))]
-            16 => "HIP_AD_FORMAT_HALF",
-            #[cfg(not(feature = "rocm-6-2"))]
-            32 => "HIP_AD_FORMAT_FLOAT",
-            other => return write!(f, "{}({other})", "Format"),
-        };
-        f.write_str(name)
-    }
-}
 /// HIP texture address modes
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -353,72 +299,36 @@ impl fmt::Debug for hipArraySparseSubresourceType {
         f.write_str(name)
     }
 }
-#[cfg(feature = "rocm-6-2")]
 /// HIP array format
-///
-/// Since ROCm 6.2.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipArray_Format(pub c_uint);
-#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 8-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT8: hipArray_Format = hipArray_Format(1);
-#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 16-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT16: hipArray_Format = hipArray_Format(2);
-#[cfg(feature = "rocm-6-2")]
 /// \< Unsigned 32-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_UNSIGNED_INT32: hipArray_Format = hipArray_Format(3);
-#[cfg(feature = "rocm-6-2")]
 /// \< Signed 8-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT8: hipArray_Format = hipArray_Format(8);
-#[cfg(feature = "rocm-6-2")]
 /// \< Signed 16-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT16: hipArray_Format = hipArray_Format(9);
-#[cfg(feature = "rocm-6-2")]
 /// \< Signed 32-bit array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_SIGNED_INT32: hipArray_Format = hipArray_Format(10);
-#[cfg(feature = "rocm-6-2")]
 /// \< Half array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_HALF: hipArray_Format = hipArray_Format(16);
-#[cfg(feature = "rocm-6-2")]
 /// \< Float array format
-///
-/// Since ROCm 6.2.
 pub const HIP_AD_FORMAT_FLOAT: hipArray_Format = hipArray_Format(32);
-#[cfg(feature = "rocm-6-2")]
 impl fmt::Debug for hipArray_Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
-            #[cfg(feature = "rocm-6-2")]
             1 => "HIP_AD_FORMAT_UNSIGNED_INT8",
-            #[cfg(feature = "rocm-6-2")]
             2 => "HIP_AD_FORMAT_UNSIGNED_INT16",
-            #[cfg(feature = "rocm-6-2")]
             3 => "HIP_AD_FORMAT_UNSIGNED_INT32",
-            #[cfg(feature = "rocm-6-2")]
             8 => "HIP_AD_FORMAT_SIGNED_INT8",
-            #[cfg(feature = "rocm-6-2")]
             9 => "HIP_AD_FORMAT_SIGNED_INT16",
-            #[cfg(feature = "rocm-6-2")]
             10 => "HIP_AD_FORMAT_SIGNED_INT32",
-            #[cfg(feature = "rocm-6-2")]
             16 => "HIP_AD_FORMAT_HALF",
-            #[cfg(feature = "rocm-6-2")]
             32 => "HIP_AD_FORMAT_FLOAT",
             other => return write!(f, "{}({other})", "hipArray_Format"),
         };
@@ -741,11 +651,11 @@ impl fmt::Debug for hipDevWorkqueueConfigScope {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipDeviceAttribute_t(pub c_uint);
+/// \< Whether ECC support is enabled.
+pub const hipDeviceAttributeEccEnabled: hipDeviceAttribute_t = hipDeviceAttribute_t(0);
 pub const hipDeviceAttributeCudaCompatibleBegin: hipDeviceAttribute_t = hipDeviceAttribute_t(
     0,
 );
-/// \< Whether ECC support is enabled.
-pub const hipDeviceAttributeEccEnabled: hipDeviceAttribute_t = hipDeviceAttribute_t(0);
 /// \< Cuda only. The maximum size of the window
 /// \< policy in bytes.
 pub const hipDeviceAttributeAccessPolicyMaxWindowSize: hipDeviceAttribute_t = hipDeviceAttribute_t(
@@ -1164,11 +1074,11 @@ pub const hipDeviceAttributeHandleTypeFabricSupported: hipDeviceAttribute_t = hi
 pub const hipDeviceAttributeCudaCompatibleEnd: hipDeviceAttribute_t = hipDeviceAttribute_t(
     9999,
 );
-pub const hipDeviceAttributeAmdSpecificBegin: hipDeviceAttribute_t = hipDeviceAttribute_t(
-    10000,
-);
 /// \< Frequency in khz of the timer used by the device-side "clock\*"
 pub const hipDeviceAttributeClockInstructionRate: hipDeviceAttribute_t = hipDeviceAttribute_t(
+    10000,
+);
+pub const hipDeviceAttributeAmdSpecificBegin: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10000,
 );
 #[cfg(not(feature = "rocm-6-2"))]
@@ -1316,7 +1226,7 @@ pub const hipDeviceAttributeVendorSpecificBegin: hipDeviceAttribute_t = hipDevic
 impl fmt::Debug for hipDeviceAttribute_t {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
-            0 => "hipDeviceAttributeCudaCompatibleBegin",
+            0 => "hipDeviceAttributeEccEnabled",
             1 => "hipDeviceAttributeAccessPolicyMaxWindowSize",
             2 => "hipDeviceAttributeAsyncEngineCount",
             3 => "hipDeviceAttributeCanMapHostMemory",
@@ -1425,7 +1335,7 @@ impl fmt::Debug for hipDeviceAttribute_t {
             #[cfg(feature = "rocm-10-0")]
             95 => "hipDeviceAttributeHandleTypeFabricSupported",
             9999 => "hipDeviceAttributeCudaCompatibleEnd",
-            10000 => "hipDeviceAttributeAmdSpecificBegin",
+            10000 => "hipDeviceAttributeClockInstructionRate",
             #[cfg(not(feature = "rocm-6-2"))]
             10001 => "hipDeviceAttributeArch",
             #[cfg(feature = "rocm-6-2")]
@@ -1573,14 +1483,14 @@ pub const hipSuccess: hipError_t = hipError_t(0);
 /// \< One or more of the parameters passed to the API call is NULL
 /// \< or not in an acceptable range.
 pub const hipErrorInvalidValue: hipError_t = hipError_t(1);
-/// \< Memory allocation error.
-pub const hipErrorMemoryAllocation: hipError_t = hipError_t(2);
 /// \< out of memory range.
 pub const hipErrorOutOfMemory: hipError_t = hipError_t(2);
-/// Deprecated
-pub const hipErrorInitializationError: hipError_t = hipError_t(3);
+/// \< Memory allocation error.
+pub const hipErrorMemoryAllocation: hipError_t = hipError_t(2);
 /// \< Invalid not initialized
 pub const hipErrorNotInitialized: hipError_t = hipError_t(3);
+/// Deprecated
+pub const hipErrorInitializationError: hipError_t = hipError_t(3);
 /// \< Deinitialized
 pub const hipErrorDeinitialized: hipError_t = hipError_t(4);
 pub const hipErrorProfilerDisabled: hipError_t = hipError_t(5);
@@ -1611,9 +1521,9 @@ pub const hipErrorInvalidImage: hipError_t = hipError_t(200);
 /// \< Produced when input context is invalid.
 pub const hipErrorInvalidContext: hipError_t = hipError_t(201);
 pub const hipErrorContextAlreadyCurrent: hipError_t = hipError_t(202);
+pub const hipErrorMapFailed: hipError_t = hipError_t(205);
 /// \< Produced when the IPC memory attach failed from ROCr.
 pub const hipErrorMapBufferObjectFailed: hipError_t = hipError_t(205);
-pub const hipErrorMapFailed: hipError_t = hipError_t(205);
 pub const hipErrorUnmapFailed: hipError_t = hipError_t(206);
 pub const hipErrorArrayIsMapped: hipError_t = hipError_t(207);
 pub const hipErrorAlreadyMapped: hipError_t = hipError_t(208);
@@ -1763,8 +1673,8 @@ impl fmt::Debug for hipError_t {
         let name = match self.0 {
             0 => "hipSuccess",
             1 => "hipErrorInvalidValue",
-            2 => "hipErrorMemoryAllocation",
-            3 => "hipErrorInitializationError",
+            2 => "hipErrorOutOfMemory",
+            3 => "hipErrorNotInitialized",
             4 => "hipErrorDeinitialized",
             5 => "hipErrorProfilerDisabled",
             6 => "hipErrorProfilerNotInitialized",
@@ -1784,7 +1694,7 @@ impl fmt::Debug for hipError_t {
             200 => "hipErrorInvalidImage",
             201 => "hipErrorInvalidContext",
             202 => "hipErrorContextAlreadyCurrent",
-            205 => "hipErrorMapBufferObjectFailed",
+            205 => "hipErrorMapFailed",
             206 => "hipErrorUnmapFailed",
             207 => "hipErrorArrayIsMapped",
             208 => "hipErrorAlreadyMapped",

@@ -13,16 +13,11 @@ macro_rules! zeroed {
     };
 }
 zeroed! {
-    #[cfg(not(feature = "rocm-6-2"))] HIP_ARRAY3D_DESCRIPTOR #[cfg(feature = "rocm-6-2")]
-    HIP_ARRAY3D_DESCRIPTOR #[cfg(not(feature = "rocm-6-2"))] HIP_ARRAY_DESCRIPTOR
-    #[cfg(feature = "rocm-6-2")] HIP_ARRAY_DESCRIPTOR #[cfg(feature = "rocm-7-0")]
+    HIP_ARRAY3D_DESCRIPTOR HIP_ARRAY_DESCRIPTOR #[cfg(feature = "rocm-7-0")]
     HIP_LAUNCH_CONFIG_st #[cfg(not(feature = "rocm-6-2"))] HIP_MEMCPY3D #[cfg(feature =
     "rocm-6-2")] HIP_MEMCPY3D #[cfg(all(feature = "rocm-6-2", not(feature =
     "rocm-7-0")))] HIP_MEMSET_NODE_PARAMS HIP_RESOURCE_DESC_res
-    HIP_RESOURCE_DESC_res_array #[cfg(not(feature = "rocm-6-2"))]
-    HIP_RESOURCE_DESC_res_linear #[cfg(feature = "rocm-6-2")]
-    HIP_RESOURCE_DESC_res_linear HIP_RESOURCE_DESC_res_mipmap #[cfg(not(feature =
-    "rocm-6-2"))] HIP_RESOURCE_DESC_res_pitch2D #[cfg(feature = "rocm-6-2")]
+    HIP_RESOURCE_DESC_res_array HIP_RESOURCE_DESC_res_linear HIP_RESOURCE_DESC_res_mipmap
     HIP_RESOURCE_DESC_res_pitch2D HIP_RESOURCE_DESC_res_reserved HIP_RESOURCE_DESC_st
     HIP_RESOURCE_VIEW_DESC_st HIP_TEXTURE_DESC_st char1 char2 char3 char4 dim3 double1
     double2 double3 double4 float1 float2 float3 float4 hipAccessPolicyWindow
@@ -88,8 +83,7 @@ zeroed! {
     #[cfg(feature = "rocm-7-1")] hipMemcpy3DOperand_op_array #[cfg(feature = "rocm-7-1")]
     hipMemcpy3DOperand_op_ptr hipMemcpy3DParms #[cfg(feature = "rocm-7-1")]
     hipMemcpy3DPeerParms #[cfg(feature = "rocm-7-1")] hipMemcpyAttributes #[cfg(feature =
-    "rocm-6-2")] hipMemcpyNodeParams hipMemsetParams #[cfg(not(feature = "rocm-6-2"))]
-    hipMipmappedArray #[cfg(feature = "rocm-6-2")] hipMipmappedArray #[cfg(feature =
+    "rocm-6-2")] hipMemcpyNodeParams hipMemsetParams hipMipmappedArray #[cfg(feature =
     "rocm-7-1")] hipOffset3D hipPitchedPtr #[cfg(not(feature = "rocm-6-2"))]
     hipPointerAttribute_t #[cfg(feature = "rocm-6-2")] hipPointerAttribute_t
     #[cfg(not(feature = "rocm-6-2"))] hipPointerAttribute_t_anon_1 hipPos hipResourceDesc
@@ -104,31 +98,15 @@ zeroed! {
     hipStreamMemOpWriteValueParams_t_anon_1 hipTextureDesc hipUUID_t #[cfg(not(feature =
     "rocm-6-2"))] hip_Memcpy2D #[cfg(feature = "rocm-6-2")] hip_Memcpy2D int1 int2 int3
     int4 long1 long2 long3 long4 longlong1 longlong2 longlong3 longlong4 short1 short2
-    short3 short4 surfaceReference #[cfg(not(feature = "rocm-6-2"))] textureReference
-    #[cfg(feature = "rocm-6-2")] textureReference uchar1 uchar2 uchar3 uchar4 uint1 uint2
-    uint3 uint4 ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4
-    ushort1 ushort2 ushort3 ushort4
+    short3 short4 surfaceReference textureReference uchar1 uchar2 uchar3 uchar4 uint1
+    uint2 uint3 uint4 ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3
+    ulonglong4 ushort1 ushort2 ushort3 ushort4
 }
 /// GLenum as uint.
 pub type GLenum = c_uint;
 /// GLuint as uint.
 pub type GLuint = c_uint;
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct HIP_ARRAY3D_DESCRIPTOR {
-    pub Width: usize,
-    pub Height: usize,
-    pub Depth: usize,
-    pub Format: Format,
-    pub NumChannels: c_uint,
-    pub Flags: c_uint,
-}
-#[cfg(feature = "rocm-6-2")]
 /// HIP 3D array descriptor
-///
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY3D_DESCRIPTOR {
@@ -145,20 +123,7 @@ pub struct HIP_ARRAY3D_DESCRIPTOR {
     /// \< Flags of the array
     pub Flags: c_uint,
 }
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct HIP_ARRAY_DESCRIPTOR {
-    pub Width: usize,
-    pub Height: usize,
-    pub Format: Format,
-    pub NumChannels: c_uint,
-}
-#[cfg(feature = "rocm-6-2")]
 /// HIP array descriptor
-///
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY_DESCRIPTOR {
@@ -324,22 +289,6 @@ pub struct HIP_RESOURCE_DESC_res_array {
     /// \< HIP array
     pub hArray: hipArray_t,
 }
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct HIP_RESOURCE_DESC_res_linear {
-    /// \< Device pointer
-    pub devPtr: hipDeviceptr_t,
-    /// \< Array format
-    pub format: Format,
-    /// \< Channels per array element
-    pub numChannels: c_uint,
-    /// \< Size in bytes
-    pub sizeInBytes: usize,
-}
-#[cfg(feature = "rocm-6-2")]
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_linear {
@@ -358,26 +307,6 @@ pub struct HIP_RESOURCE_DESC_res_mipmap {
     /// \< HIP mipmapped array
     pub hMipmappedArray: hipMipmappedArray_t,
 }
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct HIP_RESOURCE_DESC_res_pitch2D {
-    /// \< Device pointer
-    pub devPtr: hipDeviceptr_t,
-    /// \< Array format
-    pub format: Format,
-    /// \< Channels per array element
-    pub numChannels: c_uint,
-    /// \< Width of the array in elements
-    pub width: usize,
-    /// \< Height of the array in elements
-    pub height: usize,
-    /// \< Pitch between two rows in bytes
-    pub pitchInBytes: usize,
-}
-#[cfg(feature = "rocm-6-2")]
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_pitch2D {
@@ -593,7 +522,7 @@ pub struct hipArray {
     pub width: c_uint,
     pub height: c_uint,
     pub depth: c_uint,
-    pub Format: Format,
+    pub Format: hipArray_Format,
     pub NumChannels: c_uint,
     pub isDrv: bool,
     pub textureType: c_uint,
@@ -2288,27 +2217,7 @@ pub struct hipMemsetParams {
     pub value: c_uint,
     pub width: usize,
 }
-#[cfg(not(feature = "rocm-6-2"))]
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipMipmappedArray {
-    pub data: *mut c_void,
-    pub desc: hipChannelFormatDesc,
-    pub type_: c_uint,
-    pub width: c_uint,
-    pub height: c_uint,
-    pub depth: c_uint,
-    pub min_mipmap_level: c_uint,
-    pub max_mipmap_level: c_uint,
-    pub flags: c_uint,
-    pub format: Format,
-    pub num_channels: c_uint,
-}
-#[cfg(feature = "rocm-6-2")]
 /// HIP mipmapped array
-///
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMipmappedArray {
@@ -2919,36 +2828,7 @@ pub struct short4 {
 pub struct surfaceReference {
     pub surfaceObject: hipSurfaceObject_t,
 }
-#[cfg(not(feature = "rocm-6-2"))]
 /// hip texture reference
-///
-/// Before ROCm 6.2.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct textureReference {
-    pub normalized: c_int,
-    /// used only for driver API's
-    pub readMode: hipTextureReadMode,
-    pub filterMode: hipTextureFilterMode,
-    /// Texture address mode for up to 3 dimensions
-    pub addressMode: [hipTextureAddressMode; 3usize],
-    pub channelDesc: hipChannelFormatDesc,
-    /// Perform `sRGB`-\>linear conversion during texture read
-    pub sRGB: c_int,
-    /// Limit to the anisotropy ratio
-    pub maxAnisotropy: c_uint,
-    pub mipmapFilterMode: hipTextureFilterMode,
-    pub mipmapLevelBias: f32,
-    pub minMipmapLevelClamp: f32,
-    pub maxMipmapLevelClamp: f32,
-    pub textureObject: hipTextureObject_t,
-    pub numChannels: c_int,
-    pub format: Format,
-}
-#[cfg(feature = "rocm-6-2")]
-/// hip texture reference
-///
-/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct textureReference {

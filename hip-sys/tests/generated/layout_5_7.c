@@ -24,7 +24,6 @@
 #define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))
 
 int main(void) {
-  TYPE("Format", Format);
   TYPE("GLenum", GLenum);
   TYPE("GLuint", GLuint);
   CONSTANT(HIP_AD_FORMAT_FLOAT);
@@ -351,6 +350,7 @@ int main(void) {
   CONSTANT(hipArraySparseSubresourceTypeSparseLevel);
   CONSTANT(hipArraySurfaceLoadStore);
   CONSTANT(hipArrayTextureGather);
+  TYPE("hipArray_Format", hipArray_Format);
   TYPE("hipArray_const_t", hipArray_const_t);
   TYPE("hipArray_t", hipArray_t);
   CONSTANT(hipBoundaryModeClamp);

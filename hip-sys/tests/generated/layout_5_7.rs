@@ -3,7 +3,6 @@
 use super::*;
 
 pub(crate) fn lines(out: &mut Lines) {
-    type_::<Format>(out, "Format");
     type_::<GLenum>(out, "GLenum");
     type_::<GLuint>(out, "GLuint");
     constant(out, "HIP_AD_FORMAT_FLOAT", i64::from(HIP_AD_FORMAT_FLOAT.0));
@@ -330,6 +329,7 @@ pub(crate) fn lines(out: &mut Lines) {
     constant(out, "hipArraySparseSubresourceTypeSparseLevel", i64::from(hipArraySparseSubresourceTypeSparseLevel.0));
     constant(out, "hipArraySurfaceLoadStore", i64::from(hipArraySurfaceLoadStore));
     constant(out, "hipArrayTextureGather", i64::from(hipArrayTextureGather));
+    type_::<hipArray_Format>(out, "hipArray_Format");
     type_::<hipArray_const_t>(out, "hipArray_const_t");
     type_::<hipArray_t>(out, "hipArray_t");
     constant(out, "hipBoundaryModeClamp", i64::from(hipBoundaryModeClamp.0));

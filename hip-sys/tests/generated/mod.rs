@@ -26,20 +26,22 @@ const LEVEL: Option<(&str, fn(&mut Lines))> = None;
 /// What one side says, a fact a line.
 type Lines = Vec<String>;
 
+#[allow(dead_code, reason = "not every level has headers")]
 fn type_<T>(out: &mut Lines, name: &str) {
     out.push(format!("type {name} size {} align {}", size_of::<T>(), align_of::<T>()));
 }
 
+#[allow(dead_code, reason = "not every level has headers")]
 fn constant(out: &mut Lines, name: &str, value: i64) {
     out.push(format!("constant {name} {value}"));
 }
 
-#[allow(dead_code, reason = "not every level has structs")]
+#[allow(dead_code, reason = "not every level has headers")]
 fn size_of_pointee<T>(_: *const T) -> usize {
     size_of::<T>()
 }
 
-#[allow(unused_macros, reason = "not every level has structs")]
+#[allow(unused_macros, reason = "not every level has headers")]
 macro_rules! field {
     ($out:expr, $type:ident, $c:literal, $($field:tt)+) => {{
         let place = std::mem::MaybeUninit::<$type>::uninit();
@@ -58,7 +60,7 @@ macro_rules! bit {
         $out.push(format!("bits {}.{} {}", stringify!($type), stringify!($get), value.bits));
     }};
 }
-#[allow(unused_imports, reason = "not every level has structs")]
+#[allow(unused_imports, reason = "not every level has headers")]
 use {bit, field};
 
 /// Where the headers of the level are: `ROCM_RS_TREES`, else `target/rocm` of the workspace.

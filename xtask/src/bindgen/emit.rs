@@ -223,20 +223,20 @@ fn enums(merged: &Merged) -> Result<String> {
             #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
             pub struct #ident(pub #repr);
         });
-        let mut constants: Vec<(i64, &Variant, &syn::ItemConst)> = Vec::new();
-        for (of, constant) in each(merged, |kind| match kind {
-            Kind::Const(item, Some(of)) if *of == name => Some(item),
+        let mut constants: Vec<(i64, usize, &Variant, &syn::ItemConst)> = Vec::new();
+        for (of, (constant, place)) in each(merged, |kind| match kind {
+            Kind::Const(item, Some(of), place) if *of == name => Some((item, *place)),
             _ => None,
         }) {
             if of.to >= variant.from && of.from <= variant.to {
-                constants.push((value_of(constant)?, of, constant));
+                constants.push((value_of(constant)?, place, of, constant));
             }
         }
-        // Of two names for a value, the one that is there for longer comes first.
-        constants.sort_by_key(|(value, of, constant)| (*value, of.from, std::cmp::Reverse(of.to), constant.ident.to_string()));
+        // Of two names for a value, the older one prints, and of two as old the one that the header has first.
+        constants.sort_by_key(|(value, place, of, constant)| (*value, of.from, *place, constant.ident.to_string()));
         let mut arms = TokenStream::new();
         let mut reached: Vec<(i64, Level, Level)> = Vec::new();
-        for (value, of, constant) in &constants {
+        for (value, _, of, constant) in &constants {
             let name = constant.ident.to_string();
             let of = Variant { from: of.from.max(variant.from), to: of.to.min(variant.to), kind: of.kind.clone() };
             let (condition, docs) = (self::cfg(&of), self::docs(&of, of.kind.docs().as_deref()));
@@ -279,7 +279,7 @@ fn constants(merged: &Merged) -> Result<Option<String>> {
     let mut out = TokenStream::new();
     let mut types = BTreeSet::new();
     for (variant, item) in each(merged, |kind| match kind {
-        Kind::Const(item, None) => Some(item),
+        Kind::Const(item, None, _) => Some(item),
         _ => None,
     }) {
         let (cfg, docs) = (cfg(variant), docs(variant, variant.kind.docs().as_deref()));
@@ -364,6 +364,25 @@ fn as_macro(text: &str) -> Result<String> {
         out.push('\n');
     }
     Ok(out)
+}
+
+/// `tests/generated/functions.rs`: the address of every function of the level, to prove that each is there.
+pub(crate) fn addresses(library: &Library, merged: &Merged) -> Result<String> {
+    let package = format_ident!("{}", library.package.replace('-', "_"));
+    let rows = each(merged, |kind| match kind {
+        Kind::Function(item) => Some(&item.sig.ident),
+        _ => None,
+    })
+    .map(|(variant, ident)| {
+        let (cfg, name) = (cfg(variant), ident.to_string());
+        quote!(#cfg (#name, #package::#ident as *const ()),)
+    });
+    unparse(quote! {
+        /// Name and address of every function, in alphabetical order.
+        pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
+            [#(#rows)*].to_vec()
+        }
+    })
 }
 
 /// The functions of every level, for programs and tests that want to count or to probe them.

@@ -105,7 +105,7 @@ impl Writer<'_> {
                 }
                 Kind::Enum(..) => self.type_line(name, "enum")?,
                 Kind::Type(_) if self.sized(name) => self.type_line(name, "")?,
-                Kind::Const(item, of) => {
+                Kind::Const(item, of, _) => {
                     let ty = item.ty.to_token_stream().to_string();
                     let pointer = ty.starts_with('*') || matches!(self.surface.get(&ty), Some(Kind::Type(_)));
                     let (c, rust) = match of {
@@ -116,7 +116,7 @@ impl Writer<'_> {
                     writeln!(self.c, "  {c}({name});")?;
                     writeln!(self.rust, "    constant(out, \"{name}\", {rust});")?;
                 }
-                Kind::Alias(target) if matches!(self.surface.get(target), Some(Kind::Const(_, Some(_)))) => {
+                Kind::Alias(target) if matches!(self.surface.get(target), Some(Kind::Const(_, Some(_), _))) => {
                     writeln!(self.c, "  CONSTANT({name});")?;
                     writeln!(self.rust, "    constant(out, \"{name}\", i64::from({name}.0));")?;
                 }

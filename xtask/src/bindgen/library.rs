@@ -80,6 +80,7 @@ pub(crate) const LIBRARIES: [Library; 2] = [
             ("hipGL", "external"),
             ("hipGetChannelDesc", "texture"),
             ("hipGetDevice", "device"),
+            ("hipGetStream", "stream"),
             ("hipGetSymbol", "memory"),
             ("hipGetTexture", "texture"),
             ("hipGraph", "graph"),

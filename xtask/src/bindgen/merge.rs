@@ -148,7 +148,7 @@ pub(crate) fn uses(kind: &Kind) -> BTreeSet<String> {
         Kind::Struct(item, _) => item.fields.iter().map(|f| f.ty.to_token_stream().to_string() + " ").collect(),
         Kind::Union(item) => item.fields.named.iter().map(|f| f.ty.to_token_stream().to_string() + " ").collect(),
         Kind::Type(item) => item.ty.to_token_stream().to_string(),
-        Kind::Const(item, _) => item.ty.to_token_stream().to_string(),
+        Kind::Const(item, ..) => item.ty.to_token_stream().to_string(),
         Kind::Alias(target) => target.clone(),
         Kind::Enum(..) => String::new(),
     };
@@ -203,7 +203,7 @@ mod tests {
 
     fn constant(value: u32, doc: &str) -> Kind {
         let value = proc_macro2::Literal::u32_unsuffixed(value);
-        Kind::Const(syn::parse_quote!(#[doc = #doc] pub const A: c_uint = #value;), None)
+        Kind::Const(syn::parse_quote!(#[doc = #doc] pub const A: c_uint = #value;), None, 0)
     }
 
     #[test]

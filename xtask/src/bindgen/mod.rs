@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn generate(library: &Library, api: &Path, headers: &Path) -> Result<Vec<(&'static str, emit::Files)>> {
     let (sources, texts) = sources(library, api, headers)?;
     let merged = merge::merge(&merge::levels(&sources)?);
-    let proof = layout::files(library, &sources.headers, &texts)?;
+    let mut proof = layout::files(library, &sources.headers, &texts)?;
+    proof.insert("functions.rs".into(), emit::addresses(library, &merged)?);
     Ok(vec![("src/generated", emit::files(library, &merged)?), ("tests/generated", proof)])
 }
 

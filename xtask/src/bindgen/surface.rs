@@ -33,8 +33,8 @@ pub(crate) enum Kind {
     Type(syn::ItemType),
     /// An enum: a newtype over this integer.
     Enum(syn::ItemStruct, syn::Type),
-    /// A constant; with the enum that it belongs to, if any.
-    Const(syn::ItemConst, Option<String>),
+    /// A constant; with the enum that it belongs to, if any, and its place in the header.
+    Const(syn::ItemConst, Option<String>, usize),
     /// Another name of an item, as a macro of the header gives it.
     Alias(String),
 }
@@ -69,7 +69,7 @@ impl Kind {
             Kind::Struct(item, _) | Kind::Enum(item, _) => doc_of(&item.attrs),
             Kind::Union(item) => doc_of(&item.attrs),
             Kind::Type(item) => doc_of(&item.attrs),
-            Kind::Const(item, _) => doc_of(&item.attrs),
+            Kind::Const(item, ..) => doc_of(&item.attrs),
             Kind::Alias(_) => None,
         }
     }
@@ -102,7 +102,7 @@ impl Kind {
                 item.to_token_stream().to_string()
             }
             Kind::Enum(item, repr) => format!("enum {} {}", item.ident, repr.to_token_stream()),
-            Kind::Const(item, of) => {
+            Kind::Const(item, of, _) => {
                 NoDocs.visit_item_const_mut(item);
                 format!("{of:?} {}", item.to_token_stream())
             }
@@ -148,7 +148,7 @@ pub(crate) fn surface(parsed: Parsed) -> Result<Surface> {
             }
         }
     }
-    for item in file.items {
+    for (place, item) in file.items.into_iter().enumerate() {
         match item {
             syn::Item::ForeignMod(block) => {
                 for item in block.items {
@@ -178,7 +178,7 @@ pub(crate) fn surface(parsed: Parsed) -> Result<Surface> {
             }
             syn::Item::Union(item) => insert(&mut surface, item.ident.to_string(), Kind::Union(item))?,
             syn::Item::Type(item) => insert(&mut surface, item.ident.to_string(), Kind::Type(item))?,
-            syn::Item::Const(item) => insert(&mut surface, item.ident.to_string(), Kind::Const(item, None))?,
+            syn::Item::Const(item) => insert(&mut surface, item.ident.to_string(), Kind::Const(item, None, place))?,
             syn::Item::Use(item) => {
                 // A typedef of an enum: `pub use self::Target as Name;`.
                 let (name, target) = renamed(&item.tree).context("unexpected `use` of bindgen")?;
@@ -237,7 +237,7 @@ fn sort_out_constants(surface: &mut Surface, anonymous_enums: &BTreeSet<String>)
         .map(|(name, _)| name.clone())
         .collect();
     for kind in surface.values_mut() {
-        let Kind::Const(item, of) = kind else { continue };
+        let Kind::Const(item, of, _) = kind else { continue };
         let ty = item.ty.to_token_stream().to_string();
         if enums.contains(&ty) {
             *of = Some(ty);
@@ -276,7 +276,7 @@ fn from_macro(name: &str, body: &str, surface: &Surface) -> Result<Option<Kind>>
     } else {
         return Ok(None);
     };
-    Ok(Some(Kind::Const(item, None)))
+    Ok(Some(Kind::Const(item, None, 0)))
 }
 
 /// `core::ffi::c_int` to `c_int`, `::core::option::Option` to `Option`.
@@ -304,7 +304,7 @@ fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for item in &file.items {
         let (ident, fields) = match item {
-            syn::Item::Struct(item) => (&item.ident, item.fields.iter().collect::<Vec<_>>()),
+            syn::Item::Struct(item) if newtype_of(item).is_none() => (&item.ident, item.fields.iter().collect::<Vec<_>>()),
             syn::Item::Union(item) => (&item.ident, item.fields.named.iter().collect()),
             _ => continue,
         };

@@ -423,16 +423,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         flags: u64,
         symbolStatus: *mut hipDriverProcAddressQueryResult,
     ) -> hipError_t;
-    /// Returns device ID on the stream.
-    ///
-    /// # Parameters
-    ///
-    /// - `stream` (in): Stream of device executed on.
-    ///
-    /// # Returns
-    ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
-    "5.7" pub fn hipGetStreamDeviceId(stream: hipStream_t) -> c_int;
     /// Doxygen end group GlobalDefs
     /// \*\*
     /// - @}

@@ -45,6 +45,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         cuMaskSize: u32,
         cuMask: *mut u32,
     ) -> hipError_t;
+    /// Returns device ID on the stream.
+    ///
+    /// # Parameters
+    ///
+    /// - `stream` (in): Stream of device executed on.
+    ///
+    /// # Returns
+    ///
+    /// `hipSuccess`, `hipErrorInvalidValue`
+    "5.7" pub fn hipGetStreamDeviceId(stream: hipStream_t) -> c_int;
     /// Adds a callback to be called on the host after all currently enqueued items in the stream
     /// have completed. For each `hipStreamAddCallback` call, a callback will be executed exactly once.
     /// The callback will block later work in the stream until it is finished.

@@ -399,24 +399,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pFlags: *mut c_uint,
         texRef: *const textureReference,
     ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
-    /// Gets texture format for a texture reference.
-    ///
-    /// **Warning:** This API is deprecated.
-    ///
-    /// # Parameters
-    ///
-    /// - `pFormat` (out): Pointer of the format.
-    /// - `pNumChannels` (out): Pointer of number of channels.
-    /// - `texRef` (in): Pointer of texture reference.
-    ///
-    /// Before ROCm 6.2.
-    "5.7" pub fn hipTexRefGetFormat(
-        pFormat: *mut Format,
-        pNumChannels: *mut c_int,
-        texRef: *const textureReference,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Gets texture format for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -638,28 +620,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// `hipSuccess`, `hipErrorInvalidValue`
     "5.7" pub fn hipTexRefSetFlags(texRef: *mut textureReference, Flags: c_uint) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
-    /// Set format for a texture reference.
-    ///
-    /// **Warning:** This API is deprecated.
-    ///
-    /// # Parameters
-    ///
-    /// - `texRef` (in): Pointer texture reference.
-    /// - `fmt` (in): Value of format.
-    /// - `NumPackedComponents` (in): Number of components per array.
-    ///
-    /// # Returns
-    ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
-    ///
-    /// Before ROCm 6.2.
-    "5.7" pub fn hipTexRefSetFormat(
-        texRef: *mut textureReference,
-        fmt: Format,
-        NumPackedComponents: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Set format for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
