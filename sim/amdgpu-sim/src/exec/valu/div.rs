@@ -158,9 +158,9 @@ loops! {
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         if T::WIDE {
-            write(w.row_mut(m.dst + 1), &high, mask);
+            write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
         }
         Flow::Next
     }
@@ -180,9 +180,9 @@ loops! {
         if m.post != 0 {
             return finish(w, m, ctx, mask, &mut low, &mut high);
         }
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         if T::WIDE {
-            write(w.row_mut(m.dst + 1), &high, mask);
+            write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
         }
         Flow::Next
     }

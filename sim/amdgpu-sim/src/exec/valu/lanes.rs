@@ -37,15 +37,15 @@ fn copy_scalar(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
 
 fn swap(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (a, b, mask) = (*w.row(m.dst), *w.row(m.src[0]), w.exec());
-    write(w.row_mut(m.dst), &b, mask);
-    write(w.row_mut(m.src[0]), &a, mask);
+    write::<false>(w.row_mut(m.dst), &b, mask);
+    write::<false>(w.row_mut(m.src[0]), &a, mask);
     Flow::Next
 }
 
 fn move_pair(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (low, high, mask) = (*w.row(m.src[0]), *w.row(m.src[1]), w.exec());
-    write(w.row_mut(m.dst), &low, mask);
-    write(w.row_mut(m.dst + 1), &high, mask);
+    write::<false>(w.row_mut(m.dst), &low, mask);
+    write::<false>(w.row_mut(m.dst + 1), &high, mask);
     Flow::Next
 }
 

@@ -1,7 +1,7 @@
 //! From a decoded vector instruction to a micro-operation.
 
 use super::operand::{From, Kind, Result, Source};
-use super::{Entry, Mask, Place, Prepare, entry, int, lanes, packed, special};
+use super::{Entry, Mask, Place, Prepare, cmp, entry, int, lanes, packed, special};
 use crate::exec::lower::{Wide, constant16, constant32, constant64};
 use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::Op;
@@ -15,10 +15,10 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
     if let Some(handler) = special::move_scalar(inst, l, m) {
         return Some(handler);
     }
-    let mut entry = find(inst, l)?;
-    if l.mode.ieee() && inst.mods.omod != 0 && inst.mods.omod > 3 {
-        return None;
-    }
+    let mut entry = match cmp::entry_of(inst, m, l.avx2) {
+        Some(entry) => entry,
+        None => find(inst, l)?,
+    };
     let mut sources = Vec::with_capacity(entry.src.len());
     for (i, kind) in entry.src.iter().enumerate() {
         // Accumulating operations name their third source only as destination.
@@ -67,8 +67,7 @@ fn find(inst: &Inst, l: &Lowering) -> Option<Entry> {
             entry.dst,
             Place::Vector(Kind::F32 | Kind::F64 | Kind::F16 | Kind::PF16 | Kind::PF32)
         );
-        // On compares the bit only asks for exceptions.
-        return (float || entry.dst == Place::Mask).then_some(entry);
+        return float.then_some(entry);
     }
     entry(inst.op, l.avx2, l.mode.ieee())
 }

@@ -144,7 +144,7 @@ macro_rules! arity {
         }
 
         #[inline(always)]
-        fn $body<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        fn $body<O: $trait, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
             let (mut low, mut high) = ([0; LANES], [0; LANES]);
             {
@@ -156,15 +156,15 @@ macro_rules! arity {
             if m.post != 0 {
                 return finish(w, m, ctx, mask, &mut low, &mut high);
             }
-            write(w.row_mut(m.dst), &low, mask);
+            write::<FAST>(w.row_mut(m.dst), &low, mask);
             if O::R::WIDE {
-                write(w.row_mut(m.dst + 1), &high, mask);
+                write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
             }
             Flow::Next
         }
 
         fn $plain<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-            $body::<O>(w, m, ctx)
+            $body::<O, false>(w, m, ctx)
         }
 
         /// # Safety
@@ -172,7 +172,7 @@ macro_rules! arity {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn $fast<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-            $body::<O>(w, m, ctx)
+            $body::<O, true>(w, m, ctx)
         }
 
         fn $entry<O: $trait>(fast: bool) -> Entry {
@@ -201,10 +201,10 @@ macro_rules! loops {
             use $crate::exec::{Ctx, Flow, Micro, Wave};
 
             #[inline(always)]
-            fn body<$o: $bound>($w: &mut Wave, $m: &Micro, $ctx: &mut Ctx<'_>) -> Flow $body
+            fn body<$o: $bound, const FAST: bool>($w: &mut Wave, $m: &Micro, $ctx: &mut Ctx<'_>) -> Flow $body
 
             fn plain<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-                body::<$o>(w, m, ctx)
+                body::<$o, false>(w, m, ctx)
             }
 
             /// # Safety
@@ -212,7 +212,7 @@ macro_rules! loops {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn quick<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-                body::<$o>(w, m, ctx)
+                body::<$o, true>(w, m, ctx)
             }
 
             #[cfg(target_arch = "x86_64")]
@@ -272,19 +272,43 @@ macro_rules! operations {
 }
 use operations;
 
-/// Writes the lanes of `mask`.
+/// Writes the lanes of `mask`. `FAST` says that the caller was compiled for AVX2.
 #[inline(always)]
-fn write(to: &mut Lanes, from: &Lanes, mask: u64) {
+fn write<const FAST: bool>(to: &mut Lanes, from: &Lanes, mask: u64) {
     if mask == u64::MAX {
         *to = *from;
-    } else {
-        for half in 0..2 {
-            let bits = (mask >> (32 * half)) as u32;
-            for lane in 0..32 {
-                let chosen = ((bits << (31 - lane)) as i32 >> 31) as u32;
-                let at = 32 * half + lane;
-                to[at] = from[at] & chosen | to[at] & !chosen;
-            }
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        return unsafe { write_some_fast(to, from, mask) };
+    }
+    write_some(to, from, mask);
+}
+
+/// # Safety
+/// The CPU has to have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline(never)]
+unsafe fn write_some_fast(to: &mut Lanes, from: &Lanes, mask: u64) {
+    blend(to, from, mask);
+}
+
+#[inline(never)]
+fn write_some(to: &mut Lanes, from: &Lanes, mask: u64) {
+    blend(to, from, mask);
+}
+
+#[inline(always)]
+fn blend(to: &mut Lanes, from: &Lanes, mask: u64) {
+    for half in 0..2 {
+        let bits = (mask >> (32 * half)) as u32;
+        for lane in 0..32 {
+            let chosen = ((bits << (31 - lane)) as i32 >> 31) as u32;
+            let at = 32 * half + lane;
+            to[at] = from[at] & chosen | to[at] & !chosen;
         }
     }
 }
@@ -328,7 +352,6 @@ fn entry(op: Op, fast: bool, ieee: bool) -> Option<Entry> {
         .or_else(|| f16::minmax(op, fast, ieee))
         .or_else(|| conv::table(op, fast))
         .or_else(|| math::table(op, fast))
-        .or_else(|| cmp::table(op, fast))
         .or_else(|| special::table(op, fast))
         .or_else(|| div::table(op, fast))
         .or_else(|| lanes::table(op))

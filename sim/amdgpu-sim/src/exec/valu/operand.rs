@@ -361,9 +361,9 @@ pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64, low: &mu
             };
         }
     }
-    write(w.row_mut(m.dst), low, mask);
+    write::<false>(w.row_mut(m.dst), low, mask);
     if r.kind.wide() {
-        write(w.row_mut(m.dst + 1), high, mask);
+        write::<false>(w.row_mut(m.dst + 1), high, mask);
     }
     Flow::Next
 }

@@ -100,7 +100,7 @@ loops! {
         if m.post != 0 {
             return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
         }
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         Flow::Next
     }
 
@@ -120,7 +120,7 @@ loops! {
         if m.post != 0 {
             return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
         }
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         Flow::Next
     }
 
@@ -141,7 +141,7 @@ loops! {
         if m.post != 0 {
             return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
         }
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         Flow::Next
     }
 
@@ -159,8 +159,8 @@ loops! {
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        write(w.row_mut(m.dst), &low, mask);
-        write(w.row_mut(m.dst + 1), &high, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
         Flow::Next
     }
 
@@ -176,14 +176,14 @@ loops! {
         if m.post != 0 {
             return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
         }
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         Flow::Next
     }
 
     fn broadcast<T: Lane>(w, m, _ctx) {
         let low = [w.slot(m.src[0]); LANES];
         let mask = w.exec();
-        write(w.row_mut(m.dst), &low, mask);
+        write::<FAST>(w.row_mut(m.dst), &low, mask);
         Flow::Next
     }
 }
