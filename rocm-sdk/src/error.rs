@@ -11,7 +11,7 @@ use crate::report::{Reason, Report};
 pub enum Error {
     /// No place that was looked at has the library.
     #[error(
-        "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Tried {report}"
+        "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
     )]
     NotFound {
         /// Short name of the library.
@@ -20,7 +20,7 @@ pub enum Error {
         report: Arc<Report>,
     },
     /// The library is there and cannot be used.
-    #[error("{target}: {reason}. Tried {report}")]
+    #[error("{target}: {reason}. Search for {report}")]
     Unusable {
         /// Short name of the library.
         library: &'static str,

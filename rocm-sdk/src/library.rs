@@ -171,8 +171,8 @@ impl Library {
             )
         };
         match self.symbol(name) {
-            // SAFETY: of pointer size, asserted above; the caller vouches for the type.
             Some(address) => {
+                // SAFETY: of pointer size, asserted above; the caller vouches for the type.
                 Ok(unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&address) })
             }
             None => Err(self.missing(name, since)),

@@ -362,9 +362,9 @@ fn a_provider_takes_the_librarys_place_and_is_asked_once_a_function() {
         "64 threads, each function asked for once, the missing one too"
     );
     // SAFETY: never called.
+    let status = unsafe { providedPanics(1) };
     assert_eq!(
-        unsafe { providedPanics(1) },
-        NO_SYMBOL,
+        status, NO_SYMBOL,
         "a provider's panic stays on this side of C"
     );
     assert_eq!(PROVIDED_BINDING.provider_name(), Some("counting"));
