@@ -1,1 +1,68 @@
 //! The HIP runtime's functions over a software AMD GPU, embedded in the program.
+//!
+//! [`provider`] takes the place of `libamdhip64` under [`hip_sys`]: from then on HIP runs on the CPU, through
+//! [`amdgpu_sim`], with no GPU and no ROCm installed. It runs the machine code of real AMD GPUs, gfx90a (MI200).
+//!
+//! ```
+//! use hip_sys::*;
+//!
+//! hip_sys::set_provider(hip_sim::provider())?;
+//! let (mut buffer, mut back) = (std::ptr::null_mut(), [0_u32; 4]);
+//! // SAFETY: the buffer has 16 bytes, and so has `back`.
+//! unsafe {
+//!     assert_eq!(hipMalloc(&mut buffer, 16), hipSuccess);
+//!     assert_eq!(hipMemsetD32(buffer, 7, 4), hipSuccess);
+//!     assert_eq!(hipMemcpyDtoH(back.as_mut_ptr().cast(), buffer, 16), hipSuccess);
+//!     assert_eq!(hipFree(buffer), hipSuccess);
+//! }
+//! assert_eq!(back, [7; 4]);
+//! # Ok::<(), rocm_sdk::Error>(())
+//! ```
+//!
+//! # What is there
+//! Devices, memory (device, pinned, managed, registered, stream-ordered), copies and fills in one and two dimensions, streams,
+//! events, host functions, modules, launches and occupancy. The other functions of HIP return
+//! `hipErrorNotSupported` (801); [`is_supported`] tells which.
+//!
+//! # How it behaves
+//! As the real runtime does: streams are ordered queues that run beside the program, the legacy default stream and
+//! blocking streams wait for each other, non-blocking ones do not, a kernel's failure comes back from a later call. Every handle is
+//! checked on every use: a destroyed, foreign or made-up one is an error.
+//!
+//! Where it differs, it is stricter, or tells more:
+//! - Every access of a kernel is checked against the live allocations. A bad one ends the kernel, and the next call that waits for it returns
+//!   `hipErrorIllegalAddress` (700); other faults are `hipErrorLaunchFailure` (719), a launch that is cut off
+//!   `hipErrorLaunchTimeOut` (702). [`last_fault`] has the whole story.
+//! - After a failure the device goes on. What was queued on the stream behind the failed kernel, or waits for it through an event, is
+//!   left out. The failure is told by the first call that synchronises with that stream or with an event on it; one that waits for the whole device, or
+//!   for the default stream, tells it as well, for good only to the thread that launched the kernel. On a real
+//!   GPU the process would be lost.
+//! - A copy whose kind says that an end is device memory must have it there.
+//! - Asynchronous copies from or to pageable memory return when they are done.
+//! - Devices cannot reach each other's memory; copies between them work.
+//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it.
+//! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
+//!
+//! # Settings
+//! Environment variables, read on the first call:
+//! - `HIP_SIM_DEVICES`: how many devices (default 1),
+//! - `HIP_SIM_MEMORY`: memory of each, in bytes or with K, M, G, T (default 64G; taken from the host as it is used),
+//! - `HIP_SIM_BUDGET`: wave instructions after which a launch is cut off (default none),
+//! - `HIP_SIM_THREADS`: threads that run workgroups (default one a core).
+//!
+//! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
+
+mod api;
+mod config;
+mod fault;
+mod handles;
+mod image;
+mod memory;
+mod properties;
+mod provider;
+mod queue;
+mod runtime;
+mod status;
+
+pub use fault::last_fault;
+pub use provider::{is_supported, provider};

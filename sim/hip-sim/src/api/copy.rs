@@ -1,0 +1,279 @@
+//! Copies between host and device, in one and two dimensions.
+
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+use amdgpu_sim::MemoryError;
+use hip_sys::*;
+
+use super::hip_functions;
+use super::memory::find;
+use crate::fault::Failure;
+use crate::memory::Block;
+use crate::queue::Work;
+use crate::runtime::{Runtime, Target, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// What of a rectangle: rows of `width` bytes, `pitch` bytes apart on each side. A flat copy is one row.
+#[derive(Clone, Copy)]
+struct Shape {
+    width: u64,
+    height: u64,
+    to_pitch: u64,
+    from_pitch: u64,
+}
+
+impl Shape {
+    fn flat(bytes: usize) -> Self {
+        Self { width: bytes as u64, height: 1, to_pitch: bytes as u64, from_pitch: bytes as u64 }
+    }
+
+    /// Bytes from the first to just past the last, for rows `pitch` apart.
+    fn span(&self, pitch: u64) -> Result<u64, Refusal> {
+        let rows = pitch.checked_mul(self.height - 1);
+        Ok(rows.and_then(|rows| rows.checked_add(self.width)).ok_or(hipErrorInvalidValue)?)
+    }
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy)]
+struct End {
+    address: u64,
+    /// `None`: memory of the program's that HIP knows nothing of.
+    block: Option<Block>,
+}
+
+/// A copy that has been checked.
+struct Copy {
+    to: End,
+    from: End,
+    shape: Shape,
+    /// The devices through whose memory the ends are reached.
+    to_device: usize,
+    from_device: usize,
+}
+
+impl Copy {
+    /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
+    fn check(
+        runtime: &Runtime,
+        target: Target,
+        to: *mut c_void,
+        from: *const c_void,
+        shape: Shape,
+        kind: hipMemcpyKind,
+    ) -> Result<Self, Refusal> {
+        ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
+        ensure(
+            kind.0 <= hipMemcpyDefault.0 || kind == NO_CU,
+            hipErrorInvalidMemcpyDirection,
+        )?;
+        let end = |address: usize, pitch: u64, on_device: bool| -> Result<End, Refusal> {
+            let (address, span) = (address as u64, shape.span(pitch)?);
+            let block = find(runtime, address);
+            match &block {
+                Some(block) if span > block.left(address) => Err(Refusal::new(
+                    hipErrorInvalidValue,
+                    format!(
+                        "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
+                        block.size, block.base
+                    ),
+                )),
+                None if on_device => Err(Refusal::new(
+                    hipErrorInvalidValue,
+                    format!("{address:#x} is not in live device memory, though {kind:?} says so"),
+                )),
+                _ => Ok(End { address, block }),
+            }
+        };
+        let both = kind == hipMemcpyDeviceToDevice || kind == NO_CU;
+        let to_on_device = both || kind == hipMemcpyHostToDevice;
+        let from_on_device = both || kind == hipMemcpyDeviceToHost;
+        let to = end(to.expose_provenance(), shape.to_pitch, to_on_device)?;
+        let from = end(from.expose_provenance(), shape.from_pitch, from_on_device)?;
+        let home = |end: &End| end.block.filter(|block| !block.is_shared()).map(|block| block.device);
+        // Shared memory is reached through any device; the other end's, so that both are in one table.
+        let to_device = home(&to).or_else(|| home(&from)).unwrap_or(target.device);
+        let from_device = home(&from).unwrap_or(to_device);
+        Ok(Self { to, from, shape, to_device, from_device })
+    }
+
+    /// Whether the host's part must be done with when the call returns: the program's own memory is not pinned.
+    fn is_pageable(&self) -> bool {
+        self.to.block.is_none() || self.from.block.is_none()
+    }
+
+    /// Carries the copy out.
+    ///
+    /// # Safety
+    /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
+    unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
+        for row in 0..self.shape.height {
+            let to = self.to.address + row * self.shape.to_pitch;
+            let from = self.from.address + row * self.shape.from_pitch;
+            // SAFETY: `check` has found the whole rectangle inside the blocks; the rest as the caller vouches.
+            unsafe { self.run_row(runtime, to, from) }?;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`run`](Self::run), for one row.
+    unsafe fn run_row(&self, runtime: &Runtime, to: u64, from: u64) -> Result<(), MemoryError> {
+        let width = self.shape.width;
+        let target = runtime.devices[self.to_device].gpu.memory();
+        let source = runtime.devices[self.from_device].gpu.memory();
+        let to_ptr = std::ptr::with_exposed_provenance_mut::<u8>(to as usize);
+        let from_ptr = std::ptr::with_exposed_provenance::<u8>(from as usize);
+        match (self.to.block.is_some(), self.from.block.is_some()) {
+            (true, true) if self.to_device == self.from_device => target.copy(to, from, width),
+            (true, true) => {
+                let mut buffer = vec![0; width.min(1 << 20) as usize];
+                let mut done = 0;
+                while done < width {
+                    let part = (width - done).min(buffer.len() as u64);
+                    let buffer = &mut buffer[..part as usize];
+                    source.read(from + done, buffer)?;
+                    target.write(to + done, buffer)?;
+                    done += part;
+                }
+                Ok(())
+            }
+            // SAFETY: the program's memory, valid for reads as the caller vouches.
+            (true, false) => target.write(to, unsafe { slice::from_raw_parts(from_ptr, width as usize) }),
+            (false, true) => {
+                // SAFETY: the program's memory, valid for writes as the caller vouches.
+                source.read(from, unsafe { slice::from_raw_parts_mut(to_ptr, width as usize) })
+            }
+            (false, false) => {
+                // SAFETY: both are the program's memory, valid as the caller vouches; they may overlap.
+                unsafe { std::ptr::copy(from_ptr, to_ptr, width as usize) };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Checks a copy, queues it, and waits for it if `wait`, or if memory takes part that is not pinned.
+///
+/// # Safety
+/// As HIP asks of the pointers.
+unsafe fn copy(
+    stream: hipStream_t,
+    wait: bool,
+    to: *mut c_void,
+    from: *const c_void,
+    shape: Shape,
+    kind: hipMemcpyKind,
+) -> Outcome {
+    let runtime = runtime()?;
+    let target = runtime.target(stream)?;
+    if shape.width == 0 || shape.height == 0 {
+        return Ok(());
+    }
+    let copy = Copy::check(runtime, target, to, from, shape, kind)?;
+    let wait = wait || copy.is_pageable();
+    let work = Work::Device(Box::new(move || {
+        // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
+        // but wait.
+        unsafe { copy.run(runtime) }.map_err(|error| {
+            Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}"))
+        })
+    }));
+    enqueue(runtime, target, work, wait)
+}
+
+/// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
+pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool) -> Outcome {
+    let point =
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
+    if wait {
+        runtime.scheduler.wait(&[point]);
+        runtime.failure(target.scope(runtime))?;
+    }
+    Ok(())
+}
+
+/// The shape of a two-dimensional copy, whose rows must fit their pitches.
+fn rectangle(to_pitch: usize, from_pitch: usize, width: usize, height: usize) -> Result<Shape, Refusal> {
+    ensure(width == 0 || height == 0 || (width <= to_pitch && width <= from_pitch), hipErrorInvalidPitchValue)?;
+    Ok(Shape {
+        width: width as u64,
+        height: height as u64,
+        to_pitch: to_pitch as u64,
+        from_pitch: from_pitch as u64,
+    })
+}
+
+/// `hipMemcpyDeviceToDeviceNoCU`, which came with HIP 6.
+const NO_CU: hipMemcpyKind = hipMemcpyKind(1024);
+const NULL: hipStream_t = std::ptr::null_mut();
+
+hip_functions! {
+    fn hipMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: hipMemcpyKind) {
+        copy(NULL, true, to, from, Shape::flat(bytes), kind)
+    }
+
+    fn hipMemcpyAsync(to: *mut c_void, from: *const c_void, bytes: usize, kind: hipMemcpyKind, stream: hipStream_t) {
+        copy(stream, false, to, from, Shape::flat(bytes), kind)
+    }
+
+    fn hipMemcpyWithStream(to: *mut c_void, from: *const c_void, bytes: usize, kind: hipMemcpyKind, stream: hipStream_t) {
+        copy(stream, true, to, from, Shape::flat(bytes), kind)
+    }
+
+    fn hipMemcpyDtoH(to: *mut c_void, from: hipDeviceptr_t, bytes: usize) {
+        copy(NULL, true, to, from, Shape::flat(bytes), hipMemcpyDeviceToHost)
+    }
+
+    fn hipMemcpyDtoHAsync(to: *mut c_void, from: hipDeviceptr_t, bytes: usize, stream: hipStream_t) {
+        copy(stream, false, to, from, Shape::flat(bytes), hipMemcpyDeviceToHost)
+    }
+
+    fn hipMemcpyDtoD(to: hipDeviceptr_t, from: hipDeviceptr_t, bytes: usize) {
+        copy(NULL, true, to, from, Shape::flat(bytes), hipMemcpyDeviceToDevice)
+    }
+
+    fn hipMemcpyDtoDAsync(to: hipDeviceptr_t, from: hipDeviceptr_t, bytes: usize, stream: hipStream_t) {
+        copy(stream, false, to, from, Shape::flat(bytes), hipMemcpyDeviceToDevice)
+    }
+
+    fn hipMemcpyPeer(to: *mut c_void, to_device: c_int, from: *const c_void, from_device: c_int, bytes: usize) {
+        runtime()?.device(to_device)?;
+        runtime()?.device(from_device)?;
+        copy(NULL, true, to, from, Shape::flat(bytes), hipMemcpyDeviceToDevice)
+    }
+
+    fn hipMemcpyPeerAsync(
+        to: *mut c_void, to_device: c_int, from: *const c_void, from_device: c_int, bytes: usize, stream: hipStream_t,
+    ) {
+        runtime()?.device(to_device)?;
+        runtime()?.device(from_device)?;
+        copy(stream, false, to, from, Shape::flat(bytes), hipMemcpyDeviceToDevice)
+    }
+
+    fn hipMemcpy2D(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize,
+        width: usize, height: usize, kind: hipMemcpyKind,
+    ) {
+        copy(NULL, true, to, from, rectangle(to_pitch, from_pitch, width, height)?, kind)
+    }
+
+    fn hipMemcpy2DAsync(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize,
+        width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t,
+    ) {
+        copy(stream, false, to, from, rectangle(to_pitch, from_pitch, width, height)?, kind)
+    }
+
+    since:
+
+    // `src` became `const` in later releases.
+    fn hipMemcpyHtoD(to: hipDeviceptr_t, from: *const c_void, bytes: usize) {
+        copy(NULL, true, to, from, Shape::flat(bytes), hipMemcpyHostToDevice)
+    }
+
+    fn hipMemcpyHtoDAsync(to: hipDeviceptr_t, from: *const c_void, bytes: usize, stream: hipStream_t) {
+        copy(stream, false, to, from, Shape::flat(bytes), hipMemcpyHostToDevice)
+    }
+}

@@ -1,0 +1,127 @@
+//! Events.
+
+use std::ffi::c_uint;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use hip_sys::*;
+
+use super::stream::scope_of;
+use super::{hip_functions, put};
+use crate::queue::Work;
+use crate::runtime::{Event, Record, Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Blocking synchronisation, no timing, interprocess, no system fence, release to device, release to system.
+const KNOWN_FLAGS: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+const RELEASES: c_uint = 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+const INTERPROCESS: c_uint = 0x4;
+
+/// Makes an event for the current device.
+///
+/// # Safety
+/// `to` must be null or valid for a write.
+unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null(), hipErrorInvalidValue)?;
+    ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
+    ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
+    let device = runtime.current().ordinal;
+    let event = Event { device, flags, record: Mutex::default() };
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast()) }
+}
+
+fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<Arc<Event>, Refusal> {
+    runtime.events.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
+}
+
+fn record_of(event: &Event) -> Option<Record> {
+    event.record.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Records `handle` on `stream`: the time is when the command comes up.
+pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t) -> Outcome {
+    let event = event(runtime, handle)?;
+    let target = runtime.target(stream)?;
+    ensure(event.device == target.device, hipErrorInvalidHandle)?;
+    let time = Arc::new(OnceLock::new());
+    let clock = Arc::clone(&time);
+    let mut slot = event.record.lock().unwrap_or_else(PoisonError::into_inner);
+    let stamp = Work::Always(Box::new(move || {
+        clock.get_or_init(Instant::now);
+    }));
+    let point =
+        runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
+    *slot = Some(Record { point, time });
+    Ok(())
+}
+
+/// The time that a recording has got, if the event can be asked for it.
+fn time_of(runtime: &Runtime, event: &Event) -> Result<Instant, Refusal> {
+    let record = record_of(event).filter(|_| event.flags & hipEventDisableTiming == 0);
+    let record = record.ok_or(hipErrorInvalidHandle)?;
+    ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
+    record.time.get().copied().ok_or_else(|| hipErrorNotReady.into())
+}
+
+hip_functions! {
+    fn hipEventCreate(event: *mut hipEvent_t) {
+        create(event, 0)
+    }
+
+    fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: c_uint) {
+        create(event, flags)
+    }
+
+    fn hipEventDestroy(event: hipEvent_t) {
+        let runtime = runtime()?;
+        ensure(!event.is_null(), hipErrorInvalidHandle)?;
+        runtime.events.remove(event.cast()).ok_or(hipErrorContextIsDestroyed)?;
+        Ok(())
+    }
+
+    fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) {
+        record(runtime()?, event, stream)
+    }
+
+    fn hipEventSynchronize(handle: hipEvent_t) {
+        let runtime = runtime()?;
+        match record_of(&*event(runtime, handle)?) {
+            Some(record) => runtime.synchronize(scope_of(&record)),
+            None => Ok(()),
+        }
+    }
+
+    fn hipEventQuery(handle: hipEvent_t) {
+        let runtime = runtime()?;
+        let Some(record) = record_of(&*event(runtime, handle)?) else { return Ok(()) };
+        ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
+        runtime.failure(scope_of(&record))
+    }
+
+    fn hipEventElapsedTime(milliseconds: *mut f32, start: hipEvent_t, stop: hipEvent_t) {
+        let runtime = runtime()?;
+        ensure(!milliseconds.is_null(), hipErrorInvalidValue)?;
+        let (start, stop) = (event(runtime, start)?, event(runtime, stop)?);
+        ensure(start.device == stop.device, hipErrorInvalidHandle)?;
+        // Both are looked at before either's readiness counts: an event that was never recorded is no matter of time.
+        let (start, stop) = match (time_of(runtime, &start), time_of(runtime, &stop)) {
+            (Ok(start), Ok(stop)) => (start, stop),
+            (Err(a), Err(b)) => return Err(if a.is(hipErrorNotReady) { b } else { a }),
+            (Err(refusal), _) | (_, Err(refusal)) => return Err(refusal),
+        };
+        let elapsed = match stop.checked_duration_since(start) {
+            Some(after) => after.as_secs_f64(),
+            None => -start.duration_since(stop).as_secs_f64(),
+        };
+        put(milliseconds, (elapsed * 1e3) as f32)
+    }
+
+    since:
+
+    fn hipEventRecordWithFlags(event: hipEvent_t, stream: hipStream_t, flags: c_uint) {
+        ensure(flags == 0, hipErrorInvalidValue)?;
+        record(runtime()?, event, stream)
+    }
+}

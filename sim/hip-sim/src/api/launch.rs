@@ -1,0 +1,228 @@
+//! Kernel launches.
+
+use std::ffi::{c_uint, c_void};
+
+use amdgpu_sim::{Denied, Dispatch, Fault, FaultKind, Kernel, KernelInfo, LaunchError, ValueKind};
+use hip_sys::*;
+
+use super::copy::enqueue;
+use super::event;
+use super::hip_functions;
+use crate::fault::Failure;
+use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS};
+use crate::queue::Work;
+use crate::runtime::{Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// The marks in the `extra` array of a launch.
+const PARAM_END: usize = 3;
+const PARAM_BUFFER: usize = 1;
+const PARAM_SIZE: usize = 2;
+/// Entries of `extra` that are looked at before its end mark is given up.
+const MOST_EXTRA: usize = 16;
+
+/// The explicit arguments as bytes, from an array with a pointer to each.
+///
+/// # Safety
+/// `params` must have a pointer for each explicit argument, null or valid for reads of the argument's size.
+unsafe fn gather(info: &KernelInfo, params: *const *mut c_void) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = vec![0; info.explicit_size() as usize];
+    let explicit = info.args.iter().filter(|arg| !matches!(arg.kind, ValueKind::Hidden(_)));
+    for (n, arg) in explicit.enumerate() {
+        // SAFETY: there is a pointer for each explicit argument, as the caller vouches.
+        let from = unsafe { params.add(n).read() };
+        if from.is_null() {
+            return Err(Refusal::new(
+                hipErrorInvalidValue,
+                format!("kernel {}: the pointer to argument {n} is null", info.name),
+            ));
+        }
+        let to = &mut bytes[arg.offset as usize..][..arg.size as usize];
+        // SAFETY: valid for the argument's size, as the caller vouches.
+        unsafe { to.as_mut_ptr().copy_from_nonoverlapping(from.cast(), to.len()) };
+    }
+    Ok(bytes)
+}
+
+/// The explicit arguments as bytes, from the buffer that `extra` describes.
+///
+/// # Safety
+/// `extra` must be an array as HIP describes it, ended by its mark, and its buffer valid for reads.
+unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Vec<u8>, Refusal> {
+    let (mut buffer, mut size) = (std::ptr::null::<u8>(), None);
+    let mut at = 0;
+    loop {
+        ensure(at < MOST_EXTRA, hipErrorInvalidValue)?;
+        // SAFETY: the end mark has not come yet, so the entry is in the array; the value follows its mark.
+        let mark = unsafe { extra.add(at).read() }.addr();
+        if mark == PARAM_END {
+            break;
+        }
+        ensure(mark == PARAM_BUFFER || mark == PARAM_SIZE, hipErrorInvalidValue)?;
+        // SAFETY: as above.
+        let value = unsafe { extra.add(at + 1).read() };
+        ensure(!value.is_null(), hipErrorInvalidValue)?;
+        match mark {
+            PARAM_BUFFER => buffer = value.cast(),
+            // SAFETY: HIP asks for a pointer to the size here.
+            _ => size = Some(unsafe { value.cast::<usize>().read_unaligned() }),
+        }
+        at += 2;
+    }
+    let needed = info.explicit_size() as usize;
+    let size = size.ok_or(hipErrorInvalidValue)?;
+    if buffer.is_null() || size < needed {
+        return Err(Refusal::new(
+            hipErrorInvalidValue,
+            format!("kernel {}: {size} bytes of arguments, {needed} are needed", info.name),
+        ));
+    }
+    // SAFETY: the buffer has `size >= needed` bytes, as the caller vouches.
+    Ok(unsafe { std::slice::from_raw_parts(buffer, needed) }.to_vec())
+}
+
+/// What a launch asks for.
+struct Launch {
+    /// Work-items.
+    grid: [u32; 3],
+    block: [u32; 3],
+    lds: u32,
+}
+
+impl Launch {
+    /// From blocks, as HIP launches are given.
+    fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
+        for (blocks, most) in blocks.into_iter().zip(MAX_GRID) {
+            ensure(blocks <= most, hipErrorInvalidValue)?;
+        }
+        let mut grid = [0; 3];
+        for axis in 0..3 {
+            let size = u64::from(blocks[axis]) * u64::from(block[axis]);
+            grid[axis] = u32::try_from(size).map_err(|_| hipErrorInvalidConfiguration)?;
+        }
+        Ok(Self { grid, block, lds })
+    }
+
+    /// The checks of the real runtime, in its order.
+    fn check(&self, info: &KernelInfo) -> Outcome {
+        ensure(!self.block.contains(&0), hipErrorInvalidConfiguration)?;
+        ensure(!self.grid.contains(&0), hipErrorInvalidValue)?;
+        ensure(self.lds <= LDS_BYTES, hipErrorInvalidValue)?;
+        let threads = self.block.iter().map(|n| u64::from(*n)).product::<u64>();
+        ensure(threads <= u64::from(MAX_THREADS), hipErrorInvalidValue)?;
+        if threads > u64::from(info.max_workgroup_size) {
+            return Err(Refusal::new(
+                hipErrorLaunchFailure,
+                format!(
+                    "kernel {} was compiled for at most {} threads a block, not {threads}",
+                    info.name, info.max_workgroup_size
+                ),
+            ));
+        }
+        if info.lds_size.saturating_add(self.lds) > LDS_BYTES {
+            return Err(Refusal::new(
+                hipErrorLaunchOutOfResources,
+                format!(
+                    "kernel {}: {} bytes of static and {} of dynamic LDS are more than {LDS_BYTES}",
+                    info.name, info.lds_size, self.lds
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The status that HIP has for a fault.
+fn status_of(fault: &Fault) -> hipError_t {
+    match &fault.kind {
+        FaultKind::Memory { why: Denied::Misaligned(_), .. } => hipErrorLaunchFailure,
+        FaultKind::Memory { .. } => hipErrorIllegalAddress,
+        FaultKind::Budget(_) => hipErrorLaunchTimeOut,
+        FaultKind::Launch(LaunchError::LdsTooLarge { .. }) => hipErrorLaunchOutOfResources,
+        _ => hipErrorLaunchFailure,
+    }
+}
+
+/// Runs a kernel on its device, here and now.
+fn dispatch(runtime: &Runtime, device: usize, kernel: &Kernel, launch: &Launch, arguments: &[u8]) -> Result<(), Failure> {
+    let device = &runtime.devices[device];
+    let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
+    let result = device.gpu.launch(kernel, arguments, &dispatch);
+    result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
+}
+
+/// Checks a launch and queues it, between its events if there are any.
+///
+/// # Safety
+/// As HIP asks of the parameters.
+unsafe fn launch(
+    function: hipFunction_t,
+    launch: Launch,
+    stream: hipStream_t,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+    (start, stop): (hipEvent_t, hipEvent_t),
+) -> Outcome {
+    let runtime = runtime()?;
+    let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidValue))?;
+    let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
+    let info = function.kernel.info();
+    ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
+    launch.check(info)?;
+    if function.device != target.device {
+        return Err(Refusal::new(
+            hipErrorInvalidDevice,
+            format!("kernel {} is loaded on device {}, the stream is of device {}", info.name, function.device, target.device),
+        ));
+    }
+    let arguments = if info.explicit_size() == 0 {
+        Vec::new()
+    } else if !params.is_null() {
+        // SAFETY: as the caller vouches.
+        unsafe { gather(info, params) }?
+    } else {
+        ensure(!extra.is_null(), hipErrorInvalidValue)?;
+        // SAFETY: as the caller vouches.
+        unsafe { take_buffer(info, extra) }?
+    };
+    let device = target.device;
+    let kernel = function.kernel.clone();
+    let work = Work::Device(Box::new(move || dispatch(runtime, device, &kernel, &launch, &arguments)));
+    if !start.is_null() {
+        event::record(runtime, start, stream)?;
+    }
+    enqueue(runtime, target, work, false)?;
+    if !stop.is_null() {
+        event::record(runtime, stop, stream)?;
+    }
+    Ok(())
+}
+
+const NONE: hipEvent_t = std::ptr::null_mut();
+
+hip_functions! {
+    fn hipModuleLaunchKernel(
+        function: hipFunction_t,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        lds: c_uint, stream: hipStream_t, params: *mut *mut c_void, extra: *mut *mut c_void,
+    ) {
+        let size = Launch::from_blocks([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds)?;
+        launch(function, size, stream, params, extra, (NONE, NONE))
+    }
+
+    since:
+
+    fn hipExtModuleLaunchKernel(
+        function: hipFunction_t,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        lds: usize, stream: hipStream_t, params: *mut *mut c_void, extra: *mut *mut c_void,
+        start: hipEvent_t, stop: hipEvent_t, flags: c_uint,
+    ) {
+        let _ = flags;
+        let lds = c_uint::try_from(lds).map_err(|_| hipErrorInvalidValue)?;
+        let size = Launch { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds };
+        launch(function, size, stream, params, extra, (start, stop))
+    }
+}

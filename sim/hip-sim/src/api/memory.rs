@@ -1,0 +1,325 @@
+//! Allocation: device, pinned, managed and registered memory, and questions about pointers.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use amdgpu_sim::{AllocKind, MemoryError};
+use hip_sys::*;
+
+use super::device::release;
+use super::{hip_functions, put, put_if_wanted};
+use crate::memory::{Block, Kind, allocate_host};
+use crate::properties::PITCH_ALIGN;
+use crate::queue::Work;
+use crate::runtime::{Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// All flags of `hipHostMalloc`: portable, mapped, write-combined, NUMA, coherent, non-coherent.
+const HOST_FLAGS: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+const COHERENT: c_uint = 0x4000_0000 | 0x8000_0000;
+/// `hipMemAttachGlobal` and `hipMemAttachHost`.
+const ATTACH_FLAGS: [c_uint; 2] = [1, 2];
+/// `hipMemoryTypeUnregistered`, which came with HIP 6.
+const UNREGISTERED: hipMemoryType = hipMemoryType(0);
+const DEVICE_NONE: c_int = -2;
+
+fn address(ptr: *const c_void) -> u64 {
+    ptr.expose_provenance() as u64
+}
+
+fn pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Allocates device memory on `device`. What `hipFreeAsync` is still to free is waited for if there is no room without it.
+fn allocate(runtime: &Runtime, device: usize, size: usize) -> Result<u64, Refusal> {
+    let memory = runtime.devices[device].gpu.memory();
+    let mut result = memory.alloc(size as u64, 0, AllocKind::Device);
+    if let Err(MemoryError::OutOfMemory { .. }) = result {
+        runtime.drain(Some(device));
+        result = memory.alloc(size as u64, 0, AllocKind::Device);
+    }
+    let base = result.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+    let size = size as u64;
+    runtime.memory.insert(Block { base, size, kind: Kind::Device, device, flags: 0, freeing: false });
+    Ok(base)
+}
+
+/// `hipMalloc` for the current device.
+///
+/// # Safety
+/// `to` must be null or valid for a write.
+unsafe fn malloc(to: *mut *mut c_void, size: usize, device: Option<usize>) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null(), hipErrorInvalidValue)?;
+    let device = device.unwrap_or(runtime.current().ordinal);
+    let base = if size == 0 { 0 } else { allocate(runtime, device, size)? };
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, pointer(base)) }
+}
+
+/// Pinned or managed memory.
+///
+/// # Safety
+/// `to` must be null or valid for a write.
+unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Kind) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null(), hipErrorInvalidValue)?;
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, std::ptr::null_mut()) }?;
+    if size == 0 {
+        return Ok(());
+    }
+    let size = size as u64;
+    let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
+    for device in &runtime.devices {
+        // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
+        // program's own, as they are on a GPU.
+        let registered = unsafe { device.gpu.memory().register_host(pointer(base).cast(), size) };
+        registered.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+    }
+    let device = runtime.current().ordinal;
+    runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false });
+    // SAFETY: as above.
+    unsafe { put(to, pointer(base)) }
+}
+
+/// Waits for all that may use the block that starts at `ptr`, and frees it.
+fn free(ptr: *mut c_void) -> Outcome {
+    let runtime = runtime()?;
+    if ptr.is_null() {
+        return Ok(());
+    }
+    let base = address(ptr);
+    let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
+    ensure(block.kind != Kind::Registered, hipErrorInvalidValue)?;
+    runtime.drain((!block.is_shared()).then_some(block.device));
+    // Another thread may have been faster; then this is a second free.
+    let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing);
+    release(runtime, &block.ok_or(hipErrorInvalidValue)?);
+    Ok(())
+}
+
+/// The block around `ptr`, a module's variables included.
+pub(crate) fn find(runtime: &Runtime, address: u64) -> Option<Block> {
+    runtime.memory.find(address).or_else(|| {
+        runtime.devices.iter().find_map(|device| {
+            let found = device.gpu.memory().find(address)?;
+            matches!(found.kind, AllocKind::Globals | AllocKind::Code).then_some(Block {
+                base: found.base,
+                size: found.size,
+                kind: Kind::Global,
+                device: device.ordinal,
+                flags: 0,
+                freeing: false,
+            })
+        })
+    })
+}
+
+/// Pitch and bytes of rows of `width` bytes.
+fn pitched(width: usize, height: usize) -> Result<(usize, usize), Refusal> {
+    let pitch = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(hipErrorInvalidValue)?;
+    Ok((pitch, pitch.checked_mul(height).ok_or(hipErrorOutOfMemory)?))
+}
+
+/// `hipMallocPitch`.
+///
+/// # Safety
+/// `to` and `pitch` must be null or valid for a write.
+unsafe fn malloc_pitch(
+    to: *mut *mut c_void,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+) -> Outcome {
+    ensure(!to.is_null() && !pitch.is_null(), hipErrorInvalidValue)?;
+    let (row, bytes) = pitched(width, height)?;
+    // SAFETY: both are valid, as the caller vouches.
+    unsafe {
+        put(pitch, row)?;
+        malloc(to, bytes, None)
+    }
+}
+
+/// `hipPointerAttribute_t` in its layout of all releases.
+#[repr(C)]
+struct PointerAttributes {
+    kind: hipMemoryType,
+    device: c_int,
+    device_pointer: *mut c_void,
+    host_pointer: *mut c_void,
+    is_managed: c_int,
+    flags: c_uint,
+}
+
+const _: () = {
+    assert!(size_of::<PointerAttributes>() == size_of::<hipPointerAttribute_t>());
+};
+
+hip_functions! {
+    fn hipMalloc(ptr: *mut *mut c_void, size: usize) {
+        malloc(ptr, size, None)
+    }
+
+    fn hipExtMallocWithFlags(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
+        // Default, fine-grained, signal memory, uncached, contiguous: all the same memory here.
+        ensure([0, 1, 2, 3, 4].contains(&flags), hipErrorInvalidValue)?;
+        ensure(flags != 2 || size == 8, hipErrorInvalidValue)?;
+        malloc(ptr, size, None)
+    }
+
+    fn hipFree(ptr: *mut c_void) {
+        free(ptr)
+    }
+
+    fn hipMallocAsync(ptr: *mut *mut c_void, size: usize, stream: hipStream_t) {
+        let target = runtime()?.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
+        malloc(ptr, size, Some(target.device))
+    }
+
+    fn hipFreeAsync(ptr: *mut c_void, stream: hipStream_t) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null(), hipErrorInvalidValue)?;
+        let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
+        let base = address(ptr);
+        let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
+        let work = Work::Always(Box::new(move || {
+            // The runtime exists: it is what runs this.
+            if let Ok(runtime) = crate::runtime::runtime() {
+                if runtime.memory.remove(base, |block| block.freeing).is_some() {
+                    release(runtime, &block);
+                }
+            }
+        }));
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
+        Ok(())
+    }
+
+    fn hipMallocPitch(ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) {
+        malloc_pitch(ptr, pitch, width, height)
+    }
+
+    fn hipMemAllocPitch(ptr: *mut hipDeviceptr_t, pitch: *mut usize, width: usize, height: usize, element: c_uint) {
+        ensure([4, 8, 16].contains(&element) && width > 0 && height > 0, hipErrorInvalidValue)?;
+        malloc_pitch(ptr, pitch, width, height)
+    }
+
+    fn hipMallocManaged(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
+        ensure(size > 0 && ATTACH_FLAGS.contains(&flags), hipErrorInvalidValue)?;
+        malloc_host(ptr, size, flags, Kind::Managed)
+    }
+
+    fn hipHostMalloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
+        ensure(flags & !HOST_FLAGS == 0 && flags & COHERENT != COHERENT, hipErrorInvalidValue)?;
+        malloc_host(ptr, size, flags, Kind::Host)
+    }
+
+    fn hipHostAlloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
+        ensure(flags <= 7, hipErrorInvalidValue)?;
+        malloc_host(ptr, size, flags, Kind::Host)
+    }
+
+    fn hipMallocHost(ptr: *mut *mut c_void, size: usize) {
+        malloc_host(ptr, size, 0, Kind::Host)
+    }
+
+    fn hipMemAllocHost(ptr: *mut *mut c_void, size: usize) {
+        malloc_host(ptr, size, 0, Kind::Host)
+    }
+
+    fn hipHostFree(ptr: *mut c_void) {
+        free(ptr)
+    }
+
+    fn hipFreeHost(ptr: *mut c_void) {
+        free(ptr)
+    }
+
+    fn hipHostRegister(ptr: *mut c_void, size: usize, flags: c_uint) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null() && size > 0 && flags <= 15, hipErrorInvalidValue)?;
+        let (base, size) = (address(ptr), size as u64);
+        for (n, device) in runtime.devices.iter().enumerate() {
+            if let Err(error) = device.gpu.memory().register_host(ptr.cast(), size) {
+                for device in &runtime.devices[..n] {
+                    drop(device.gpu.memory().unregister_host(base));
+                }
+                let status = match error {
+                    MemoryError::Overlap { .. } => hipErrorHostMemoryAlreadyRegistered,
+                    _ => hipErrorInvalidValue,
+                };
+                return Err(Refusal::new(status, error.to_string()));
+            }
+        }
+        let device = runtime.current().ordinal;
+        runtime.memory.insert(Block { base, size, kind: Kind::Registered, device, flags, freeing: false });
+        Ok(())
+    }
+
+    fn hipHostUnregister(ptr: *mut c_void) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null(), hipErrorInvalidValue)?;
+        let registered = |block: &Block| block.kind == Kind::Registered;
+        let base = address(ptr);
+        ensure(runtime.memory.find(base).is_some_and(|b| b.base == base && registered(&b)), hipErrorHostMemoryNotRegistered)?;
+        runtime.drain(None);
+        let block = runtime.memory.remove(base, registered).ok_or(hipErrorHostMemoryNotRegistered)?;
+        release(runtime, &block);
+        Ok(())
+    }
+
+    fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mut c_void, flags: c_uint) {
+        let runtime = runtime()?;
+        ensure(!to.is_null() && flags == 0, hipErrorInvalidValue)?;
+        let block = runtime.memory.find(address(host)).filter(Block::is_shared);
+        block.ok_or(hipErrorInvalidValue)?;
+        put(to, host)
+    }
+
+    fn hipHostGetFlags(flags: *mut c_uint, host: *mut c_void) {
+        let runtime = runtime()?;
+        ensure(!flags.is_null() && !host.is_null(), hipErrorInvalidValue)?;
+        let block = runtime.memory.find(address(host)).filter(|b| b.kind == Kind::Host);
+        put(flags, block.ok_or(hipErrorInvalidValue)?.flags)
+    }
+
+    fn hipMemGetAddressRange(base: *mut hipDeviceptr_t, size: *mut usize, ptr: hipDeviceptr_t) {
+        let block = find(runtime()?, address(ptr)).ok_or(hipErrorNotFound)?;
+        put_if_wanted(base, pointer(block.base));
+        put_if_wanted(size, block.size as usize);
+        Ok(())
+    }
+
+    fn hipMemPtrGetInfo(ptr: *mut c_void, size: *mut usize) {
+        put(size, find(runtime()?, address(ptr)).ok_or(hipErrorInvalidValue)?.size as usize)
+    }
+
+    fn hipPointerGetAttributes(attributes: *mut hipPointerAttribute_t, ptr: *const c_void) {
+        let runtime = runtime()?;
+        ensure(!attributes.is_null() && !ptr.is_null(), hipErrorInvalidValue)?;
+        let value = match find(runtime, address(ptr)) {
+            Some(block) => PointerAttributes {
+                kind: match block.kind {
+                    Kind::Device | Kind::Global => hipMemoryTypeDevice,
+                    Kind::Host | Kind::Registered => hipMemoryTypeHost,
+                    Kind::Managed => hipMemoryTypeManaged,
+                },
+                device: block.device as c_int,
+                device_pointer: ptr.cast_mut(),
+                host_pointer: if block.is_shared() { ptr.cast_mut() } else { std::ptr::null_mut() },
+                is_managed: c_int::from(block.kind == Kind::Managed),
+                flags: block.flags,
+            },
+            None if hip_sys::API_LEVEL < (6, 0) => return Err(hipErrorInvalidValue.into()),
+            None => PointerAttributes {
+                kind: UNREGISTERED,
+                device: DEVICE_NONE,
+                device_pointer: std::ptr::null_mut(),
+                host_pointer: std::ptr::null_mut(),
+                is_managed: 0,
+                flags: 0,
+            },
+        };
+        put(attributes.cast(), value)
+    }
+}

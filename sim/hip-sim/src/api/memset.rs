@@ -1,0 +1,101 @@
+//! Fills.
+
+use std::ffi::{c_int, c_uchar, c_ushort, c_void};
+
+use hip_sys::*;
+
+use super::copy::enqueue;
+use super::hip_functions;
+use super::memory::find;
+use crate::fault::Failure;
+use crate::queue::Work;
+use crate::runtime::runtime;
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Fills `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`. Filling the host's memory waits, as HIP does.
+fn fill<const N: usize>(
+    stream: hipStream_t,
+    synchronous: bool,
+    to: *mut c_void,
+    pattern: [u8; N],
+    count: usize,
+    (pitch, rows): (usize, usize),
+) -> Outcome {
+    let runtime = runtime()?;
+    let target = runtime.target(stream)?;
+    if count == 0 || rows == 0 {
+        return Ok(());
+    }
+    let width = count.checked_mul(N).ok_or(hipErrorInvalidValue)?;
+    ensure(rows == 1 || width <= pitch, hipErrorInvalidValue)?;
+    let span = pitch.checked_mul(rows - 1).and_then(|before| before.checked_add(width));
+    let span = span.ok_or(hipErrorInvalidValue)? as u64;
+    let address = to.expose_provenance() as u64;
+    let Some(block) = find(runtime, address) else {
+        return Err(Refusal::new(hipErrorInvalidValue, format!("{address:#x} is not in live device memory")));
+    };
+    if span > block.left(address) {
+        return Err(Refusal::new(
+            hipErrorInvalidValue,
+            format!(
+                "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
+                block.size, block.base
+            ),
+        ));
+    }
+    let device = if block.is_shared() { target.device } else { block.device };
+    let work = Work::Device(Box::new(move || {
+        let memory = runtime.devices[device].gpu.memory();
+        (0..rows as u64)
+            .try_for_each(|row| memory.fill(address + row * pitch as u64, &pattern, count as u64))
+            .map_err(|error| {
+                Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}"))
+            })
+    }));
+    enqueue(runtime, target, work, synchronous && block.is_shared())
+}
+
+const NULL: hipStream_t = std::ptr::null_mut();
+const FLAT: (usize, usize) = (0, 1);
+
+hip_functions! {
+    fn hipMemset(to: *mut c_void, value: c_int, bytes: usize) {
+        fill(NULL, true, to, [value as u8], bytes, FLAT)
+    }
+
+    fn hipMemsetAsync(to: *mut c_void, value: c_int, bytes: usize, stream: hipStream_t) {
+        fill(stream, false, to, [value as u8], bytes, FLAT)
+    }
+
+    fn hipMemsetD8(to: hipDeviceptr_t, value: c_uchar, count: usize) {
+        fill(NULL, true, to, [value], count, FLAT)
+    }
+
+    fn hipMemsetD8Async(to: hipDeviceptr_t, value: c_uchar, count: usize, stream: hipStream_t) {
+        fill(stream, false, to, [value], count, FLAT)
+    }
+
+    fn hipMemsetD16(to: hipDeviceptr_t, value: c_ushort, count: usize) {
+        fill(NULL, true, to, value.to_le_bytes(), count, FLAT)
+    }
+
+    fn hipMemsetD16Async(to: hipDeviceptr_t, value: c_ushort, count: usize, stream: hipStream_t) {
+        fill(stream, false, to, value.to_le_bytes(), count, FLAT)
+    }
+
+    fn hipMemsetD32(to: hipDeviceptr_t, value: c_int, count: usize) {
+        fill(NULL, true, to, value.to_le_bytes(), count, FLAT)
+    }
+
+    fn hipMemsetD32Async(to: hipDeviceptr_t, value: c_int, count: usize, stream: hipStream_t) {
+        fill(stream, false, to, value.to_le_bytes(), count, FLAT)
+    }
+
+    fn hipMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) {
+        fill(NULL, true, to, [value as u8], width, (pitch, height))
+    }
+
+    fn hipMemset2DAsync(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: hipStream_t) {
+        fill(stream, false, to, [value as u8], width, (pitch, height))
+    }
+}

@@ -1,0 +1,170 @@
+//! Modules, their kernels and variables.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use amdgpu_sim::{CodeObject, LoadError, bundle};
+use hip_sys::*;
+
+use super::{hip_functions, put, put_if_wanted};
+use crate::image;
+use crate::properties::LDS_BYTES;
+use crate::runtime::{Function, Module, Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Loads `bytes` on the current device.
+///
+/// # Safety
+/// `to` must be null or valid for a write.
+unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null(), hipErrorInvalidValue)?;
+    let device = runtime.current();
+    let code = bundle::pick(bytes, &device.gpu.target())
+        .and_then(CodeObject::parse)
+        .and_then(|code| device.gpu.load(&code))
+        .map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
+    let module = Module { device: device.ordinal, code, functions: Mutex::default() };
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
+}
+
+fn status_of(error: &LoadError) -> hipError_t {
+    match error {
+        LoadError::Target { .. } | LoadError::NoCodeFor { .. } => hipErrorNoBinaryForGpu,
+        LoadError::Memory(_) => hipErrorOutOfMemory,
+        LoadError::UndefinedSymbol(_) => hipErrorSharedObjectInitFailed,
+        _ => hipErrorInvalidImage,
+    }
+}
+
+/// `hipModuleLoadData` and its like.
+///
+/// # Safety
+/// `to` must be null or valid for a write, `image` null or an image.
+unsafe fn load_image(to: *mut hipModule_t, image: *const c_void) -> Outcome {
+    ensure(!to.is_null() && !image.is_null(), hipErrorInvalidValue)?;
+    // SAFETY: as the caller vouches.
+    let bytes = unsafe { image::read(image) };
+    let bytes = bytes.map_err(|text| Refusal::new(hipErrorInvalidImage, text))?;
+    // SAFETY: as the caller vouches.
+    unsafe { load(to, &bytes) }
+}
+
+/// The name in `text`, which must not be empty.
+///
+/// # Safety
+/// `text` must be null or end with a NUL.
+unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
+    ensure(!text.is_null(), hipErrorInvalidValue)?;
+    // SAFETY: not null, hence a C string, as the caller vouches.
+    let text = unsafe { CStr::from_ptr(text) };
+    // Names of kernels and variables are text; what is not is the name of nothing.
+    let name = text.to_str().map_err(|_| hipErrorNotFound)?;
+    ensure(!name.is_empty(), hipErrorInvalidValue)?;
+    Ok(name)
+}
+
+/// The handle of a module's kernel, the same for every call.
+fn function(runtime: &Runtime, handle: hipModule_t, name: &str) -> Result<hipFunction_t, Refusal> {
+    let module = runtime.modules.get(handle.cast()).ok_or(hipErrorInvalidHandle)?;
+    let mut known = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, function)) = known.iter().find(|(other, _)| other == name) {
+        return Ok(std::ptr::without_provenance_mut(*function));
+    }
+    let Some(kernel) = module.code.kernel(name) else {
+        let mut names: Vec<_> = module.code.kernels().map(|k| k.info().name.as_str()).collect();
+        names.sort_unstable();
+        return Err(Refusal::new(
+            hipErrorNotFound,
+            format!("no kernel {name:?} in the module; it has {}", names.join(", ")),
+        ));
+    };
+    let function = Function { device: module.device, module: handle.addr(), kernel };
+    let function = runtime.functions.insert(function).ok_or(hipErrorOutOfMemory)?;
+    known.push((name.to_owned(), function.addr()));
+    Ok(function.cast())
+}
+
+hip_functions! {
+    fn hipModuleLoad(module: *mut hipModule_t, path: *const c_char) {
+        ensure(!module.is_null() && !path.is_null(), hipErrorInvalidValue)?;
+        let path = CStr::from_ptr(path);
+        ensure(!path.is_empty(), hipErrorInvalidValue)?;
+        let path = path.to_str().map_err(|_| hipErrorFileNotFound)?;
+        let bytes = std::fs::read(path)
+            .map_err(|error| Refusal::new(hipErrorFileNotFound, format!("{path}: {error}")))?;
+        load(module, &bytes)
+    }
+
+    fn hipModuleLoadData(module: *mut hipModule_t, image: *const c_void) {
+        load_image(module, image)
+    }
+
+    fn hipModuleLoadDataEx(
+        module: *mut hipModule_t, image: *const c_void,
+        option_count: c_uint, options: *mut hipJitOption, values: *mut *mut c_void,
+    ) {
+        // The options are the compiler's, of which code objects have no more need; the real runtime ignores them too.
+        let _ = (option_count, options, values);
+        load_image(module, image)
+    }
+
+    fn hipModuleUnload(module: hipModule_t) {
+        let runtime = runtime()?;
+        let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
+        // Kernels that are queued hold on to the code until they have run.
+        runtime.functions.remove_where(|function| function.module == module.addr());
+        drop(unloaded);
+        Ok(())
+    }
+
+    fn hipModuleGetFunction(to: *mut hipFunction_t, module: hipModule_t, name: *const c_char) {
+        let runtime = runtime()?;
+        ensure(!to.is_null(), hipErrorInvalidValue)?;
+        put(to, function(runtime, module, name_of(name)?)?)
+    }
+
+    fn hipModuleGetGlobal(address: *mut hipDeviceptr_t, bytes: *mut usize, module: hipModule_t, name: *const c_char) {
+        let runtime = runtime()?;
+        ensure(!(address.is_null() && bytes.is_null()), hipErrorInvalidValue)?;
+        let name = name_of(name)?;
+        let module = runtime.modules.get(module.cast()).ok_or(hipErrorInvalidHandle)?;
+        let Some((at, size)) = module.code.global(name) else {
+            return Err(Refusal::new(hipErrorNotFound, format!("no variable {name:?} in the module")));
+        };
+        put_if_wanted(address, std::ptr::with_exposed_provenance_mut(at as usize));
+        put_if_wanted(bytes, size as usize);
+        Ok(())
+    }
+
+    fn hipFuncGetAttribute(value: *mut c_int, attribute: hipFunction_attribute, function: hipFunction_t) {
+        let runtime = runtime()?;
+        ensure(!value.is_null(), hipErrorInvalidValue)?;
+        let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
+        let info = function.kernel.info();
+        let number = match attribute {
+            HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => info.max_workgroup_size,
+            HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => info.lds_size,
+            HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES | HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA
+            | HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 0,
+            HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => info.private_size,
+            HIP_FUNC_ATTRIBUTE_NUM_REGS => info.vgpr_count,
+            HIP_FUNC_ATTRIBUTE_PTX_VERSION | HIP_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
+            HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(info.lds_size),
+            _ => return Err(hipErrorInvalidValue.into()),
+        };
+        put(value, c_int::try_from(number).unwrap_or(c_int::MAX))
+    }
+
+    since:
+
+    fn hipModuleGetFunctionCount(count: *mut c_uint, module: hipModule_t) {
+        let module = runtime()?.modules.get(module.cast()).ok_or(hipErrorInvalidHandle)?;
+        put(count, module.code.kernels().count() as c_uint)
+    }
+
+    fn hipModuleLoadFatBinary(module: *mut hipModule_t, image: *const c_void) {
+        load_image(module, image)
+    }
+}

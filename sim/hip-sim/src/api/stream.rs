@@ -1,0 +1,165 @@
+//! Streams.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use hip_sys::*;
+
+use super::{hip_functions, put};
+use crate::queue::{Order, Priority, Scope, Work};
+use crate::runtime::{Stream, runtime};
+use crate::status::{Outcome, ensure};
+
+/// Makes a stream on the current device.
+///
+/// # Safety
+/// `to` must be null or valid for a write.
+unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null() && (flags == 0 || flags == hipStreamNonBlocking), hipErrorInvalidValue)?;
+    let (priority, rank) = match priority {
+        ..0 => (-1, Priority::High),
+        0 => (0, Priority::Normal),
+        1.. => (1, Priority::Low),
+    };
+    let order = if flags == hipStreamNonBlocking { Order::Free } else { Order::Blocking };
+    let device = runtime.current().ordinal;
+    let queue = runtime.scheduler.open(device, order, rank);
+    let handle = runtime.streams.insert(Stream { queue, device, flags, priority });
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, handle.ok_or(hipErrorOutOfMemory)?.cast()) }
+}
+
+/// A pointer of the program's on its way to a callback.
+struct UserData(*mut c_void);
+
+// SAFETY: HIP gives the pointer to the callback on a thread of its own; the program that passes it has to expect that.
+unsafe impl Send for UserData {}
+
+impl UserData {
+    fn get(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// A stream's handle on its way to a callback.
+struct StreamHandle(hipStream_t);
+
+// SAFETY: a handle is a number; nothing is read through it.
+unsafe impl Send for StreamHandle {}
+
+impl StreamHandle {
+    fn get(&self) -> hipStream_t {
+        self.0
+    }
+}
+
+hip_functions! {
+    fn hipStreamCreate(stream: *mut hipStream_t) {
+        create(stream, 0, 0)
+    }
+
+    fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: c_uint) {
+        create(stream, flags, 0)
+    }
+
+    fn hipStreamCreateWithPriority(stream: *mut hipStream_t, flags: c_uint, priority: c_int) {
+        create(stream, flags, priority)
+    }
+
+    fn hipStreamDestroy(stream: hipStream_t) {
+        let runtime = runtime()?;
+        ensure(stream.addr() > 2, hipErrorInvalidHandle)?;
+        let stream = runtime.streams.remove(stream.cast()).ok_or(hipErrorContextIsDestroyed)?;
+        runtime.scheduler.close(stream.queue);
+        Ok(())
+    }
+
+    fn hipStreamSynchronize(stream: hipStream_t) {
+        let runtime = runtime()?;
+        let target = runtime.target(stream)?;
+        runtime.synchronize(target.scope(runtime))
+    }
+
+    fn hipStreamQuery(stream: hipStream_t) {
+        let runtime = runtime()?;
+        let scope = runtime.target(stream)?.scope(runtime);
+        let done = runtime.scheduler.points(scope).into_iter().all(|point| runtime.scheduler.reached(point));
+        ensure(done, hipErrorNotReady)?;
+        runtime.failure(scope)
+    }
+
+    fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) {
+        let runtime = runtime()?;
+        let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
+        let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
+        ensure(flags == 0, hipErrorInvalidValue)?;
+        let record = event.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        if let Some(record) = record {
+            let nothing = Work::Always(Box::new(|| {}));
+            runtime.scheduler.submit(target.queue, nothing, &[record.point]).ok_or(hipErrorInvalidHandle)?;
+        }
+        Ok(())
+    }
+
+    fn hipStreamGetFlags(stream: hipStream_t, flags: *mut c_uint) {
+        let runtime = runtime()?;
+        ensure(!stream.is_null() && !flags.is_null(), hipErrorInvalidValue)?;
+        match stream.addr() {
+            1 | 2 => put(flags, 0),
+            _ => put(flags, runtime.streams.get(stream.cast()).ok_or(hipErrorContextIsDestroyed)?.flags),
+        }
+    }
+
+    fn hipStreamGetPriority(stream: hipStream_t, priority: *mut c_int) {
+        let runtime = runtime()?;
+        ensure(!priority.is_null(), hipErrorInvalidValue)?;
+        match stream.addr() {
+            0..=2 => put(priority, 0),
+            _ => put(priority, runtime.streams.get(stream.cast()).ok_or(hipErrorContextIsDestroyed)?.priority),
+        }
+    }
+
+    fn hipStreamGetDevice(stream: hipStream_t, device: *mut hipDevice_t) {
+        ensure(!device.is_null(), hipErrorInvalidValue)?;
+        put(device, runtime()?.target(stream)?.device as hipDevice_t)
+    }
+
+    fn hipStreamIsCapturing(stream: hipStream_t, status: *mut hipStreamCaptureStatus) {
+        ensure(!status.is_null(), hipErrorInvalidValue)?;
+        runtime()?.target(stream)?;
+        put(status, hipStreamCaptureStatusNone)
+    }
+
+    fn hipLaunchHostFunc(stream: hipStream_t, function: hipHostFn_t, data: *mut c_void) {
+        let runtime = runtime()?;
+        let target = runtime.target(stream)?;
+        let function = function.ok_or(hipErrorInvalidValue)?;
+        let data = UserData(data);
+        let work = Work::Host(Box::new(move |_| {
+            // SAFETY: HIP asks for a function that may be called with this data, on a thread of the runtime's, once.
+            unsafe { function(data.get()) }
+        }));
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
+        Ok(())
+    }
+
+    fn hipStreamAddCallback(stream: hipStream_t, function: hipStreamCallback_t, data: *mut c_void, flags: c_uint) {
+        let runtime = runtime()?;
+        let target = runtime.target(stream)?;
+        ensure(flags == 0, hipErrorInvalidValue)?;
+        let function = function.ok_or(hipErrorInvalidValue)?;
+        let (data, handle) = (UserData(data), StreamHandle(stream));
+        let work = Work::Host(Box::new(move |failure| {
+            let status = failure.map_or(hipSuccess, |failure| failure.status);
+            // SAFETY: HIP asks for a function that may be called with this data, on a thread of the runtime's, once.
+            unsafe { function(handle.get(), status, data.get()) }
+        }));
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
+        Ok(())
+    }
+}
+
+/// The scope that an event's recording stands for.
+pub(crate) fn scope_of(record: &crate::runtime::Record) -> Scope {
+    Scope::Named(record.point)
+}

@@ -1,0 +1,56 @@
+//! What went wrong on the device, in words.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use hip_sys::hipError_t;
+
+/// A command that failed: the status that HIP has for it, and the simulator's text.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: hipError_t,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: hipError_t, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    /// A panic inside the simulator: a bug of ours, reported as such.
+    pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        Self::new(hip_sys::hipErrorUnknown, format!("the software GPU panicked (a bug in it): {text}"))
+    }
+}
+
+static LATEST: Mutex<Option<String>> = Mutex::new(None);
+
+thread_local! {
+    static TOLD: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the text of a failure that has just happened on the device.
+pub(crate) fn remember(failure: &Failure) {
+    *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.text.clone());
+}
+
+/// Keeps the text behind the status that this thread is about to be given.
+pub(crate) fn tell(text: String) {
+    // A thread that is ending has nobody left to read it.
+    let _ = TOLD.try_with(|told| *told.borrow_mut() = Some(text));
+}
+
+/// The story behind the last failure: which kernel, instruction, lane and address, or why a code object was refused.
+///
+/// HIP's status codes say little. This is the text for the last such status that a HIP function returned to the calling
+/// thread; if there was none, the last failure of any kernel in the process.
+pub fn last_fault() -> Option<String> {
+    let told = TOLD.try_with(|told| told.borrow().clone()).ok().flatten();
+    told.or_else(|| LATEST.lock().unwrap_or_else(PoisonError::into_inner).clone())
+}

@@ -1,0 +1,175 @@
+//! The address map: which bytes belong to HIP, to which device, and what they are.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::{PoisonError, RwLock};
+
+/// Alignment of pinned and managed memory: a page.
+const HOST_ALIGN: u64 = 4096;
+/// Bytes after a block of pinned memory that belong to nobody, so that a kernel that runs over its end is caught.
+const HOST_GUARD: u64 = 1024;
+
+/// What a block of memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `hipMalloc` and its like.
+    Device,
+    /// `hipHostMalloc`: pinned.
+    Host,
+    /// `hipMallocManaged`.
+    Managed,
+    /// `hipHostRegister`: the program's own.
+    Registered,
+    /// A variable of a module.
+    Global,
+}
+
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+    pub(crate) kind: Kind,
+    /// The device it belongs to; for host memory the one that was current.
+    pub(crate) device: usize,
+    /// The flags it was made with.
+    pub(crate) flags: u32,
+    /// `hipFreeAsync` has been called and has not come to pass.
+    pub(crate) freeing: bool,
+}
+
+impl Block {
+    /// Whether every device can reach it.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.kind, Kind::Host | Kind::Managed | Kind::Registered)
+    }
+
+    /// Bytes from `address`, which is inside, to the end.
+    pub(crate) fn left(&self, address: u64) -> u64 {
+        self.base + self.size - address
+    }
+}
+
+/// All live blocks by address.
+#[derive(Default)]
+pub(crate) struct AddressMap {
+    blocks: RwLock<BTreeMap<u64, Block>>,
+}
+
+impl AddressMap {
+    pub(crate) fn insert(&self, block: Block) {
+        self.blocks.write().unwrap_or_else(PoisonError::into_inner).insert(block.base, block);
+    }
+
+    /// The live block around `address`.
+    pub(crate) fn find(&self, address: u64) -> Option<Block> {
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, block) = blocks.range(..=address).next_back()?;
+        (address - block.base < block.size && !block.freeing).then_some(*block)
+    }
+
+    /// Removes the block that starts at `base`, if `may` agrees.
+    pub(crate) fn remove(&self, base: u64, may: impl Fn(&Block) -> bool) -> Option<Block> {
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        may(blocks.get(&base)?).then(|| blocks.remove(&base))?
+    }
+
+    /// Marks the block that starts at `base` as being freed; `None` if there is none or it is already.
+    pub(crate) fn begin_free(&self, base: u64) -> Option<Block> {
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let block = blocks.get_mut(&base).filter(|b| b.kind == Kind::Device && !b.freeing)?;
+        block.freeing = true;
+        Some(*block)
+    }
+
+    /// Removes all blocks of a device, and returns them.
+    pub(crate) fn remove_device(&self, device: usize) -> Vec<Block> {
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let of_device = |block: &Block| block.device == device && block.kind != Kind::Registered;
+        let removed = blocks.values().copied().filter(of_device).collect();
+        blocks.retain(|_, block| !of_device(block));
+        removed
+    }
+}
+
+/// Zeroed host memory for pinned and managed blocks. It is given back by [`release_host`], not by drop: its address
+/// is all that the program holds.
+pub(crate) fn allocate_host(size: u64) -> Option<u64> {
+    let layout = host_layout(size)?;
+    // SAFETY: the layout's size is not zero, as room for the header is in it.
+    let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+    let start = start.as_ptr().expose_provenance() as u64;
+    let base = (start + 8).next_multiple_of(HOST_ALIGN);
+    // The word before the block says where the allocation starts.
+    let header = std::ptr::with_exposed_provenance_mut::<u64>((base - 8) as usize);
+    // SAFETY: `start <= base - 8`, and `base` is aligned to 4096, so the word is inside and aligned.
+    unsafe { header.write(start) };
+    Some(base)
+}
+
+/// Gives back what [`allocate_host`] gave.
+///
+/// # Safety
+/// `base` and `size` must be of a call of [`allocate_host`], and nothing may use the memory any more.
+pub(crate) unsafe fn release_host(base: u64, size: u64) {
+    let Some(layout) = host_layout(size) else { return };
+    let header = std::ptr::with_exposed_provenance::<u64>((base - 8) as usize);
+    // SAFETY: `allocate_host` wrote the word, and kernels cannot reach it: it is outside the block.
+    let start = unsafe { header.read() };
+    // SAFETY: `start` is where the allocation with this very layout starts.
+    unsafe { dealloc(std::ptr::with_exposed_provenance_mut(start as usize), layout) };
+}
+
+fn host_layout(size: u64) -> Option<Layout> {
+    // The alignment is made by hand: asking the allocator for it would commit every page at once.
+    let total = size.checked_add(HOST_ALIGN + 8 + HOST_GUARD)?;
+    Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(base: u64, size: u64) -> Block {
+        Block { base, size, kind: Kind::Device, device: 0, flags: 0, freeing: false }
+    }
+
+    #[test]
+    fn find_knows_first_and_last_byte() {
+        let map = AddressMap::default();
+        map.insert(block(1000, 24));
+        assert!(map.find(999).is_none());
+        assert_eq!(map.find(1000).unwrap().left(1000), 24);
+        assert_eq!(map.find(1023).unwrap().left(1023), 1);
+        assert!(map.find(1024).is_none());
+    }
+
+    #[test]
+    fn a_block_is_freed_once() {
+        let map = AddressMap::default();
+        map.insert(block(1000, 24));
+        assert!(map.begin_free(1008).is_none());
+        assert!(map.begin_free(1000).is_some());
+        assert!(map.begin_free(1000).is_none());
+        assert!(map.find(1000).is_none());
+        assert!(map.remove(1000, |block| block.freeing).is_some());
+        assert!(map.remove(1000, |_| true).is_none());
+    }
+
+    #[test]
+    fn host_memory_is_zeroed_and_on_a_page() {
+        for size in [1, 4095, 4096, 100_000] {
+            let base = allocate_host(size).unwrap();
+            assert_eq!(base % HOST_ALIGN, 0);
+            let bytes = std::ptr::with_exposed_provenance_mut::<u8>(base as usize);
+            // SAFETY: just allocated with this size.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size as usize) };
+            assert!(bytes.iter().all(|byte| *byte == 0));
+            bytes.fill(7);
+            // SAFETY: from `allocate_host` with this size, and used no more.
+            unsafe { release_host(base, size) };
+        }
+        assert!(allocate_host(u64::MAX - 100).is_none());
+    }
+}

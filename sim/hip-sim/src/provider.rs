@@ -1,0 +1,110 @@
+//! The table of functions, and what stands in for those that are not in it.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use hip_sys::{hipError_t, hipErrorNotSupported};
+use rocm_sdk::Provider;
+
+use crate::api::{self, Function};
+
+/// Functions of HIP that return something else than a status, and that the software GPU does not have.
+const NO_STATUS: &[&str] =
+    &["hipApiName", "hipCreateChannelDesc", "hipGetStreamDeviceId", "hipKernelNameRef", "hipKernelNameRefByPtr"];
+
+struct Simulator;
+
+static SIMULATOR: Simulator = Simulator;
+
+/// The software GPU in the place of `libamdhip64`: for [`hip_sys::set_provider`].
+///
+/// Nothing starts before the first function is called.
+pub fn provider() -> &'static dyn Provider {
+    &SIMULATOR
+}
+
+/// What a function does that HIP has and the software GPU has not. It takes no arguments: in the C ABIs of x86-64 and AArch64 the caller
+/// cleans up what it passed, so that a function may ignore it.
+extern "C" fn not_supported() -> hipError_t {
+    crate::status::guard(|| Err(hipErrorNotSupported.into()))
+}
+
+/// All functions by name.
+fn table() -> &'static HashMap<&'static str, Function> {
+    static TABLE: OnceLock<HashMap<&'static str, Function>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        [
+            api::error::FUNCTIONS,
+            api::device::FUNCTIONS,
+            api::memory::FUNCTIONS,
+            api::copy::FUNCTIONS,
+            api::memset::FUNCTIONS,
+            api::stream::FUNCTIONS,
+            api::event::FUNCTIONS,
+            api::module::FUNCTIONS,
+            api::launch::FUNCTIONS,
+            api::occupancy::FUNCTIONS,
+        ]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
+    })
+}
+
+/// Whether the software GPU has the function, rather than answers `hipErrorNotSupported`.
+///
+/// ```
+/// assert!(hip_sim::is_supported("hipModuleLaunchKernel"));
+/// assert!(!hip_sim::is_supported("hipGraphCreate"));
+/// ```
+pub fn is_supported(name: &str) -> bool {
+    table().contains_key(name)
+}
+
+impl Provider for Simulator {
+    fn name(&self) -> &str {
+        "hip-sim (software GPU)"
+    }
+
+    fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        let name = name.to_str().ok()?;
+        if let Some(function) = table().get(name) {
+            return NonNull::new(function.address());
+        }
+        let known = hip_sys::coverage::FUNCTIONS.binary_search_by(|(other, ..)| (*other).cmp(name)).is_ok();
+        let answer = Function(not_supported as *const ());
+        NonNull::new(answer.address()).filter(|_| known && !NO_STATUS.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Symbols of libamdhip64 that the headers rename or leave to other headers.
+    const BESIDE_THE_HEADERS: &[&str] =
+        &["hipExtGetLastError", "hipExtModuleLaunchKernel", "hipGetDeviceProperties", "hipGetDevicePropertiesR0000"];
+
+    #[test]
+    fn every_name_of_the_table_is_one_of_hips() {
+        for name in table().keys() {
+            let known = hip_sys::coverage::FUNCTIONS.binary_search_by(|f| f.0.cmp(name)).is_ok();
+            assert!(known || BESIDE_THE_HEADERS.contains(name), "{name}");
+        }
+        assert!(table().len() > 115);
+    }
+
+    #[test]
+    fn functions_that_return_no_status_are_absent_rather_than_answered() {
+        for name in NO_STATUS {
+            assert!(!is_supported(name), "{name}");
+            let name = std::ffi::CString::new(*name).unwrap();
+            assert!(SIMULATOR.symbol(&name).is_none(), "{name:?}");
+        }
+        assert!(SIMULATOR.symbol(c"hipGraphCreate").is_some());
+        assert!(SIMULATOR.symbol(c"hipNoSuchFunction").is_none());
+    }
+}

@@ -1,0 +1,884 @@
+//! The queues behind streams: ordered work, dependencies between queues, and the threads that run it.
+//!
+//! Every stream has one queue. A submitted command gets the queue's next *ticket*; it may start when the command
+//! before it has completed and every (queue, ticket) that it waits for has too. Dependencies always point at commands
+//! submitted earlier, so they cannot form a cycle.
+//!
+//! Two kinds of thread run commands: a few workers, started when there is something to do and gone after some idle
+//! seconds, and any thread that waits. A waiting thread runs what it waits for itself if no worker has begun it, so
+//! that `launch; synchronize` costs no thread switch. Host functions alone stay with the workers: the waiting thread may
+//! hold a lock that they need.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use crate::fault::Failure;
+
+/// How long an idle worker stays.
+const WORKER_IDLE: Duration = Duration::from_secs(2);
+/// Polls of the completion counter before a waiting thread sleeps: some microseconds.
+const SPINS: u32 = 200;
+
+/// Names a queue; stale once the queue is closed, and never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct QueueKey {
+    index: u32,
+    serial: u32,
+}
+
+/// The number of a command within its queue, from 1.
+pub(crate) type Ticket = u64;
+
+/// A point in a queue: reached when the command with this ticket has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) queue: QueueKey,
+    pub(crate) ticket: Ticket,
+}
+
+/// How a queue stands to its device's null queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The legacy default stream: waits for all blocking queues, and they for it.
+    Null,
+    /// A stream created without `hipStreamNonBlocking`.
+    Blocking,
+    /// A stream that knows only its own order.
+    Free,
+}
+
+/// Which ready queue a worker takes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    High,
+    Normal,
+    Low,
+}
+
+type DeviceWork = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
+type HostWork = Box<dyn FnOnce(Option<Arc<Failure>>) + Send>;
+
+/// What a command does.
+pub(crate) enum Work {
+    /// Work of the device; left out when the queue has a failure that nobody has been told yet.
+    Device(DeviceWork),
+    /// Calls back into the program, on a worker, also after a failure (which it is given).
+    Host(HostWork),
+    /// Bookkeeping that always happens, failure or not (time stamps, releases).
+    Always(Box<dyn FnOnce() + Send>),
+}
+
+struct Command {
+    waits: Vec<Point>,
+    implied: Vec<Point>,
+    work: Work,
+    thread: ThreadId,
+}
+
+/// A failure and the commands that it spoiled.
+#[derive(Clone)]
+struct Fault {
+    failure: Arc<Failure>,
+    /// The thread that submitted what failed.
+    thread: ThreadId,
+    from: Ticket,
+    /// `None` until somebody has been told; then the last command submitted before that.
+    upto: Option<Ticket>,
+}
+
+impl Fault {
+    fn spoils(&self, ticket: Ticket) -> bool {
+        ticket >= self.from && self.upto.is_none_or(|upto| ticket <= upto)
+    }
+}
+
+struct Queue {
+    serial: u32,
+    device: usize,
+    ordering: Order,
+    priority: Priority,
+    commands: VecDeque<Command>,
+    submitted: Ticket,
+    completed: Ticket,
+    running: bool,
+    in_ready: bool,
+    fault: Option<Fault>,
+    /// Queues whose head waits for this one.
+    waiters: Vec<QueueKey>,
+}
+
+impl Queue {
+    fn pending_fault(&self) -> Option<&Fault> {
+        self.fault.as_ref().filter(|fault| fault.upto.is_none())
+    }
+}
+
+/// A failure of a queue that was closed before anybody was told.
+struct Orphan {
+    device: usize,
+    queue: QueueKey,
+    fault: Fault,
+}
+
+#[derive(Default)]
+struct State {
+    slots: Vec<Option<Queue>>,
+    free: Vec<u32>,
+    serial: u32,
+    ready: [VecDeque<QueueKey>; 3],
+    orphans: Vec<Orphan>,
+    idle_workers: usize,
+    /// Idle workers that have been called and not yet come.
+    called_workers: usize,
+    workers: usize,
+    /// Workers that are inside a host function, and may stay there as long as the program likes.
+    in_host_function: usize,
+    sleepers: usize,
+}
+
+/// All queues of the process and the threads that serve them.
+pub(crate) struct Scheduler {
+    state: Mutex<State>,
+    work: Condvar,
+    done: Condvar,
+    /// Counts completions, for waiters that poll before they sleep.
+    completions: AtomicU64,
+    device_workers: usize,
+}
+
+/// Which failures a synchronising call answers for.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope {
+    /// The stream or event was named: its failure is told, and told once.
+    Named(Point),
+    /// Everything on the device. A failure of another thread's work stays for that thread to hear too.
+    Device(usize),
+    /// What the null stream orders itself after: the null queue and all blocking ones.
+    NullStream(usize),
+}
+
+impl Scheduler {
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            completions: AtomicU64::new(0),
+            device_workers: cores.max(2),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent whenever the lock is released: nothing that can panic runs under it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a queue of `device`.
+    pub(crate) fn open(&self, device: usize, ordering: Order, priority: Priority) -> QueueKey {
+        let mut state = self.lock();
+        state.serial = state.serial.wrapping_add(1);
+        let serial = state.serial;
+        let queue = Queue {
+            serial,
+            device,
+            ordering,
+            priority,
+            commands: VecDeque::new(),
+            submitted: 0,
+            completed: 0,
+            running: false,
+            in_ready: false,
+            fault: None,
+            waiters: Vec::new(),
+        };
+        let index = match state.free.pop() {
+            Some(index) => {
+                state.slots[index as usize] = Some(queue);
+                index
+            }
+            None => {
+                state.slots.push(Some(queue));
+                u32::try_from(state.slots.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        QueueKey { index, serial }
+    }
+
+    /// Waits for what the queue holds and removes it. A failure that nobody has heard is kept for the device.
+    pub(crate) fn close(self: &Arc<Self>, key: QueueKey) {
+        if let Some(point) = self.last(key) {
+            self.wait(&[point]);
+        }
+        let mut state = self.lock();
+        if state.queue(key).is_none() {
+            return;
+        }
+        let slot = state.slots[key.index as usize].take();
+        state.free.push(key.index);
+        if let Some(queue) = slot {
+            if let Some(fault) = queue.fault.filter(|fault| fault.upto.is_none()) {
+                state.orphans.push(Orphan { device: queue.device, queue: key, fault });
+            }
+            // Another thread may have submitted in between; those commands go with their queue.
+            for waiter in queue.waiters {
+                self.consider(&mut state, waiter);
+            }
+        }
+        drop(state);
+        self.announce();
+    }
+
+    /// Puts `work` at the end of the queue, after the points in `waits`. `None` if the queue is closed.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        key: QueueKey,
+        work: Work,
+        waits: &[Point],
+    ) -> Option<Point> {
+        let mut state = self.lock();
+        let queue = state.queue(key)?;
+        let (device, ordering) = (queue.device, queue.ordering);
+        let implied = state.implied_waits(key, device, ordering);
+        let waits = waits.iter().copied().filter(|point| !state.reached_clean(*point)).collect();
+        let thread = std::thread::current().id();
+        let queue = state.queue_mut(key)?;
+        queue.submitted += 1;
+        let ticket = queue.submitted;
+        queue.commands.push_back(Command { waits, implied, work, thread });
+        if queue.commands.len() == 1 {
+            self.consider(&mut state, key);
+        }
+        Some(Point { queue: key, ticket })
+    }
+
+    /// The queue's last submitted command; `None` if the queue is closed.
+    pub(crate) fn last(&self, key: QueueKey) -> Option<Point> {
+        self.lock().queue(key).map(|queue| Point { queue: key, ticket: queue.submitted })
+    }
+
+    /// Whether the point has been reached. A closed queue has completed all it held.
+    pub(crate) fn reached(&self, point: Point) -> bool {
+        self.lock().reached(point)
+    }
+
+    /// The last points of everything that `scope` covers.
+    pub(crate) fn points(&self, scope: Scope) -> Vec<Point> {
+        let state = self.lock();
+        if let Scope::Named(point) = scope {
+            return vec![point];
+        }
+        let mut points = Vec::new();
+        for (index, slot) in state.slots.iter().enumerate() {
+            if let Some(queue) = slot {
+                if state.covers(scope, queue) {
+                    points.push(Point {
+                        queue: QueueKey { index: index as u32, serial: queue.serial },
+                        ticket: queue.submitted,
+                    });
+                }
+            }
+        }
+        points
+    }
+
+    /// Returns when every point has been reached, running what is due on this thread meanwhile.
+    pub(crate) fn wait(self: &Arc<Self>, points: &[Point]) {
+        let mut state = self.lock();
+        let mut spun = 0;
+        loop {
+            let Some(point) = points.iter().copied().find(|point| !state.reached(*point)) else {
+                return;
+            };
+            if let Some(key) = state.runnable_towards(point.queue) {
+                state = self.run_head(state, key);
+                spun = 0;
+                continue;
+            }
+            if spun < SPINS {
+                let seen = self.completions.load(Ordering::Acquire);
+                drop(state);
+                while spun < SPINS && self.completions.load(Ordering::Acquire) == seen {
+                    std::hint::spin_loop();
+                    spun += 1;
+                }
+                state = self.lock();
+                continue;
+            }
+            state.sleepers += 1;
+            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleepers -= 1;
+        }
+    }
+
+    /// The failure, if any, that a synchronising call over `scope` has to tell its caller.
+    pub(crate) fn take_failure(&self, scope: Scope) -> Option<Arc<Failure>> {
+        let me = std::thread::current().id();
+        let mut state = self.lock();
+        let mut found: Option<Arc<Failure>> = None;
+        let mut orphans = std::mem::take(&mut state.orphans);
+        orphans.retain(|orphan| {
+            let (covered, named) = match scope {
+                Scope::Named(p) => (p.queue == orphan.queue && p.ticket >= orphan.fault.from, true),
+                Scope::Device(device) | Scope::NullStream(device) => (orphan.device == device, false),
+            };
+            if covered && found.is_none() {
+                found = Some(orphan.fault.failure.clone());
+            }
+            !(covered && (named || orphan.fault.thread == me))
+        });
+        state.orphans = orphans;
+        for index in 0..state.slots.len() {
+            let Some(queue) = &state.slots[index] else { continue };
+            let (covered, named) = match scope {
+                Scope::Named(p) => (
+                    p.queue == QueueKey { index: index as u32, serial: queue.serial }
+                        && queue.fault.as_ref().is_some_and(|fault| fault.from <= p.ticket),
+                    true,
+                ),
+                _ => (state.covers(scope, queue), false),
+            };
+            let Some(fault) = queue.pending_fault().filter(|_| covered) else { continue };
+            let told = named || fault.thread == me;
+            found.get_or_insert_with(|| fault.failure.clone());
+            if let Some(queue) = state.slots[index].as_mut().filter(|_| told) {
+                let submitted = queue.submitted;
+                if let Some(fault) = &mut queue.fault {
+                    fault.upto = Some(submitted);
+                }
+            }
+        }
+        found
+    }
+
+    /// Forgets the failures of a device (its reset).
+    pub(crate) fn forgive(&self, device: usize) {
+        let mut state = self.lock();
+        state.orphans.retain(|orphan| orphan.device != device);
+        for queue in state.slots.iter_mut().flatten().filter(|queue| queue.device == device) {
+            queue.fault = None;
+        }
+    }
+
+    /// Puts the queue on the ready list if its head can run, or on the list of what it waits for.
+    fn consider(self: &Arc<Self>, state: &mut State, key: QueueKey) {
+        let Some(queue) = state.queue(key) else { return };
+        if queue.running || queue.in_ready {
+            return;
+        }
+        let Some(head) = queue.commands.front() else { return };
+        let unmet =
+            head.waits.iter().chain(&head.implied).copied().find(|point| !state.reached(*point));
+        if let Some(point) = unmet {
+            if let Some(other) = state.queue_mut(point.queue) {
+                if !other.waiters.contains(&key) {
+                    other.waiters.push(key);
+                }
+            }
+            return;
+        }
+        let priority = queue.priority;
+        if let Some(queue) = state.queue_mut(key) {
+            queue.in_ready = true;
+        }
+        state.ready[priority as usize].push_back(key);
+        self.call_worker(state);
+    }
+
+    /// Wakes an idle worker or starts one, within the number that is allowed to run.
+    fn call_worker(self: &Arc<Self>, state: &mut State) {
+        if state.idle_workers > state.called_workers {
+            state.called_workers += 1;
+            self.work.notify_one();
+        } else if state.workers < self.device_workers + state.in_host_function {
+            let scheduler = Arc::clone(self);
+            let started = std::thread::Builder::new()
+                .name("hip-sim stream".into())
+                .spawn(move || scheduler.serve());
+            // Without another thread the ready list waits for the workers there are, or for a thread that synchronises.
+            if started.is_ok() {
+                state.workers += 1;
+            }
+        }
+    }
+
+    /// A worker's life.
+    fn serve(self: Arc<Self>) {
+        let mut state = self.lock();
+        loop {
+            if let Some(key) = state.take_ready() {
+                state = self.run_head(state, key);
+                continue;
+            }
+            state.idle_workers += 1;
+            let (relocked, timeout) = self
+                .work
+                .wait_timeout(state, WORKER_IDLE)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = relocked;
+            state.idle_workers -= 1;
+            state.called_workers = state.called_workers.saturating_sub(1);
+            if timeout.timed_out() && state.ready.iter().all(VecDeque::is_empty) {
+                state.workers -= 1;
+                return;
+            }
+        }
+    }
+
+    /// Runs the head of a queue, which must be able to run, with the lock released meanwhile.
+    fn run_head<'a>(
+        self: &'a Arc<Self>,
+        mut state: MutexGuard<'a, State>,
+        key: QueueKey,
+    ) -> MutexGuard<'a, State> {
+        let Some(queue) = state.queue_mut(key) else { return state };
+        let Some(command) = queue.commands.pop_front() else { return state };
+        queue.running = true;
+        let ticket = queue.completed + 1;
+        // A wait for spoiled work spoils this queue too.
+        if !queue.fault.as_ref().is_some_and(|fault| fault.spoils(ticket)) {
+            if let Some(inherited) = command.waits.iter().find_map(|point| state.spoiled(*point)) {
+                if let Some(queue) = state.queue_mut(key) {
+                    queue.fault = Some(Fault {
+                        failure: inherited,
+                        thread: command.thread,
+                        from: ticket,
+                        upto: None,
+                    });
+                }
+            }
+        }
+        let spoiled = state.spoiled(Point { queue: key, ticket });
+        let in_host_function = matches!(command.work, Work::Host(_));
+        if in_host_function {
+            state.in_host_function += 1;
+            if state.ready.iter().any(|ready| !ready.is_empty()) {
+                self.call_worker(&mut state);
+            }
+        }
+        drop(state);
+        let failure = match command.work {
+            Work::Device(_) if spoiled.is_some() => None,
+            Work::Device(work) => catch_unwind(AssertUnwindSafe(work))
+                .unwrap_or_else(|panic| Err(Failure::from_panic(&*panic)))
+                .err(),
+            Work::Host(call) => {
+                // A panic of the program's callback ends at the callback's own `extern "C"` boundary.
+                call(spoiled);
+                None
+            }
+            Work::Always(work) => {
+                work();
+                None
+            }
+        };
+        let mut state = self.lock();
+        if in_host_function {
+            state.in_host_function -= 1;
+        }
+        if let Some(failure) = &failure {
+            crate::fault::remember(failure);
+        }
+        let mut waiters = Vec::new();
+        if let Some(queue) = state.queue_mut(key) {
+            queue.running = false;
+            queue.completed = ticket;
+            if let Some(failure) = failure {
+                queue.fault = Some(Fault {
+                    failure: Arc::new(failure),
+                    thread: command.thread,
+                    from: ticket,
+                    upto: None,
+                });
+            }
+            waiters = std::mem::take(&mut queue.waiters);
+        }
+        for waiter in waiters {
+            self.consider(&mut state, waiter);
+        }
+        self.consider(&mut state, key);
+        self.completions.fetch_add(1, Ordering::Release);
+        if state.sleepers > 0 {
+            self.done.notify_all();
+        }
+        state
+    }
+
+    fn announce(&self) {
+        self.completions.fetch_add(1, Ordering::Release);
+        self.done.notify_all();
+    }
+}
+
+impl State {
+    fn queue(&self, key: QueueKey) -> Option<&Queue> {
+        self.slots.get(key.index as usize)?.as_ref().filter(|queue| queue.serial == key.serial)
+    }
+
+    fn queue_mut(&mut self, key: QueueKey) -> Option<&mut Queue> {
+        self.slots.get_mut(key.index as usize)?.as_mut().filter(|queue| queue.serial == key.serial)
+    }
+
+    fn reached(&self, point: Point) -> bool {
+        self.queue(point.queue).is_none_or(|queue| queue.completed >= point.ticket)
+    }
+
+    /// Reached, and nothing to inherit from it.
+    fn reached_clean(&self, point: Point) -> bool {
+        self.reached(point) && self.spoiled(point).is_none()
+    }
+
+    /// The failure that spoiled the command at `point`.
+    fn spoiled(&self, point: Point) -> Option<Arc<Failure>> {
+        let fault = match self.queue(point.queue) {
+            Some(queue) => queue.fault.as_ref(),
+            None => {
+                self.orphans.iter().find(|orphan| orphan.queue == point.queue).map(|o| &o.fault)
+            }
+        }?;
+        fault.spoils(point.ticket).then(|| fault.failure.clone())
+    }
+
+    fn covers(&self, scope: Scope, queue: &Queue) -> bool {
+        match scope {
+            Scope::Named(_) => false,
+            Scope::Device(device) => queue.device == device,
+            Scope::NullStream(device) => {
+                queue.device == device && queue.ordering != Order::Free
+            }
+        }
+    }
+
+    /// What the legacy default stream's rules make a new command wait for.
+    fn implied_waits(&self, key: QueueKey, device: usize, ordering: Order) -> Vec<Point> {
+        let other = match ordering {
+            Order::Free => return Vec::new(),
+            Order::Null => Order::Blocking,
+            Order::Blocking => Order::Null,
+        };
+        let mut points = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            if let Some(queue) = slot {
+                let open = queue.completed < queue.submitted;
+                if open && queue.device == device && queue.ordering == other {
+                    let queue_key = QueueKey { index: index as u32, serial: queue.serial };
+                    debug_assert_ne!(queue_key, key);
+                    points.push(Point { queue: queue_key, ticket: queue.submitted });
+                }
+            }
+        }
+        points
+    }
+
+    /// The queue to run next so that `key` gets on: itself, or what its head waits for. `None` if that is in
+    /// other hands: running already, or a host function.
+    fn runnable_towards(&self, mut key: QueueKey) -> Option<QueueKey> {
+        loop {
+            let queue = self.queue(key)?;
+            if queue.running {
+                return None;
+            }
+            let head = queue.commands.front()?;
+            let unmet =
+                head.waits.iter().chain(&head.implied).find(|point| !self.reached(**point));
+            match unmet {
+                Some(point) => key = point.queue,
+                None if matches!(head.work, Work::Host(_)) => return None,
+                None => return Some(key),
+            }
+        }
+    }
+
+    /// The next queue for a worker, highest priority first.
+    fn take_ready(&mut self) -> Option<QueueKey> {
+        for priority in 0..self.ready.len() {
+            while let Some(key) = self.ready[priority].pop_front() {
+                let Some(queue) = self.queue_mut(key) else { continue };
+                queue.in_ready = false;
+                // A waiting thread may have run the head meanwhile; it looks after what follows.
+                if queue.running || queue.commands.is_empty() {
+                    continue;
+                }
+                let Some(head) = queue.commands.front() else { continue };
+                let blocked = head
+                    .waits
+                    .iter()
+                    .chain(&head.implied)
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .find(|point| !self.reached(*point));
+                if let Some(point) = blocked {
+                    if let Some(other) = self.queue_mut(point.queue) {
+                        if !other.waiters.contains(&key) {
+                            other.waiters.push(key);
+                        }
+                    }
+                    continue;
+                }
+                return Some(key);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    type Log = Arc<Mutex<Vec<&'static str>>>;
+
+    fn scheduler() -> Arc<Scheduler> {
+        Arc::new(Scheduler::new())
+    }
+
+    fn write(log: &Log, text: &'static str) -> Work {
+        let log = Arc::clone(log);
+        Work::Device(Box::new(move || {
+            log.lock().unwrap().push(text);
+            Ok(())
+        }))
+    }
+
+    /// Device work that holds its queue until the sender is used or dropped.
+    fn gate(log: &Log, text: &'static str) -> (Work, mpsc::Sender<()>) {
+        let (open, opened) = mpsc::channel();
+        let log = Arc::clone(log);
+        let work = Work::Host(Box::new(move |_| {
+            let _ = opened.recv();
+            log.lock().unwrap().push(text);
+        }));
+        (work, open)
+    }
+
+    fn fail(text: &str) -> Work {
+        let failure = Failure::new(hip_sys::hipErrorIllegalAddress, text);
+        Work::Device(Box::new(move || Err(failure)))
+    }
+
+    #[test]
+    fn a_queue_keeps_its_order_whoever_runs_it() {
+        let scheduler = scheduler();
+        let key = scheduler.open(0, Order::Free, Priority::Normal);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        for n in 0..1000 {
+            let seen = Arc::clone(&seen);
+            let work = Work::Device(Box::new(move || {
+                seen.lock().unwrap().push(n);
+                Ok(())
+            }));
+            scheduler.submit(key, work, &[]).unwrap();
+            if n % 100 == 0 {
+                scheduler.wait(&[scheduler.last(key).unwrap()]);
+            }
+        }
+        scheduler.wait(&[scheduler.last(key).unwrap()]);
+        assert_eq!(*seen.lock().unwrap(), (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn work_runs_without_anybody_waiting() {
+        let scheduler = scheduler();
+        let key = scheduler.open(0, Order::Free, Priority::Normal);
+        let (tell, told) = mpsc::channel();
+        let work = Work::Device(Box::new(move || {
+            tell.send(()).unwrap();
+            Ok(())
+        }));
+        scheduler.submit(key, work, &[]).unwrap();
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+
+    #[test]
+    fn a_wait_orders_queues_that_are_otherwise_free() {
+        let (scheduler, log) = (scheduler(), Log::default());
+        let first = scheduler.open(0, Order::Free, Priority::Normal);
+        let second = scheduler.open(1, Order::Free, Priority::Normal);
+        let (gate, open) = gate(&log, "first");
+        let point = scheduler.submit(first, gate, &[]).unwrap();
+        let last = scheduler.submit(second, write(&log, "second"), &[point]).unwrap();
+        assert!(!scheduler.reached(last));
+        open.send(()).unwrap();
+        scheduler.wait(&[last]);
+        assert_eq!(*log.lock().unwrap(), ["first", "second"]);
+    }
+
+    #[test]
+    fn the_null_queue_and_blocking_ones_wait_for_each_other_and_free_ones_do_not() {
+        let (scheduler, log) = (scheduler(), Log::default());
+        let null = scheduler.open(0, Order::Null, Priority::Normal);
+        let blocking = scheduler.open(0, Order::Blocking, Priority::Normal);
+        let free = scheduler.open(0, Order::Free, Priority::Normal);
+        let other_device = scheduler.open(1, Order::Null, Priority::Normal);
+        let (gate, open) = gate(&log, "blocking");
+        scheduler.submit(blocking, gate, &[]).unwrap();
+        scheduler.submit(null, write(&log, "null"), &[]).unwrap();
+        let last = scheduler.submit(blocking, write(&log, "blocking again"), &[]).unwrap();
+        let beside = scheduler.submit(free, write(&log, "free"), &[]).unwrap();
+        let elsewhere = scheduler.submit(other_device, write(&log, "other device"), &[]).unwrap();
+        scheduler.wait(&[beside]);
+        scheduler.wait(&[elsewhere]);
+        assert_eq!(*log.lock().unwrap(), ["free", "other device"]);
+        open.send(()).unwrap();
+        scheduler.wait(&[last]);
+        assert_eq!(log.lock().unwrap()[2..], ["blocking", "null", "blocking again"]);
+    }
+
+    #[test]
+    fn a_host_function_may_wait_for_work_of_another_queue() {
+        let (scheduler, log) = (scheduler(), Log::default());
+        // More host functions at once than there are workers for device work.
+        let count = 4 * scheduler.device_workers;
+        let gates: Vec<_> = (0..count)
+            .map(|_| {
+                let key = scheduler.open(0, Order::Free, Priority::Normal);
+                let (work, open) = gate(&log, "host");
+                (scheduler.submit(key, work, &[]).unwrap(), open)
+            })
+            .collect();
+        let key = scheduler.open(0, Order::Free, Priority::Normal);
+        let (tell, told) = mpsc::channel();
+        let work = Work::Device(Box::new(move || {
+            tell.send(()).unwrap();
+            Ok(())
+        }));
+        scheduler.submit(key, work, &[]).unwrap();
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+        for (point, open) in gates {
+            open.send(()).unwrap();
+            scheduler.wait(&[point]);
+        }
+    }
+
+    #[test]
+    fn a_failure_drops_what_is_behind_it_and_is_told_once() {
+        let (scheduler, log) = (scheduler(), Log::default());
+        let key = scheduler.open(0, Order::Blocking, Priority::Normal);
+        scheduler.submit(key, fail("bad"), &[]).unwrap();
+        scheduler.submit(key, write(&log, "behind"), &[]).unwrap();
+        let stamped = Arc::new(AtomicBool::new(false));
+        let stamp = Arc::clone(&stamped);
+        let always = Work::Always(Box::new(move || stamp.store(true, Ordering::Relaxed)));
+        let last = scheduler.submit(key, always, &[]).unwrap();
+        scheduler.wait(&[last]);
+        assert!(log.lock().unwrap().is_empty());
+        assert!(stamped.load(Ordering::Relaxed));
+        let other = Point { queue: key, ticket: 0 };
+        assert!(scheduler.take_failure(Scope::Named(other)).is_none(), "before the failure");
+        assert_eq!(scheduler.take_failure(Scope::Named(last)).unwrap().text, "bad");
+        assert!(scheduler.take_failure(Scope::Named(last)).is_none());
+        let next = scheduler.submit(key, write(&log, "next"), &[]).unwrap();
+        scheduler.wait(&[next]);
+        assert_eq!(*log.lock().unwrap(), ["next"]);
+    }
+
+    #[test]
+    fn a_failure_spreads_through_waits_alone() {
+        let (scheduler, log) = (scheduler(), Log::default());
+        let null = scheduler.open(0, Order::Null, Priority::Normal);
+        let failing = scheduler.open(0, Order::Blocking, Priority::Normal);
+        let waiting = scheduler.open(0, Order::Free, Priority::Normal);
+        let point = scheduler.submit(failing, fail("bad"), &[]).unwrap();
+        let spoiled = scheduler.submit(waiting, write(&log, "waiting"), &[point]).unwrap();
+        let ordered = scheduler.submit(null, write(&log, "null"), &[]).unwrap();
+        scheduler.wait(&[spoiled, ordered]);
+        assert_eq!(*log.lock().unwrap(), ["null"]);
+        assert!(scheduler.take_failure(Scope::Named(ordered)).is_none());
+        assert!(scheduler.take_failure(Scope::Named(spoiled)).is_some());
+        assert!(scheduler.take_failure(Scope::Named(point)).is_some());
+    }
+
+    #[test]
+    fn another_threads_failure_stays_for_it_to_hear() {
+        let scheduler = scheduler();
+        let key = scheduler.open(0, Order::Blocking, Priority::Normal);
+        let point = scheduler.submit(key, fail("bad"), &[]).unwrap();
+        scheduler.wait(&[point]);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                assert!(scheduler.take_failure(Scope::Device(0)).is_some());
+                assert!(scheduler.take_failure(Scope::NullStream(0)).is_some());
+                assert!(scheduler.take_failure(Scope::Device(1)).is_none());
+            });
+        });
+        assert!(scheduler.take_failure(Scope::Device(0)).is_some());
+        assert!(scheduler.take_failure(Scope::Device(0)).is_none());
+    }
+
+    #[test]
+    fn the_failure_of_a_closed_queue_is_kept_for_its_device() {
+        let scheduler = scheduler();
+        let key = scheduler.open(0, Order::Free, Priority::Normal);
+        scheduler.submit(key, fail("bad"), &[]).unwrap();
+        scheduler.close(key);
+        assert!(scheduler.submit(key, Work::Always(Box::new(|| {})), &[]).is_none());
+        assert!(scheduler.take_failure(Scope::NullStream(0)).is_some());
+        assert!(scheduler.take_failure(Scope::Device(0)).is_none());
+    }
+
+    #[test]
+    fn a_panic_of_the_simulator_is_a_failure() {
+        let scheduler = scheduler();
+        let key = scheduler.open(0, Order::Free, Priority::Normal);
+        let work = Work::Device(Box::new(|| panic!("oh")));
+        let point = scheduler.submit(key, work, &[]).unwrap();
+        scheduler.wait(&[point]);
+        let failure = scheduler.take_failure(Scope::Named(point)).unwrap();
+        assert_eq!(failure.status, hip_sys::hipErrorUnknown);
+        assert!(failure.text.contains("oh"));
+    }
+
+    #[test]
+    fn many_threads_and_queues_with_random_waits_all_end() {
+        let scheduler = scheduler();
+        let keys: Vec<_> = (0..12)
+            .map(|n| {
+                let order = [Order::Null, Order::Blocking, Order::Free][n.min(1 + n % 2)];
+                scheduler.open(0, order, Priority::Normal)
+            })
+            .collect();
+        let done = Arc::new(AtomicU64::new(0));
+        std::thread::scope(|threads| {
+            for seed in 1..=8_u64 {
+                let (scheduler, keys, done) = (&scheduler, &keys, &done);
+                threads.spawn(move || {
+                    let mut random = seed;
+                    for _ in 0..500 {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                        let key = keys[random as usize % keys.len()];
+                        let other = keys[(random >> 8) as usize % keys.len()];
+                        let waits: Vec<_> = scheduler.last(other).into_iter().collect();
+                        let done = Arc::clone(done);
+                        let count = move || {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        };
+                        let work = match random >> 16 & 7 {
+                            0 => Work::Host(Box::new(move |_| count())),
+                            1 => Work::Always(Box::new(count)),
+                            _ => Work::Device(Box::new(move || {
+                                count();
+                                Ok(())
+                            })),
+                        };
+                        let point = scheduler.submit(key, work, &waits).unwrap();
+                        if random >> 20 & 15 == 0 {
+                            scheduler.wait(&[point]);
+                        }
+                    }
+                });
+            }
+        });
+        scheduler.wait(&scheduler.points(Scope::Device(0)));
+        assert_eq!(done.load(Ordering::Relaxed), 8 * 500);
+    }
+}

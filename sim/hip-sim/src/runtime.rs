@@ -1,0 +1,228 @@
+//! The process's one runtime: its devices, queues, handles and memory.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use amdgpu_sim::Gpu;
+use hip_sys::{
+    hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t,
+};
+
+use crate::config::Settings;
+use crate::handles::{Handles, Kind};
+use crate::memory::AddressMap;
+use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
+use crate::status::{Outcome, Refusal, watch_fork};
+
+/// One software GPU.
+pub(crate) struct Device {
+    pub(crate) ordinal: usize,
+    pub(crate) gpu: Gpu,
+    /// The queue of the legacy default stream.
+    pub(crate) null: QueueKey,
+    pub(crate) flags: AtomicU32,
+    /// Counts resets, which end the per-thread streams.
+    pub(crate) resets: AtomicU64,
+}
+
+/// What a `hipStream_t` names.
+pub(crate) struct Stream {
+    pub(crate) queue: QueueKey,
+    pub(crate) device: usize,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+}
+
+/// What a `hipEvent_t` names.
+pub(crate) struct Event {
+    pub(crate) device: usize,
+    pub(crate) flags: u32,
+    pub(crate) record: Mutex<Option<Record>>,
+}
+
+/// One recording of an event.
+#[derive(Clone)]
+pub(crate) struct Record {
+    pub(crate) point: Point,
+    pub(crate) time: Arc<OnceLock<Instant>>,
+}
+
+/// What a `hipModule_t` names.
+pub(crate) struct Module {
+    pub(crate) device: usize,
+    pub(crate) code: Arc<amdgpu_sim::Module>,
+    /// The handles given out for its kernels, by name.
+    pub(crate) functions: Mutex<Vec<(String, usize)>>,
+}
+
+/// What a `hipFunction_t` names.
+pub(crate) struct Function {
+    pub(crate) device: usize,
+    /// The module's handle, as a number: the function ends with it.
+    pub(crate) module: usize,
+    pub(crate) kernel: amdgpu_sim::Kernel,
+}
+
+/// Everything.
+pub(crate) struct Runtime {
+    pub(crate) devices: Vec<Device>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) streams: Handles<Stream>,
+    pub(crate) events: Handles<Event>,
+    pub(crate) modules: Handles<Module>,
+    pub(crate) functions: Handles<Function>,
+    pub(crate) memory: AddressMap,
+}
+
+/// The runtime, made on first use from the environment.
+pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    RUNTIME
+        .get_or_init(|| {
+            let settings = Settings::from_environment()?;
+            watch_fork();
+            let scheduler = Arc::new(Scheduler::new());
+            let devices = (0..settings.devices)
+                .map(|ordinal| Device {
+                    ordinal,
+                    gpu: Gpu::new(settings.gpu.clone()),
+                    null: scheduler.open(ordinal, Order::Null, Priority::Normal),
+                    flags: AtomicU32::new(0),
+                    resets: AtomicU64::new(0),
+                })
+                .collect();
+            Ok(Runtime {
+                devices,
+                scheduler,
+                streams: Handles::new(Kind::Stream),
+                events: Handles::new(Kind::Event),
+                modules: Handles::new(Kind::Module),
+                functions: Handles::new(Kind::Function),
+                memory: AddressMap::default(),
+            })
+        })
+        .as_ref()
+        .map_err(|text| Refusal::new(hipErrorInitializationError, text.clone()))
+}
+
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    static PER_THREAD: RefCell<PerThread> = const { RefCell::new(PerThread(Vec::new())) };
+}
+
+/// A thread's own default streams: (device, resets seen, queue).
+struct PerThread(Vec<(usize, u64, QueueKey)>);
+
+impl Drop for PerThread {
+    fn drop(&mut self) {
+        if let Ok(runtime) = runtime() {
+            for (_, _, queue) in self.0.drain(..) {
+                runtime.scheduler.close(queue);
+            }
+        }
+    }
+}
+
+/// A stream as a function was given it.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) queue: QueueKey,
+    pub(crate) device: usize,
+    /// Whether it is the legacy default stream, which a wait for covers the blocking streams too.
+    pub(crate) is_null: bool,
+}
+
+impl Target {
+    /// What a synchronisation with the stream covers.
+    pub(crate) fn scope(&self, runtime: &Runtime) -> Scope {
+        match runtime.scheduler.last(self.queue) {
+            _ if self.is_null => Scope::NullStream(self.device),
+            Some(point) => Scope::Named(point),
+            None => Scope::Named(Point { queue: self.queue, ticket: 0 }),
+        }
+    }
+}
+
+impl Runtime {
+    /// The calling thread's current device.
+    pub(crate) fn current(&self) -> &Device {
+        // `set_current` lets only existing ones in.
+        &self.devices[CURRENT.with(Cell::get)]
+    }
+
+    /// Changes the calling thread's current device.
+    pub(crate) fn set_current(&self, ordinal: i32) -> Outcome {
+        let device = self.device(ordinal)?;
+        CURRENT.with(|current| current.set(device.ordinal));
+        Ok(())
+    }
+
+    /// A device by its number.
+    pub(crate) fn device(&self, ordinal: i32) -> Result<&Device, Refusal> {
+        usize::try_from(ordinal)
+            .ok()
+            .and_then(|ordinal| self.devices.get(ordinal))
+            .ok_or_else(|| hipErrorInvalidDevice.into())
+    }
+
+    /// The stream that `handle` names: null and `hipStreamLegacy` (1) are the current device's default stream,
+    /// `hipStreamPerThread` (2) the thread's own.
+    pub(crate) fn target(&self, handle: hipStream_t) -> Result<Target, Refusal> {
+        let handle: *const c_void = handle.cast();
+        match handle.addr() {
+            0 | 1 => {
+                let device = self.current();
+                Ok(Target { queue: device.null, device: device.ordinal, is_null: true })
+            }
+            2 => Ok(self.per_thread()),
+            _ => {
+                let stream =
+                    self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
+                Ok(Target { queue: stream.queue, device: stream.device, is_null: false })
+            }
+        }
+    }
+
+    fn per_thread(&self) -> Target {
+        let device = self.current();
+        let resets = device.resets.load(Ordering::Acquire);
+        let queue = PER_THREAD.with(|streams| {
+            let streams = &mut streams.borrow_mut().0;
+            if let Some(at) = streams.iter().position(|stream| stream.0 == device.ordinal) {
+                if streams[at].1 == resets {
+                    return streams[at].2;
+                }
+                let (_, _, old) = streams.swap_remove(at);
+                self.scheduler.close(old);
+            }
+            let queue = self.scheduler.open(device.ordinal, Order::Blocking, Priority::Normal);
+            streams.push((device.ordinal, resets, queue));
+            queue
+        });
+        Target { queue, device: device.ordinal, is_null: false }
+    }
+
+    /// Waits for what `scope` covers and tells the failure, if there is one to tell.
+    pub(crate) fn synchronize(&self, scope: Scope) -> Outcome {
+        self.scheduler.wait(&self.scheduler.points(scope));
+        self.failure(scope)
+    }
+
+    /// Waits for a device's queues, or all queues, and leaves their failures for a later call.
+    pub(crate) fn drain(&self, device: Option<usize>) {
+        for ordinal in (0..self.devices.len()).filter(|ordinal| device.is_none_or(|d| d == *ordinal)) {
+            self.scheduler.wait(&self.scheduler.points(Scope::Device(ordinal)));
+        }
+    }
+
+    /// The failure that a call over `scope` has to tell.
+    pub(crate) fn failure(&self, scope: Scope) -> Outcome {
+        match self.scheduler.take_failure(scope) {
+            Some(failure) => Err(Refusal::from(&*failure)),
+            None => Ok(()),
+        }
+    }
+}

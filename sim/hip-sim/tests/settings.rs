@@ -1,0 +1,173 @@
+//! The environment's settings. Each case is a process of its own: this test program, run again with the variables set.
+
+mod common;
+
+use std::process::Command;
+use std::ptr::null_mut;
+
+use common::*;
+use hip_sys::*;
+
+/// Runs one of the ignored tests below in a new process with `variables` set.
+#[track_caller]
+fn child(test: &str, variables: &[(&str, &str)]) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]).envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn two_devices() {
+    child("two_devices_child", &[("HIP_SIM_DEVICES", "2")]);
+}
+
+#[test]
+#[ignore = "run by two_devices"]
+fn two_devices_child() {
+    start();
+    let (mut count, mut current) = (0, 9);
+    // SAFETY: places for results; sizes are those of the allocations.
+    unsafe {
+        ok(hipGetDeviceCount(&mut count));
+        assert_eq!(count, 2);
+        assert_eq!(hipSetDevice(2), hipErrorInvalidDevice);
+        assert_eq!(hipSetDevice(-1), hipErrorInvalidDevice);
+        let first = upload(&[1_u32, 2, 3]);
+        ok(hipSetDevice(1));
+        let (second, second_stream) = (malloc(12), stream(0));
+        ok(hipMemcpy(second, first, 12, hipMemcpyDeviceToDevice));
+        assert_eq!(download::<u32>(second, 3), [1, 2, 3]);
+        ok(hipMemcpyPeer(first, 0, second.byte_add(4), 1, 4));
+        assert_eq!(download::<u32>(first, 3), [2, 2, 3]);
+        let mut can = 5;
+        ok(hipDeviceCanAccessPeer(&mut can, 0, 1));
+        assert_eq!(can, 0);
+
+        // A kernel of one device cannot reach the other's memory, nor be launched on its streams.
+        let store = kernel(load(GFX90A), "store_at");
+        ok(launch!(store, [1; 3], [1; 3], second_stream, (first, 0_i64, 1_i32)));
+        assert_eq!(hipStreamSynchronize(second_stream), hipErrorIllegalAddress);
+        ok(hipSetDevice(0));
+        assert_eq!(launch!(store, [1; 3], [1; 3], null_mut(), (first, 0_i64, 1_i32)), hipErrorInvalidDevice);
+        let e = event();
+        assert_eq!(hipEventRecord(e, second_stream), hipErrorInvalidHandle);
+
+        // The current device is the thread's own.
+        std::thread::spawn(|| {
+            let mut current = 9;
+            ok(hipGetDevice(&mut current));
+            assert_eq!(current, 0);
+            ok(hipSetDevice(1));
+        })
+        .join()
+        .unwrap();
+        ok(hipGetDevice(&mut current));
+        assert_eq!(current, 0);
+        let mut id = [0; 16];
+        ok(hipDeviceGetPCIBusId(id.as_mut_ptr(), 16, 1));
+        let mut found = 9;
+        ok(hipDeviceGetByPCIBusId(&mut found, id.as_ptr()));
+        assert_eq!(found, 1);
+    }
+}
+
+#[test]
+fn memory_limit() {
+    child("memory_limit_child", &[("HIP_SIM_MEMORY", "1M")]);
+}
+
+#[test]
+#[ignore = "run by memory_limit"]
+fn memory_limit_child() {
+    let s = stream(0);
+    let (mut a, mut b) = (null_mut(), null_mut());
+    // SAFETY: places for the results.
+    unsafe {
+        ok(hipMalloc(&mut a, 700 << 10));
+        assert_eq!(hipMalloc(&mut b, 700 << 10), hipErrorOutOfMemory);
+        // What the stream is still to free is waited for.
+        ok(hipFreeAsync(a, s));
+        ok(hipMallocAsync(&mut b, 700 << 10, s));
+        ok(hipFree(b));
+    }
+}
+
+#[test]
+fn endless_kernels_are_cut_off() {
+    child("endless_kernels_child", &[("HIP_SIM_BUDGET", "100000")]);
+}
+
+#[test]
+#[ignore = "run by endless_kernels_are_cut_off"]
+fn endless_kernels_child() {
+    let spin = kernel(load(GFX90A), "spin");
+    let flag = upload(&[0_i32]);
+    ok(launch!(spin, [1; 3], [64, 1, 1], null_mut(), (flag)));
+    // SAFETY: no pointers.
+    assert_eq!(unsafe { hipDeviceSynchronize() }, hipErrorLaunchTimeOut);
+    assert!(hip_sim::last_fault().unwrap().contains("spin"));
+}
+
+#[test]
+fn nonsense_is_told() {
+    child("nonsense_child", &[("HIP_SIM_DEVICES", "many")]);
+}
+
+#[test]
+#[ignore = "run by nonsense_is_told"]
+fn nonsense_child() {
+    start();
+    let mut count = 0;
+    // SAFETY: `count` is valid for the write.
+    assert_eq!(unsafe { hipGetDeviceCount(&mut count) }, hipErrorInitializationError);
+    assert!(hip_sim::last_fault().unwrap().contains("HIP_SIM_DEVICES=\"many\""));
+}
+
+#[test]
+fn what_there_is_and_what_there_is_not() {
+    start();
+    let mut version = 0;
+    let mut graph = null_mut();
+    // SAFETY: places for the results.
+    unsafe {
+        ok(hipRuntimeGetVersion(&mut version));
+        assert_eq!(version as u32, hip_sys::API_LEVEL.0 * 10_000_000 + hip_sys::API_LEVEL.1 * 100_000);
+        assert_eq!(hipGraphCreate(&mut graph, 0), hipErrorNotSupported);
+        assert_eq!(hipGetLastError(), hipErrorNotSupported);
+        let name = hipGetErrorName(hipErrorNotSupported);
+        assert_eq!(std::ffi::CStr::from_ptr(name), c"hipErrorNotSupported");
+    }
+    assert!(hip_sys::has(c"hipMalloc"));
+    assert!(!hip_sys::has(c"hipNoSuchFunction"));
+    assert!(!hip_sys::has(c"hipCreateChannelDesc"), "returns no status, so there is nothing to answer");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_forked_child_gets_an_error() {
+    child("fork_child", &[]);
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "run by a_forked_child_gets_an_error"]
+fn fork_child() {
+    free(malloc(4));
+    // SAFETY: the child calls one function that takes no lock, and leaves without running anything else.
+    unsafe {
+        match libc::fork() {
+            0 => {
+                let mut ptr = null_mut();
+                libc::_exit(if hipMalloc(&mut ptr, 4) == hipErrorNotInitialized { 0 } else { 1 });
+            }
+            pid => {
+                let mut status = -1;
+                assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+                assert_eq!(status, 0);
+            }
+        }
+    }
+    free(malloc(4));
+}
