@@ -137,4 +137,4 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-const CHILD: &str = "ROCM_SDK_TEST_CHILD";
+pub const CHILD: &str = "ROCM_SDK_TEST_CHILD";
