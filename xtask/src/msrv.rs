@@ -115,12 +115,12 @@ fn fetch(version: &str, wrapper: &Path) -> Result<()> {
     println!("Rust {version} ({})", tree.folder().display());
     let pin = format!("{version}.*");
     let selection = Selection { name: &format!("rust-{version}"), suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
-    let fetched = tree.fetch(&state, &selection, |_| {
+    let packages = tree.fetch(&state, &selection, &["rustc".to_owned()], |_| {
         // The compiler package wants gcc and libc6-dev, which a machine that builds Rust has.
         Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
     })?;
-    let size: u64 = fetched.packages.iter().map(|package| package.size).sum();
-    println!("Rust {version}: fetched {} packages, {}", fetched.packages.len(), HumanBytes(size));
+    let size: u64 = packages.iter().map(|package| package.size).sum();
+    println!("Rust {version}: fetched {} packages, {}", packages.len(), HumanBytes(size));
     let script = script(&tree);
     fs::write(wrapper, script).with_context(|| format!("writing {}", wrapper.display()))?;
     fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).context("making the wrapper executable")

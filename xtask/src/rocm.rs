@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use indicatif::HumanBytes;
 
 use crate::debian::apt::{Apt, Selection, newest_soname};
-use crate::debian::tree::{Tree, Wanted};
+use crate::debian::tree::{Contents, Tree, Wanted};
 use crate::{debian, paths, process};
 
 /// A ROCm release that Debian has.
@@ -154,7 +154,7 @@ pub(crate) fn is_present(release: &Release) -> bool {
     let tree = tree(release);
     let library = tree.libraries().join(format!("libamdhip64.so.{}", release.major));
     let needed = [library, tree.loader(), tree.folder().join("usr/include/hip/hip_runtime_api.h")];
-    tree.sets().iter().any(|set| set == BASE) && needed.iter().all(|path| path.exists())
+    tree.contents().is_ok_and(|contents| contents.sets.iter().any(|set| set == BASE)) && needed.iter().all(|path| path.exists())
 }
 
 fn present(release: &Release) -> Result<Tree> {
@@ -174,34 +174,37 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
     let tree = tree(release);
     let state = paths::fetched("debian");
     let _lock = tree.lock(&state)?;
+    let contents = tree.contents()?;
     let mut sets = vec![BASE.to_owned()];
     sets.extend(with.iter().cloned());
-    if !update && is_present(release) && sets.iter().all(|set| tree.sets().contains(set)) {
-        println!("ROCm {}: already there, {}", release.name, contents(&tree)?);
+    if !update && is_present(release) && sets.iter().all(|set| contents.sets.contains(set)) {
+        println!("ROCm {}: already there, {}", release.name, described(&contents));
         return Ok(());
     }
     debian::usable().with_context(|| format!("ROCm {} cannot be fetched", release.name))?;
     if update {
-        sets.extend(tree.sets());
+        sets.extend(contents.sets);
+        sets.sort();
+        sets.dedup();
+    }
+    if update || !is_present(release) {
         tree.clear()?;
     }
     println!("ROCm {} ({})", release.name, tree.folder().display());
     let selection = Selection { name: &format!("rocm-{}", release.name), suites: release.suites, pins: release.pins };
-    let fetched = tree
-        .fetch(&state, &selection, |apt| wanted(release, &sets, apt))
+    let packages = tree
+        .fetch(&state, &selection, &sets, |apt| wanted(release, &sets, apt))
         .with_context(|| format!("fetching ROCm {}", release.name))?;
-    for package in &fetched.packages {
+    for package in &packages {
         println!("  {:<32} {:<34} {:>11}", package.name, package.version, HumanBytes(package.size).to_string());
     }
-    check_version(release, &tree)?;
-    tree.add_sets(&sets)?;
-    let size: u64 = fetched.packages.iter().map(|package| package.size).sum();
+    let size = packages.iter().map(|package| package.size).sum();
     println!(
         "ROCm {}: fetched {} packages, {}; the tree holds {}",
         release.name,
-        fetched.packages.len(),
+        packages.len(),
         HumanBytes(size),
-        contents(&tree)?
+        described(&tree.contents()?)
     );
     Ok(())
 }
@@ -213,13 +216,8 @@ fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
         if set == BASE {
             let major = release.major;
             let runtime = format!("libamdhip64-{major}");
+            check_version(release, &runtime, apt.candidate(&runtime)?.as_deref())?;
             let known = apt.names("lib")?;
-            ensure!(
-                known.contains(&runtime),
-                "Debian no longer has {runtime} in {}; set {} to a snapshot of the archive that has it",
-                release.suites.join(" or "),
-                debian::sources::VARIABLE
-            );
             wanted.roots.push(runtime);
             // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
             let more = [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
@@ -235,26 +233,21 @@ fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
     Ok(wanted)
 }
 
-/// A suite moves on: what was fetched must still be the release that was asked for.
-fn check_version(release: &Release, tree: &Tree) -> Result<()> {
-    let runtime = format!("libamdhip64-{}", release.major);
-    let stamps = tree.stamps()?;
-    let stamp = stamps.iter().find(|stamp| stamp.name == runtime).context("the HIP runtime was not fetched")?;
+/// A suite moves on: what apt would choose must be the release that was asked for.
+fn check_version(release: &Release, runtime: &str, candidate: Option<&str>) -> Result<()> {
+    let version = candidate.unwrap_or("no version");
     ensure!(
-        stamp.version.strip_prefix(release.name).is_some_and(|rest| rest.starts_with('.')),
-        "Debian now has {} of {runtime} in {}; set {} to a snapshot of the archive that has {}",
-        stamp.version,
-        release.suites.join(" or "),
+        version.strip_prefix(release.name).is_some_and(|rest| rest.starts_with('.')),
+        "Debian now has {version} of {runtime} in {}; set {} to a snapshot of the archive that has {}",
+        release.suites.join(" and "),
         debian::sources::VARIABLE,
         release.name
     );
     Ok(())
 }
 
-fn contents(tree: &Tree) -> Result<String> {
-    let stamps = tree.stamps()?;
-    let size: u64 = stamps.iter().map(|stamp| stamp.size).sum();
-    Ok(format!("{} packages, {} ({})", stamps.len(), HumanBytes(size), tree.sets().join(", ")))
+fn described(contents: &Contents) -> String {
+    format!("{} packages, {} ({})", contents.packages.len(), HumanBytes(contents.size()), contents.sets.join(", "))
 }
 
 fn list(packages: bool) -> Result<()> {
@@ -265,10 +258,10 @@ fn list(packages: bool) -> Result<()> {
             continue;
         }
         let runtime = format!("libamdhip64-{}", release.major);
-        let stamps = tree.stamps()?;
-        let version = stamps.iter().find(|stamp| stamp.name == runtime).map_or("?", |stamp| stamp.version.as_str());
-        println!("{}  {version}: {}; {}", release.name, contents(&tree)?, tree.folder().display());
-        for stamp in stamps.iter().filter(|_| packages) {
+        let contents = tree.contents()?;
+        let version = contents.package(&runtime).map_or("?", |stamp| stamp.version.as_str());
+        println!("{}  {version}: {}; {}", release.name, described(&contents), tree.folder().display());
+        for stamp in contents.packages.iter().filter(|_| packages) {
             let note = if stamp.alone { " (without its dependencies)" } else { "" };
             println!("  {:<32} {:<34} {:>11}{note}", stamp.name, stamp.version, HumanBytes(stamp.size).to_string());
         }
@@ -285,6 +278,16 @@ mod tests {
         assert_eq!(release("6.4").unwrap().major, 6);
         let error = release("6.5").unwrap_err().to_string();
         assert!(error.contains("5.7, 6.4, 7.2"), "{error}");
+    }
+
+    #[test]
+    fn a_suite_that_moved_on_is_told_apart() {
+        let release = release("7.2").unwrap();
+        check_version(release, "libamdhip64-7", Some("7.2.4-1")).unwrap();
+        for candidate in [None, Some("7.20.1-1"), Some("7.3.0-1")] {
+            let error = check_version(release, "libamdhip64-7", candidate).unwrap_err().to_string();
+            assert!(error.contains(debian::sources::VARIABLE), "{error}");
+        }
     }
 
     #[test]

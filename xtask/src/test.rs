@@ -121,17 +121,21 @@ fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'stat
 fn real(release: &'static Release, offline: bool) -> Step {
     let tree = rocm::tree(release);
     let runner: Vec<String> = tree.launcher().iter().map(|word| format!("{word:?}")).collect();
-    let mut command = checked_cargo("test", offline);
-    command
-        .arg("--config")
-        .arg(format!("target.'cfg(all())'.runner=[{}]", runner.join(",")))
+    let config = format!("target.'cfg(all())'.runner=[{}]", runner.join(","));
+    let test = |packages: &[&str]| {
+        let mut command = checked_cargo("test", offline);
         // Doc tests are rustdoc's to start; they run in the step `workspace`.
-        .args(["--no-fail-fast", "--lib", "--tests", "-p", "hip-sys", "-p", "hiprtc-sys", "-p", "hip", "-p", "hiprtc"])
-        .args(["--no-default-features", "--features", &features(LEVELLED, &feature(release))])
-        .env("ROCM_PATH", tree.folder().join("usr"))
-        .env("ROCM_RS_RELEASE", release.name);
+        command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
+        command.args(["--features", &features(packages, &feature(release))]);
+        packages.iter().for_each(|package| {
+            command.args(["-p", package]);
+        });
+        command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+        command
+    };
+    let commands = vec![test(&["hip-sys", "hiprtc-sys"]), test(&["hip"]), test(&["hiprtc"])];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
-    Step::command(format!("real {}", release.name), about, command).when(fetched(release))
+    Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
 }
 
 /// Every API level compiles without warnings, and so do two at a time.

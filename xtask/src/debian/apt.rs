@@ -77,7 +77,7 @@ impl Apt {
     }
 
     /// Tells apt what is there already: control stanzas of packages.
-    pub(crate) fn set_installed(&self, stanzas: &[String]) -> Result<()> {
+    pub(crate) fn set_installed<'a>(&self, stanzas: impl Iterator<Item = &'a str>) -> Result<()> {
         let mut status = String::new();
         for stanza in stanzas {
             let _ = writeln!(status, "{}\nStatus: install ok installed\n", stanza.trim_end());
@@ -97,9 +97,19 @@ impl Apt {
         Ok(output.lines().map(str::to_owned).collect())
     }
 
-    /// What apt would install to have `roots` with all that they depend on.
+    /// Version of a package that apt would choose; none if there is no such package.
+    pub(crate) fn candidate(&self, name: &str) -> Result<Option<String>> {
+        let output = capture(self.command("apt-cache").args(["policy", name]))?;
+        let version = output.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
+        Ok(version.filter(|version| *version != "(none)").map(str::to_owned))
+    }
+
+    /// What apt would install to have `roots` with all that they depend on, whether downloaded already or not.
     pub(crate) fn closure(&self, roots: &[String]) -> Result<Vec<Package>> {
-        self.uris(self.command("apt-get").args(["-qq", "--print-uris", "--no-install-recommends", "install"]).args(roots))
+        // apt does not name the packages whose files it has, so it is shown a folder that has none.
+        let none = format!("Dir::Cache::archives={}", self.folder.join("empty").display());
+        let words = ["-qq", "--print-uris", "--no-install-recommends", "-o", &none, "install"];
+        self.uris(self.command("apt-get").args(words).args(roots))
     }
 
     /// The packages themselves, without what they depend on.

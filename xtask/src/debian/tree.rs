@@ -1,8 +1,10 @@
 //! A folder of unpacked packages: what is in it, adding to it, and running programs with its libraries.
 //!
-//! `.packages/NAME` says that a package is there completely: version, size and hash of the file it came from, whether
-//! its dependencies are there too, and its control stanza. It is written last, so a fetch that was cut off goes on.
+//! The file `.packages` says which packages are there completely: control stanzas as in dpkg's status, with the size
+//! and hash of the file that each came from. It is replaced as a whole, last: a fetch that was cut off leaves it as it
+//! was, and its downloads where the next fetch finds them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,6 +33,15 @@ pub(crate) struct Tree {
     folder: PathBuf,
 }
 
+/// What is in a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contents {
+    /// What was asked for.
+    pub(crate) sets: Vec<String>,
+    /// The packages, by name.
+    pub(crate) packages: Vec<Stamp>,
+}
+
 /// One package of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
@@ -40,14 +51,8 @@ pub(crate) struct Stamp {
     pub(crate) sha256: String,
     /// Its dependencies are not there.
     pub(crate) alone: bool,
+    /// Its control stanza.
     control: String,
-}
-
-/// What a fetch did.
-#[derive(Debug)]
-pub(crate) struct Fetched {
-    /// The packages that were added or replaced.
-    pub(crate) packages: Vec<Package>,
 }
 
 impl Tree {
@@ -77,36 +82,18 @@ impl Tree {
         ]
     }
 
-    /// The packages that are there completely, by name.
-    pub(crate) fn stamps(&self) -> Result<Vec<Stamp>> {
-        let folder = self.folder.join(".packages");
-        let Ok(listing) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
-        let mut paths: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        let read = |path: &PathBuf| {
-            let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Stamp::parse(&name, &text).with_context(|| format!("{} is damaged; remove {}", path.display(), self.folder.display()))
-        };
-        paths.iter().map(read).collect()
+    /// What is there completely; nothing, if there is no tree.
+    pub(crate) fn contents(&self) -> Result<Contents> {
+        let path = self.folder.join(".packages");
+        match fs::read_to_string(&path) {
+            Ok(text) => Contents::parse(&text)
+                .with_context(|| format!("{} is damaged; remove {}", path.display(), self.folder.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Contents::default()),
+            Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+        }
     }
 
-    /// What was asked of the tree and is there completely.
-    pub(crate) fn sets(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.folder.join(".sets")).unwrap_or_default();
-        text.split_whitespace().map(str::to_owned).collect()
-    }
-
-    /// Notes that `sets` are there.
-    pub(crate) fn add_sets(&self, sets: &[String]) -> Result<()> {
-        let mut all = self.sets();
-        all.extend(sets.iter().cloned());
-        all.sort();
-        all.dedup();
-        fs::write(self.folder.join(".sets"), all.join("\n") + "\n").context("noting what is complete")
-    }
-
-    /// Holds the trees beside this one against a second fetch until the result is dropped.
+    /// Holds all trees that are fetched with this apt state until the result is dropped.
     pub(crate) fn lock(&self, state: &Path) -> Result<fs::File> {
         fs::create_dir_all(state).with_context(|| format!("creating {}", state.display()))?;
         fs::create_dir_all(&self.folder).with_context(|| format!("creating {}", self.folder.display()))?;
@@ -127,34 +114,45 @@ impl Tree {
         fs::create_dir_all(&self.folder).with_context(|| format!("creating {}", self.folder.display()))
     }
 
-    /// Downloads and unpacks what is missing of what `wanted` asks for. The caller holds the lock.
-    pub(crate) fn fetch(&self, state: &Path, selection: &Selection<'_>, wanted: impl FnOnce(&Apt) -> Result<Wanted>) -> Result<Fetched> {
-        let stamps = self.stamps()?;
+    /// Downloads and unpacks what is missing of `sets`, which `wanted` turns into packages. Returns the packages that
+    /// were added or replaced. The caller holds the lock.
+    pub(crate) fn fetch(
+        &self,
+        state: &Path,
+        selection: &Selection<'_>,
+        sets: &[String],
+        wanted: impl FnOnce(&Apt) -> Result<Wanted>,
+    ) -> Result<Vec<Package>> {
+        let mut contents = self.contents()?;
         let apt = Apt::new(state, selection)?;
-        let installed: Vec<String> = stamps.iter().filter(|stamp| !stamp.alone).map(|stamp| stamp.control.clone()).collect();
-        apt.set_installed(&installed)?;
+        apt.set_installed(contents.packages.iter().filter(|stamp| !stamp.alone).map(|stamp| stamp.control.as_str()))?;
         apt.update()?;
         let wanted = wanted(&apt)?;
         let closure = apt.closure(&wanted.roots)?;
         let mut alone = apt.alone(&wanted.alone)?;
-        alone.retain(|package| !stamps.iter().any(|stamp| stamp.is(package)));
+        alone.retain(|package| !contents.packages.iter().any(|stamp| stamp.is(package)));
         apt.download_closure(&wanted.roots, &closure)?;
         apt.download_alone(&alone)?;
+        let archives = apt.archives();
         let all: Vec<(Package, bool)> = (closure.into_iter().map(|package| (package, false)))
             .chain(alone.into_iter().map(|package| (package, true)))
             .collect();
-        if !all.is_empty() {
-            let archives = apt.archives();
-            let files: String = all.iter().map(|(package, _)| format!("{}  {}\n", package.sha256, package.file)).collect();
-            feed(Command::new("sha256sum").args(["--check", "--quiet"]).current_dir(&archives), &files)
-                .with_context(|| format!("a downloaded package is not what apt announced; remove {} and fetch again", archives.display()))?;
-            progress::each("Unpacking", &all, |(package, alone)| self.add(&archives, package, *alone))?;
+        verify(&archives, all.iter().map(|(package, _)| package))?;
+        progress::each("Unpacking", &all, |(package, alone)| {
+            contents.add(self.unpack(&archives, package, *alone)?);
+            Ok(())
+        })?;
+        contents.add_sets(sets);
+        self.commit(&contents)?;
+        for (package, _) in &all {
+            let file = archives.join(&package.file);
+            fs::remove_file(&file).with_context(|| format!("removing {}", file.display()))?;
         }
-        Ok(Fetched { packages: all.into_iter().map(|(package, _)| package).collect() })
+        Ok(all.into_iter().map(|(package, _)| package).collect())
     }
 
-    /// Unpacks one package and stamps it.
-    fn add(&self, archives: &Path, package: &Package, alone: bool) -> Result<()> {
+    /// Unpacks one package over what is there.
+    fn unpack(&self, archives: &Path, package: &Package, alone: bool) -> Result<Stamp> {
         let file = archives.join(&package.file);
         let staging = self.folder.join(".unpacking");
         if staging.exists() {
@@ -163,19 +161,71 @@ impl Tree {
         capture(Command::new("dpkg").arg("-x").arg(&file).arg(&staging))?;
         merge(&staging, &self.folder)?;
         fs::remove_dir_all(&staging).with_context(|| format!("removing {}", staging.display()))?;
-        let stamp = Stamp {
+        Ok(Stamp {
             name: package.name.clone(),
             version: package.version.clone(),
             size: package.size,
             sha256: package.sha256.clone(),
             alone,
-            control: capture(Command::new("dpkg-deb").arg("-f").arg(&file))?,
-        };
-        let stamps = self.folder.join(".packages");
-        fs::create_dir_all(&stamps)?;
-        fs::write(self.folder.join(".stamp"), stamp.text())?;
-        fs::rename(self.folder.join(".stamp"), stamps.join(&package.name)).context("stamping a package")?;
-        fs::remove_file(&file).with_context(|| format!("removing {}", file.display()))
+            control: capture(Command::new("dpkg-deb").arg("-f").arg(&file))?.trim_end().to_owned(),
+        })
+    }
+
+    fn commit(&self, contents: &Contents) -> Result<()> {
+        let (new, path) = (self.folder.join(".packages.new"), self.folder.join(".packages"));
+        fs::write(&new, contents.text()).with_context(|| format!("writing {}", new.display()))?;
+        fs::rename(&new, &path).with_context(|| format!("replacing {}", path.display()))
+    }
+}
+
+/// Checks the files against the hashes that apt announced.
+fn verify<'a>(archives: &Path, packages: impl Iterator<Item = &'a Package>) -> Result<()> {
+    let list: String = packages.map(|package| format!("{}  {}\n", package.sha256, package.file)).collect();
+    if list.is_empty() {
+        return Ok(());
+    }
+    feed(Command::new("sha256sum").args(["--check", "--quiet"]).current_dir(archives), &list).with_context(|| {
+        format!("a downloaded package is not what apt announced; remove {} and fetch again", archives.display())
+    })
+}
+
+impl Contents {
+    /// Size of all package files, in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.packages.iter().map(|stamp| stamp.size).sum()
+    }
+
+    /// The package of this name.
+    pub(crate) fn package(&self, name: &str) -> Option<&Stamp> {
+        self.packages.iter().find(|stamp| stamp.name == name)
+    }
+
+    fn add(&mut self, stamp: Stamp) {
+        self.packages.retain(|old| old.name != stamp.name);
+        self.packages.push(stamp);
+        self.packages.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    fn add_sets(&mut self, sets: &[String]) {
+        self.sets.extend(sets.iter().cloned());
+        self.sets.sort();
+        self.sets.dedup();
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("Sets: {}\n", self.sets.join(" "));
+        for stamp in &self.packages {
+            let kind = if stamp.alone { "alone" } else { "complete" };
+            let _ = write!(text, "\nFetched: {} {} {kind}\n{}\n", stamp.size, stamp.sha256, stamp.control);
+        }
+        text
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let mut stanzas = text.split("\n\n");
+        let sets = stanzas.next().and_then(|first| first.strip_prefix("Sets:")).context("no sets")?;
+        let packages = stanzas.map(Stamp::parse).collect::<Result<_>>()?;
+        Ok(Self { sets: sets.split_whitespace().map(str::to_owned).collect(), packages })
     }
 }
 
@@ -184,22 +234,21 @@ impl Stamp {
         self.name == package.name && self.version == package.version && self.sha256 == package.sha256
     }
 
-    fn text(&self) -> String {
-        let kind = if self.alone { "alone" } else { "complete" };
-        format!("{} {} {} {kind}\n{}", self.version, self.size, self.sha256, self.control)
-    }
-
-    fn parse(name: &str, text: &str) -> Result<Self> {
-        let (first, control) = text.split_once('\n').context("no control stanza")?;
-        let words: Vec<&str> = first.split(' ').collect();
-        ensure!(words.len() == 4, "its first line is not `version size hash kind`");
+    fn parse(stanza: &str) -> Result<Self> {
+        let (first, control) = stanza.split_once('\n').context("a package without a control stanza")?;
+        let words: Vec<&str> = first.split_whitespace().collect();
+        ensure!(words.len() == 4 && words[0] == "Fetched:", "a package without `Fetched: size hash kind`");
+        let field = |name: &str| -> Result<String> {
+            let value = control.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            Ok(value.with_context(|| format!("a package without {name}"))?.trim().to_owned())
+        };
         Ok(Self {
-            name: name.to_owned(),
-            version: words[0].to_owned(),
+            name: field("Package")?,
+            version: field("Version")?,
             size: words[1].parse().context("the size is no number")?,
             sha256: words[2].to_owned(),
             alone: words[3] == "alone",
-            control: control.to_owned(),
+            control: control.trim_end().to_owned(),
         })
     }
 }
@@ -210,7 +259,6 @@ fn merge(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        // A link to a folder that another package has as a folder (or the other way round) is walked through.
         if entry.file_type()?.is_dir() {
             merge(&entry.path(), &target)?;
         } else {
@@ -224,6 +272,8 @@ fn merge(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
+    const CONTROL: &str = "Package: libx1\nVersion: 1:2.0-3\nDescription: several\n lines\n .\n more";
+
     fn stamp() -> Stamp {
         Stamp {
             name: "libx1".into(),
@@ -231,24 +281,38 @@ mod tests {
             size: 42,
             sha256: "ab".into(),
             alone: true,
-            control: "Package: libx1\nDescription: several\n lines\n".into(),
+            control: CONTROL.into(),
         }
     }
 
     #[test]
-    fn a_stamp_reads_back_and_a_damaged_one_is_an_error() {
-        let stamp = stamp();
-        assert_eq!(Stamp::parse("libx1", &stamp.text()).unwrap(), stamp);
-        assert!(Stamp::parse("libx1", "").is_err());
-        assert!(Stamp::parse("libx1", "1 2 3\n").is_err());
-        assert!(Stamp::parse("libx1", "1 two 3 alone\n").is_err());
+    fn contents_read_back_and_damage_is_an_error() {
+        let mut contents = Contents::default();
+        contents.add(Stamp { name: "other".into(), control: CONTROL.replace("libx1", "other"), alone: false, ..stamp() });
+        contents.add(stamp());
+        contents.add(stamp());
+        contents.add_sets(&["hip".into(), "rocfft".into()]);
+        contents.add_sets(&["hip".into()]);
+        let read = Contents::parse(&contents.text()).unwrap();
+        assert_eq!(read, contents);
+        assert_eq!((read.sets.len(), read.packages.len(), read.size()), (2, 2, 84));
+        for bad in ["", "Sets: hip\n\nFetched: 1 2\nPackage: x\nVersion: 1\n", "Sets:\n\nFetched: 1 2 alone\nPackage: x\n"] {
+            assert!(Contents::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn no_tree_holds_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Tree::new(folder.path().join("none")).contents().unwrap(), Contents::default());
     }
 
     #[test]
     fn merging_keeps_what_was_there_and_replaces_files() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-        for (path, text) in [("from/usr/lib/a", "new"), ("from/usr/b", "b"), ("to/usr/lib/a", "old"), ("to/usr/lib/c", "c")] {
+        let files = [("from/usr/lib/a", "new"), ("from/usr/b", "b"), ("to/usr/lib/a", "old"), ("to/usr/lib/c", "c")];
+        for (path, text) in files {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -256,22 +320,12 @@ mod tests {
         std::os::unix::fs::symlink("a", from.join("usr/lib/link")).unwrap();
         merge(&from, &to).unwrap();
         let read = |path: &str| fs::read_to_string(to.join(path)).unwrap();
-        assert_eq!((read("usr/lib/a"), read("usr/lib/c"), read("usr/b"), read("usr/lib/link")), ("new".into(), "c".into(), "b".into(), "new".into()));
+        assert_eq!(["usr/lib/a", "usr/lib/c", "usr/b", "usr/lib/link"].map(read), ["new", "c", "b", "new"]);
     }
 
+    /// Builds a real package and takes it through checking, unpacking and noting.
     #[test]
-    fn sets_add_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::new(folder.path().to_owned());
-        assert!(tree.sets().is_empty());
-        tree.add_sets(&["runtime".into(), "headers".into()]).unwrap();
-        tree.add_sets(&["rocblas".into(), "headers".into()]).unwrap();
-        assert_eq!(tree.sets(), ["headers", "rocblas", "runtime"]);
-    }
-
-    /// Builds a real package and takes it through unpacking, stamping and reading back.
-    #[test]
-    fn a_package_is_unpacked_and_stamped() {
+    fn a_package_is_verified_and_unpacked() {
         if crate::process::find("dpkg-deb").is_none() {
             return;
         }
@@ -282,15 +336,26 @@ mod tests {
         fs::write(source.join("usr/share/x/file"), "content").unwrap();
         let control = "Package: libx1\nVersion: 1.0\nArchitecture: all\nMaintainer: a test <t@example.org>\nDescription: x\n";
         fs::write(source.join("DEBIAN/control"), control).unwrap();
-        capture(Command::new("dpkg-deb").arg("-b").arg(&source).arg(folder.path().join("libx1_1.0_all.deb"))).unwrap();
-        let package = Package { name: "libx1".into(), version: "1.0".into(), file: "libx1_1.0_all.deb".into(), size: 7, sha256: "00".into() };
+        let file = folder.path().join("libx1_1.0_all.deb");
+        capture(Command::new("dpkg-deb").arg("-b").arg(&source).arg(&file)).unwrap();
+        let sum = capture(Command::new("sha256sum").arg(&file)).unwrap();
+        let package = Package {
+            name: "libx1".into(),
+            version: "1.0".into(),
+            file: "libx1_1.0_all.deb".into(),
+            size: 7,
+            sha256: sum[..64].to_owned(),
+        };
+        let wrong = Package { sha256: "0".repeat(64), ..package.clone() };
+        assert!(verify(folder.path(), [&wrong].into_iter()).is_err());
+        verify(folder.path(), [&package].into_iter()).unwrap();
+
         let tree = Tree::new(folder.path().join("tree"));
         fs::create_dir_all(tree.folder()).unwrap();
-        tree.add(folder.path(), &package, false).unwrap();
+        let stamp = tree.unpack(folder.path(), &package, false).unwrap();
+        assert!(stamp.is(&package) && stamp.control.contains("Version: 1.0"), "{stamp:?}");
         assert_eq!(fs::read_to_string(tree.folder().join("usr/share/x/file")).unwrap(), "content");
-        let stamps = tree.stamps().unwrap();
-        assert_eq!(stamps.len(), 1);
-        assert!(stamps[0].is(&package) && stamps[0].control.contains("Version: 1.0"), "{stamps:?}");
-        assert!(!folder.path().join("libx1_1.0_all.deb").exists(), "the package file has served");
+        tree.commit(&Contents { sets: vec!["x".into()], packages: vec![stamp.clone()] }).unwrap();
+        assert_eq!(tree.contents().unwrap().package("libx1"), Some(&stamp));
     }
 }
