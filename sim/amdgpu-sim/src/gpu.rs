@@ -1,7 +1,9 @@
 //! The GPU itself: configuration, memory, threads.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::isa::Arch;
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
@@ -59,13 +61,15 @@ impl Default for Config {
 pub struct Gpu {
     config: Config,
     memory: Arc<Memory>,
+    /// Threads of its own, if their number was asked for.
+    pool: OnceLock<Option<ThreadPool>>,
 }
 
 impl Gpu {
     /// A GPU as `config` describes it, its memory empty.
     pub fn new(config: Config) -> Self {
         let memory = Arc::new(Memory::new(config.memory_bytes));
-        Self { config, memory }
+        Self { config, memory, pool: OnceLock::new() }
     }
 
     /// What it was made from.
@@ -76,6 +80,31 @@ impl Gpu {
     /// Its memory.
     pub fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    pub(crate) fn memory_arc(&self) -> Arc<Memory> {
+        Arc::clone(&self.memory)
+    }
+
+    /// How many threads run workgroups.
+    pub(crate) fn threads(&self) -> usize {
+        self.config.threads.unwrap_or_else(rayon::current_num_threads).max(1)
+    }
+
+    /// Runs `f` on the calling thread; what it spawns runs on the threads for workgroups; returns when all is done.
+    pub(crate) fn in_scope<'s>(&self, f: impl FnOnce(&Scope<'s>)) {
+        let own = self.config.threads.and_then(|n| {
+            let make = || {
+                let name = |i| format!("amdgpu-sim-{i}");
+                // Without threads of its own (the host gives no more) the global ones do.
+                ThreadPoolBuilder::new().num_threads(n.saturating_sub(1).max(1)).thread_name(name).build().ok()
+            };
+            self.pool.get_or_init(make).as_ref()
+        });
+        match own {
+            Some(pool) => pool.in_place_scope(f),
+            None => rayon::in_place_scope(f),
+        }
     }
 
     /// What code has to be compiled for: SRAMECC on, XNACK off.

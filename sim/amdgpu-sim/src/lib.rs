@@ -23,6 +23,9 @@
 
 pub mod bundle;
 mod code_object;
+mod dispatch;
+mod exec;
+mod fault;
 mod gpu;
 pub mod isa;
 mod memory;
@@ -31,6 +34,8 @@ mod module;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
+pub use dispatch::{Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, Stats};
+pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{AllocKind, Allocation, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest};

@@ -1,9 +1,12 @@
 //! Loaded code objects: segments in the GPU's memory, relocated, with kernels and variables that have addresses.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
+use crate::exec::{Program, Trap};
+use crate::gpu::Gpu;
 use crate::memory::Memory;
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
@@ -39,7 +42,33 @@ pub(crate) struct KernelInner {
     pub(crate) info: KernelInfo,
     /// Where the image begins.
     pub(crate) base: u64,
+    /// Address and size of the segment with its code, from the start of the image.
+    code: (u64, u64),
+    /// The code as it is run, made on the first dispatch.
+    program: OnceLock<Result<Program, Trap>>,
+    /// Instructions that a workgroup took the last time; 0 before.
+    pub(crate) cost: AtomicU64,
     _loaded: Arc<Loaded>,
+}
+
+impl KernelInner {
+    /// Address of the first instruction.
+    pub(crate) fn entry_address(&self) -> u64 {
+        self.base + self.info.entry
+    }
+
+    /// The kernel in the form that is run.
+    pub(crate) fn program(&self, gpu: &Gpu) -> Result<&Program, Trap> {
+        let program = self.program.get_or_init(|| {
+            let (address, size) = (self.base + self.code.0, self.code.1);
+            let mut bytes = vec![0; size as usize];
+            gpu.memory().read(address, &mut bytes).map_err(|_| Trap::WildJump(address))?;
+            let words = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+            let text: Vec<u32> = words.collect();
+            Program::lower(&text, address, self.entry_address(), self.info.descriptor.compute_pgm_rsrc1, gpu.config().arch)
+        });
+        program.as_ref().map_err(Clone::clone)
+    }
 }
 
 impl Kernel {
@@ -66,7 +95,14 @@ impl Module {
             apply(memory, base, relocation)?;
         }
         let kernel = |info: &KernelInfo| Kernel {
-            inner: Arc::new(KernelInner { info: info.clone(), base, _loaded: Arc::clone(&loaded) }),
+            inner: Arc::new(KernelInner {
+                info: info.clone(),
+                base,
+                code: code_around(image, info.entry),
+                program: OnceLock::new(),
+                cost: AtomicU64::new(0),
+                _loaded: Arc::clone(&loaded),
+            }),
         };
         let kernels = code.kernels().iter().map(|k| (k.name.clone(), kernel(k))).collect();
         let globals = code.globals().iter().map(|g| (g.name.clone(), (base + g.address, g.size))).collect();
@@ -97,6 +133,13 @@ impl Module {
     pub fn base(&self) -> u64 {
         self.loaded.base
     }
+}
+
+/// Address and size of the executable segment around `entry`, from the start of the image.
+fn code_around(image: &Image, entry: u64) -> (u64, u64) {
+    // The entry was found to be in one when the code object was read.
+    let segment = image.segments.iter().find(|s| entry >= s.address && entry - s.address < s.size);
+    segment.map_or((entry, 0), |s| (s.address, s.size))
 }
 
 /// Makes room for an image: its base address and span.

@@ -5,7 +5,7 @@
 //! On x86-64 and AArch64 these are plain loads and stores.
 
 use std::ptr::with_exposed_provenance_mut;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 macro_rules! word {
@@ -148,3 +148,29 @@ pub(crate) unsafe fn copy(to: u64, from: u64, len: u64) {
         done += part;
     }
 }
+
+macro_rules! update {
+    ($name:ident, $cell:ident, $int:ident) => {
+        /// Replaces the word at `address` by what `f` makes of it, as one step, and returns the old one.
+        ///
+        /// # Safety
+        /// As of the cell: valid, aligned, accessed by atomics only.
+        #[inline(always)]
+        pub(crate) unsafe fn $name(address: u64, f: impl Fn($int) -> $int) -> $int {
+            // SAFETY: as the caller vouches.
+            let cell = unsafe { $cell(address) };
+            let mut old = cell.load(Relaxed);
+            loop {
+                // Acquire and release, as the fences around a kernel's atomics are no instructions here.
+                let new = f($int::from_le(old)).to_le();
+                match cell.compare_exchange_weak(old, new, AcqRel, Acquire) {
+                    Ok(_) => return $int::from_le(old),
+                    Err(now) => old = now,
+                }
+            }
+        }
+    };
+}
+
+update!(update_u32, cell_u32, u32);
+update!(update_u64, cell_u64, u64);

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use storage::Storage;
+pub(crate) use storage::Block;
 pub(crate) use table::{Region, Table};
 
 /// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
@@ -474,6 +475,11 @@ impl Memory {
             Some(a) if len > a.end() - address => Err(MemoryError::PastTheEnd { address, len, allocation: a }),
             Some(_) => Ok(table),
         }
+    }
+
+    /// Whether `len` bytes at `address` are inside one live allocation.
+    pub(crate) fn holds(&self, address: u64, len: u64) -> bool {
+        self.check(address, len).is_ok()
     }
 
     /// The table as it is now. Holding it keeps every allocation in it from being given back to the host.

@@ -38,3 +38,31 @@ impl Drop for Storage {
         unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
     }
 }
+
+/// A block of host memory with an address, not in the table of allocations.
+pub(crate) struct Block {
+    _storage: Storage,
+    base: u64,
+    size: u64,
+}
+
+impl Block {
+    /// `size` zeroed bytes aligned to `align`, or `None` if the host has no more memory.
+    pub(crate) fn zeroed(size: u64, align: u64) -> Option<Self> {
+        let (storage, base) = Storage::zeroed(size, align)?;
+        Some(Self { _storage: storage, base, size })
+    }
+
+    /// Address of the first byte.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Copies `data` to `offset`. What does not fit is left out.
+    pub(crate) fn write(&self, offset: u64, data: &[u8]) {
+        let room = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let data = &data[..data.len().min(room)];
+        // SAFETY: `offset + data.len()` is within the block, which lives as long as `self`.
+        unsafe { super::atomic::write_bytes(self.base + offset, data) }
+    }
+}

@@ -1,0 +1,248 @@
+//! Dispatches: a kernel run over a grid of work-items.
+
+mod arguments;
+mod group;
+mod registers;
+mod worker;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use crate::exec::{LANES, Program, Trap};
+use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
+use crate::gpu::Gpu;
+use crate::memory::{Block, Memory};
+use crate::module::Kernel;
+
+/// Work-items that a workgroup may have at most.
+pub const MAX_WORKGROUP_SIZE: u32 = 1024;
+/// LDS in bytes that a workgroup may have at most.
+pub const MAX_LDS: u32 = 64 << 10;
+/// Scratch in bytes that a lane may have at most.
+pub const MAX_SCRATCH: u32 = 128 << 10;
+/// Scratch that a kernel gets on top where the compiler does not know how deep its calls go.
+const DYNAMIC_STACK: u32 = 16 << 10;
+
+/// What to run a kernel over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Work-items in each dimension. They need not be a multiple of the workgroup: the last workgroups are then smaller.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup in each dimension.
+    pub workgroup: [u32; 3],
+    /// Bytes of LDS beyond what the kernel has by itself.
+    pub dynamic_lds: u32,
+    /// Address of the kernarg segment, hidden arguments included ([`Kernel::build_kernarg`]); [`Gpu::launch`] makes its own.
+    pub kernarg: u64,
+}
+
+impl Dispatch {
+    /// `blocks` workgroups of `threads` work-items, as HIP counts.
+    ///
+    /// # Errors
+    /// [`LaunchError::GridTooLarge`] where the product does not fit 32 bits.
+    pub fn of_blocks(blocks: [u32; 3], threads: [u32; 3]) -> Result<Self, LaunchError> {
+        let mut grid = [0; 3];
+        for d in 0..3 {
+            grid[d] = blocks[d].checked_mul(threads[d]).ok_or(LaunchError::GridTooLarge { grid: blocks, workgroup: threads })?;
+        }
+        Ok(Self { grid, workgroup: threads, dynamic_lds: 0, kernarg: 0 })
+    }
+
+    /// Workgroups in each dimension, partial ones too. The workgroup has been checked not to be empty.
+    fn groups(&self) -> [u32; 3] {
+        std::array::from_fn(|d| self.grid[d].div_ceil(self.workgroup[d].max(1)))
+    }
+}
+
+/// What a dispatch did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Instructions, counted once a wave.
+    pub instructions: u64,
+    /// Waves.
+    pub waves: u64,
+    /// Workgroups.
+    pub workgroups: u64,
+}
+
+/// A dispatch that is being carried out: what its workers share.
+struct Job<'a> {
+    gpu: &'a Gpu,
+    kernel: &'a Kernel,
+    program: &'a Program,
+    dispatch: Dispatch,
+    /// Workgroups in each dimension.
+    groups: [u32; 3],
+    /// Their number.
+    total: u64,
+    /// Bytes of scratch a lane.
+    scratch: u32,
+    /// Bytes of LDS.
+    lds: u32,
+    /// Dispatch packet, queue, and arguments if the dispatch made them.
+    own: Range<u64>,
+    kernarg: u64,
+    start: Instant,
+}
+
+/// Offsets into the memory that a dispatch has of its own.
+const QUEUE: u64 = 64;
+const KERNARG: u64 = 512;
+
+impl Gpu {
+    /// Runs `kernel` over a grid and waits for it.
+    ///
+    /// # Errors
+    /// A [`Fault`] if the launch is impossible or the kernel does something that is not allowed. What it had written until then stays
+    /// written.
+    pub fn dispatch(&self, kernel: &Kernel, dispatch: &Dispatch) -> Result<Stats, Fault> {
+        let refuse = |e| Fault::launch(kernel, e);
+        let size = kernel.info().kernarg_size;
+        if size > 0 && !self.memory().holds(dispatch.kernarg, u64::from(size)) {
+            return Err(refuse(LaunchError::Kernarg { address: dispatch.kernarg, size }));
+        }
+        self.start(kernel, dispatch, None)
+    }
+
+    /// Runs `kernel` over a grid with the given explicit arguments (laid out as the kernel's [`args`](crate::KernelInfo::args)
+    /// say), and waits for it. `dispatch.kernarg` is not used.
+    ///
+    /// # Errors
+    /// As of [`dispatch`](Self::dispatch).
+    pub fn launch(&self, kernel: &Kernel, arguments: &[u8], dispatch: &Dispatch) -> Result<Stats, Fault> {
+        let kernarg = kernel.build_kernarg(arguments, dispatch).map_err(|e| Fault::launch(kernel, e))?;
+        self.start(kernel, dispatch, Some(&kernarg))
+    }
+
+    fn start(&self, kernel: &Kernel, dispatch: &Dispatch, kernarg: Option<&[u8]>) -> Result<Stats, Fault> {
+        let scratch = check(kernel, dispatch).map_err(|e| Fault::launch(kernel, e))?;
+        let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
+        let groups = dispatch.groups();
+        let product = u64::from(groups[0]).checked_mul(u64::from(groups[1])).and_then(|n| n.checked_mul(u64::from(groups[2])));
+        let total = product.ok_or_else(|| {
+            Fault::launch(kernel, LaunchError::GridTooLarge { grid: dispatch.grid, workgroup: dispatch.workgroup })
+        })?;
+        let own_size = KERNARG + kernarg.map_or(0, |k| k.len().next_multiple_of(64) as u64);
+        let no_memory = || Fault::launch(kernel, LaunchError::Unsupported("a launch without host memory for its packet".into()));
+        let own = Block::zeroed(own_size, 256).ok_or_else(no_memory)?;
+        let kernarg_address = if kernarg.is_some() { own.base() + KERNARG } else { dispatch.kernarg };
+        own.write(0, &arguments::packet(kernel, dispatch, scratch, kernarg_address));
+        own.write(QUEUE, &arguments::queue());
+        own.write(KERNARG, kernarg.unwrap_or(&[]));
+
+        let info = kernel.info();
+        let job = Job {
+            gpu: self,
+            kernel,
+            program,
+            dispatch: *dispatch,
+            groups,
+            total,
+            scratch,
+            lds: info.lds_size + dispatch.dynamic_lds,
+            own: own.base()..own.base() + own_size,
+            kernarg: kernarg_address,
+            start: Instant::now(),
+        };
+        worker::run(&job)
+    }
+}
+
+/// Checks what can be known before the start; returns the bytes of scratch a lane.
+fn check(kernel: &Kernel, dispatch: &Dispatch) -> Result<u32, LaunchError> {
+    let info = kernel.info();
+    let Dispatch { grid, workgroup, dynamic_lds, .. } = *dispatch;
+    if grid.contains(&0) || workgroup.contains(&0) {
+        return Err(LaunchError::Empty { grid, workgroup });
+    }
+    if info.wavefront_size as usize != LANES {
+        return Err(LaunchError::Unsupported(format!("waves of {} lanes", info.wavefront_size)));
+    }
+    let work_items = workgroup.iter().fold(1_u64, |n, d| n.saturating_mul(u64::from(*d)));
+    let limit = info.max_workgroup_size.min(MAX_WORKGROUP_SIZE);
+    if work_items > u64::from(limit) {
+        return Err(LaunchError::WorkgroupTooLarge { work_items, workgroup, limit });
+    }
+    if let Some(required) = info.required_workgroup_size {
+        if required != workgroup {
+            return Err(LaunchError::WorkgroupMismatch { workgroup, required });
+        }
+    }
+    if info.lds_size.checked_add(dynamic_lds).is_none_or(|n| n > MAX_LDS) {
+        return Err(LaunchError::LdsTooLarge { fixed: info.lds_size, dynamic: dynamic_lds, limit: MAX_LDS });
+    }
+    let more = if info.dynamic_stack { DYNAMIC_STACK } else { 0 };
+    if info.private_size > MAX_SCRATCH {
+        return Err(LaunchError::ScratchTooLarge { private: info.private_size, limit: MAX_SCRATCH });
+    }
+    Ok(info.private_size + more)
+}
+
+/// What a trap is called outside.
+fn kind_of(trap: &Trap) -> FaultKind {
+    match trap {
+        Trap::Unsupported(what) => FaultKind::Unsupported((*what).to_owned()),
+        Trap::Undecodable(word) => FaultKind::UnknownInstruction(*word),
+        Trap::WildJump(address) => FaultKind::WildJump(*address),
+        Trap::Trap(n) => FaultKind::Trap(*n),
+        Trap::Memory(fault) => FaultKind::Memory {
+            space: fault.space,
+            access: fault.access,
+            address: fault.address,
+            bytes: fault.bytes,
+            why: fault.why,
+        },
+    }
+}
+
+impl Fault {
+    fn new(kernel: &Kernel, kind: FaultKind) -> Self {
+        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None }
+    }
+
+    fn launch(kernel: &Kernel, error: LaunchError) -> Self {
+        Self::new(kernel, FaultKind::Launch(error))
+    }
+
+    /// Adds where it happened and, for an access to global memory, what is near.
+    fn at(mut self, place: FaultPlace, memory: &Memory) -> Self {
+        if let FaultKind::Memory { space: crate::fault::Space::Global, address, why, .. } = &mut self.kind {
+            self.nearest = memory.nearest(*address);
+            if *why == Denied::OutOfBounds && self.nearest.is_some_and(|n| n.freed && n.allocation.contains(*address)) {
+                *why = Denied::Freed;
+            }
+        }
+        self.place = Some(Box::new(place));
+        self
+    }
+}
+
+/// Instructions a workgroup below which a dispatch is not worth waking other threads for.
+const SMALL: u64 = 4000;
+
+impl Job<'_> {
+    /// How many workers to use.
+    fn workers(&self, threads: usize) -> usize {
+        let known = self.kernel.inner.cost.load(Relaxed);
+        if known != 0 && known.saturating_mul(self.total) < SMALL {
+            return 1;
+        }
+        usize::try_from(self.total).unwrap_or(usize::MAX).min(threads)
+    }
+
+    /// Remembers what a workgroup costs.
+    fn learn(&self, stats: &Stats) {
+        self.kernel.inner.cost.store((stats.instructions / stats.workgroups.max(1)).max(1), Relaxed);
+    }
+}
+
+const _: () = {
+    const fn is_send_sync<T: Send + Sync>() {}
+    is_send_sync::<Gpu>();
+    is_send_sync::<Kernel>();
+    is_send_sync::<Arc<crate::Module>>();
+};

@@ -1,0 +1,275 @@
+//! MUBUF: loads, stores and atomics through a buffer descriptor.
+//!
+//! Two kinds of descriptor matter for compute: plain ones (a base, a stride, a size: what lies outside reads as zero and is
+//! not written), and the scratch descriptor, which adds the lane's number and interleaves the lanes word by word.
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::atomic::{self, Operation, Rows};
+use super::space::{Addresses, Private, Space, View};
+use super::transfer::{self, NOWHERE, Shape};
+use super::{AccessFault, Checked, Env, done, lanes};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
+use crate::exec::lower::Wide;
+use crate::fault::{Access, Denied, Space as SpaceName};
+use crate::isa::inst::{Inst, Operand};
+use crate::isa::{Flags, Op};
+
+/// `aux`: bits 4:0 the shape, then flags, bits 31:16 the offset.
+const RETURNS: u32 = 1 << 5;
+const OFFEN: u32 = 1 << 6;
+const IDXEN: u32 = 1 << 7;
+
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    let info = inst.op.info();
+    if matches!(inst.op, Op::buffer_wbl2 | Op::buffer_inv | Op::buffer_invl2 | Op::buffer_wbinvl1 | Op::buffer_wbinvl1_vol) {
+        return Some(cache);
+    }
+    if inst.mods.lds || inst.mods.tfe || info.is(Flags::lds_only) || info.is(Flags::format) {
+        return None;
+    }
+    m.src[0] = if inst.mods.offen || inst.mods.idxen { l.row(inst.src[0])? } else { 0 };
+    m.src[2] = l.slot64(inst.src[2], Wide::Unsigned)?;
+    m.src[3] = l.slot(inst.src[3])?;
+    m.aux = (inst.mods.offset as u32) << 16;
+    if inst.mods.offen {
+        m.aux |= OFFEN;
+    }
+    if inst.mods.idxen {
+        m.aux |= IDXEN;
+    }
+    if info.is(Flags::atomic) {
+        Operation::of(inst.op, atomic::data_type(inst.op))?;
+        m.src[1] = l.row(inst.src[1])?;
+        if inst.mods.glc {
+            // A returning atomic's destination is its data.
+            m.dst = if inst.dst == Operand::None { m.src[1] } else { l.row(inst.dst)? };
+            m.aux |= RETURNS;
+        }
+        return Some(atomic_op);
+    }
+    let stores = inst.src[1] != Operand::None;
+    let data = if stores { info.src[1] } else { info.dst };
+    m.aux |= Shape::of(inst.op, data)?.pack();
+    if stores {
+        m.src[1] = l.row(inst.src[1])?;
+        Some(store)
+    } else {
+        m.dst = l.row(inst.dst)?;
+        Some(load)
+    }
+}
+
+/// Write-backs and invalidations order what the host's memory model lets slip.
+fn cache(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    fence(Ordering::SeqCst);
+    Flow::Next
+}
+
+/// A buffer descriptor, taken apart.
+struct Descriptor {
+    base: u64,
+    stride: u64,
+    records: u64,
+    swizzle: bool,
+    add_lane: bool,
+    index_stride: u64,
+    element: u64,
+}
+
+impl Descriptor {
+    fn read(w: &Wave, slot: u16) -> Self {
+        let words: [u32; 4] = std::array::from_fn(|i| w.slot(slot + i as u16));
+        let add_lane = words[3] >> 23 & 1 != 0;
+        let mut stride = u64::from(words[1] >> 16 & 0x3fff);
+        if add_lane {
+            // The data format's bits widen the stride.
+            stride |= u64::from(words[3] >> 15 & 0xf) << 14;
+        }
+        Self {
+            base: u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32,
+            stride,
+            records: u64::from(words[2]),
+            swizzle: words[1] >> 31 != 0,
+            add_lane,
+            index_stride: 8 << (words[3] >> 21 & 3),
+            element: 2 << (words[3] >> 19 & 3),
+        }
+    }
+
+    /// The descriptor that the dispatcher sets up for scratch.
+    fn is_scratch(&self) -> bool {
+        self.swizzle && self.add_lane && self.stride == 0 && self.index_stride == LANES as u64 && self.element == 4
+    }
+}
+
+/// What every lane adds to base and scalar offset: its index and its offset.
+#[inline(always)]
+fn parts(w: &Wave, m: &Micro, lane: usize) -> (u64, u64) {
+    let immediate = u64::from(m.aux >> 16);
+    let index = if m.aux & IDXEN != 0 { u64::from(w.row(m.src[0])[lane]) } else { 0 };
+    let row = m.src[0] + u16::from(m.aux & IDXEN != 0);
+    let offset = if m.aux & OFFEN != 0 { u64::from(w.row(row)[lane]) } else { 0 };
+    (index, offset + immediate)
+}
+
+/// What a handler does to a memory. `bytes` is what a lane moves.
+trait Action {
+    fn bytes(&self) -> u32;
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked;
+    /// Lanes outside the buffer: loads and returning atomics give zero.
+    fn outside(&mut self, w: &mut Wave, mask: u64);
+}
+
+#[inline(always)]
+fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) -> Checked {
+    let descriptor = Descriptor::read(w, m.src[2]);
+    let Env { view, scratch, .. } = &mut ctx.env;
+    let scalar = u64::from(w.slot(m.src[3]));
+    let mask = w.exec();
+    let mut at = NOWHERE;
+    if descriptor.is_scratch() {
+        let mut private: Private = scratch.wave(w.id);
+        // The descriptor's base is a wave's: the prologue adds the wave's offset. All in units of the wave: 64 times a lane's.
+        let start = descriptor.base.wrapping_add(scalar).wrapping_sub(private.base());
+        let bytes = action.bytes();
+        if start % (4 * LANES as u64) != 0 || start / LANES as u64 > u64::from(private.size()) {
+            let (space, access, why) = (SpaceName::Private, Access::Read, Denied::OutOfBounds);
+            let lane = (mask != 0).then(|| mask.trailing_zeros());
+            let address = (start as i64 / LANES as i64) as u64;
+            return if mask == 0 { Ok(()) } else { Err(Box::new(AccessFault { space, access, address, bytes, why, lane })) };
+        }
+        let start = start / LANES as u64;
+        if m.aux & (OFFEN | IDXEN) == 0 {
+            at = [start + u64::from(m.aux >> 16); LANES];
+        } else {
+            for (lane, place) in at.iter_mut().enumerate() {
+                let (index, offset) = parts(w, m, lane);
+                // An index counts lanes on; nothing uses it with scratch but to reach another lane's, which is not supported.
+                *place = if index == 0 { start + (offset & 0xffff_ffff) } else { u64::MAX / 2 };
+            }
+        }
+        return action.on(w, &mut private, &at, mask);
+    }
+    let mut inside = 0;
+    for lane in lanes(mask) {
+        let (mut index, offset) = parts(w, m, lane);
+        if descriptor.add_lane {
+            index += lane as u64;
+        }
+        let linear = offset + index * descriptor.stride;
+        let fits = if descriptor.stride == 0 || !descriptor.swizzle {
+            linear + u64::from(action.bytes()) + scalar <= descriptor.records
+                || (descriptor.stride != 0 && index < descriptor.records && offset + u64::from(action.bytes()) <= descriptor.stride)
+        } else {
+            index < descriptor.records
+        };
+        inside |= u64::from(fits) << lane;
+        let spread = if descriptor.swizzle {
+            let (high, low) = (index / descriptor.index_stride, index % descriptor.index_stride);
+            let (offset_high, offset_low) = (offset / descriptor.element, offset % descriptor.element);
+            (high * descriptor.stride + offset_high * descriptor.element) * descriptor.index_stride
+                + low * descriptor.element
+                + offset_low
+        } else {
+            linear
+        };
+        at[lane] = descriptor.base.wrapping_add(scalar).wrapping_add(spread) & 0xffff_ffff_ffff;
+    }
+    action.on::<View>(w, view, &at, inside)?;
+    if inside != mask {
+        action.outside(w, mask & !inside);
+    }
+    Ok(())
+}
+
+struct Load {
+    shape: Shape,
+    align: u64,
+    dst: u16,
+}
+
+impl Action for Load {
+    fn bytes(&self) -> u32 {
+        self.shape.bytes()
+    }
+
+    #[inline(always)]
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        transfer::load(w, space, at, mask, self.shape, self.align, self.dst)
+    }
+
+    fn outside(&mut self, w: &mut Wave, mask: u64) {
+        for word in 0..self.shape.bytes().div_ceil(4) {
+            let row = w.row_mut(self.dst + word as u16);
+            lanes(mask).for_each(|lane| row[lane] = self.shape.part.merge(row[lane], 0));
+        }
+    }
+}
+
+struct Store {
+    shape: Shape,
+    align: u64,
+    src: u16,
+}
+
+impl Action for Store {
+    fn bytes(&self) -> u32 {
+        self.shape.bytes()
+    }
+
+    #[inline(always)]
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        transfer::store(w, space, at, mask, self.shape, self.align, self.src)
+    }
+
+    fn outside(&mut self, _: &mut Wave, _: u64) {}
+}
+
+struct Atomic {
+    operation: Operation,
+    rows: Rows,
+}
+
+impl Action for Atomic {
+    fn bytes(&self) -> u32 {
+        self.operation.bytes()
+    }
+
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        atomic::run(w, space, at, mask, self.operation, self.rows)
+    }
+
+    fn outside(&mut self, w: &mut Wave, mask: u64) {
+        let Some(dst) = self.rows.dst else { return };
+        for word in 0..self.operation.bytes() / 4 {
+            let row = w.row_mut(dst + word as u16);
+            lanes(mask).for_each(|lane| row[lane] = 0);
+        }
+    }
+}
+
+fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let shape = Shape::unpack(m.aux);
+    let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
+    let result = reach(w, m, ctx, &mut action);
+    done(w, result)
+}
+
+fn store(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let shape = Shape::unpack(m.aux);
+    let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
+    let result = reach(w, m, ctx, &mut action);
+    done(w, result)
+}
+
+fn atomic_op(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let Some(operation) = atomic::of_micro(ctx, m) else {
+        return w.fail(Trap::Unsupported("this atomic operation"));
+    };
+    let second = m.src[1] + (operation.bytes() / 4) as u16;
+    let dst = (m.aux & RETURNS != 0).then_some(m.dst);
+    let mut action = Atomic { operation, rows: Rows { data: m.src[1], second, dst } };
+    let result = reach(w, m, ctx, &mut action);
+    done(w, result)
+}

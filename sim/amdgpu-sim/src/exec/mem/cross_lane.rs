@@ -1,0 +1,88 @@
+//! DS instructions that move data between lanes and touch no memory.
+
+use super::lanes;
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Wave};
+use crate::isa::Op;
+use crate::isa::inst::Inst;
+
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    m.dst = l.row(inst.dst)?;
+    m.src[0] = l.row(inst.src[0])?;
+    m.aux = inst.mods.offset as u32 & 0xffff;
+    Some(match inst.op {
+        Op::ds_swizzle_b32 => swizzle,
+        Op::ds_permute_b32 => {
+            m.src[1] = l.row(inst.src[1])?;
+            permute
+        }
+        Op::ds_bpermute_b32 => {
+            m.src[1] = l.row(inst.src[1])?;
+            permute_back
+        }
+        _ => return None,
+    })
+}
+
+/// The lane that `lane` reads from under a swizzle pattern.
+fn swizzle_source(pattern: u32, lane: usize) -> usize {
+    let within = lane as u32 & 31;
+    let source = if pattern & 0x8000 != 0 {
+        // Any permutation within four lanes, 2 bits each.
+        (within & !3) | (pattern >> (2 * (within & 3)) & 3)
+    } else {
+        // AND, OR and XOR masks within 32 lanes.
+        ((within & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31)
+    };
+    (lane & 32) | source as usize
+}
+
+fn swizzle(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let mask = w.exec();
+    let data = *w.row(m.src[0]);
+    let row = w.row_mut(m.dst);
+    for lane in lanes(mask) {
+        let source = swizzle_source(m.aux, lane);
+        // A disabled lane gives zero.
+        row[lane] = if mask >> source & 1 != 0 { data[source] } else { 0 };
+    }
+    Flow::Next
+}
+
+/// Each lane sends its value to the lane that its address names; of several the highest lane wins; who gets nothing gets zero.
+fn permute(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let mask = w.exec();
+    let (to, data) = (*w.row(m.src[0]), *w.row(m.src[1]));
+    let mut out = [0; LANES];
+    for lane in lanes(mask) {
+        out[(to[lane].wrapping_add(m.aux) / 4) as usize % LANES] = data[lane];
+    }
+    let row = w.row_mut(m.dst);
+    lanes(mask).for_each(|lane| row[lane] = out[lane]);
+    Flow::Next
+}
+
+/// Each lane reads the value of the lane that its address names; a disabled one gives zero.
+fn permute_back(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let mask = w.exec();
+    let (from, data) = (*w.row(m.src[0]), *w.row(m.src[1]));
+    let row = w.row_mut(m.dst);
+    for lane in lanes(mask) {
+        let source = (from[lane].wrapping_add(m.aux) / 4) as usize % LANES;
+        row[lane] = if mask >> source & 1 != 0 { data[source] } else { 0 };
+    }
+    Flow::Next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::swizzle_source;
+
+    #[test]
+    fn swizzle_patterns() {
+        // swizzle(SWAP, 1): xor 1; swizzle(BROADCAST, 32, 5); swizzle(QUAD_PERM, 3, 2, 1, 0); swizzle(REVERSE, 32).
+        assert_eq!((0..4).map(|l| swizzle_source(0x041f, l)).collect::<Vec<_>>(), [1, 0, 3, 2]);
+        assert_eq!([0, 31, 32, 63].map(|l| swizzle_source(0x00a0, l)), [5, 5, 37, 37]);
+        assert_eq!([4, 5, 6, 7, 36].map(|l| swizzle_source(0x801b, l)), [7, 6, 5, 4, 39]);
+        assert_eq!([0, 31, 32].map(|l| swizzle_source(0x7c1f, l)), [31, 0, 63]);
+    }
+}

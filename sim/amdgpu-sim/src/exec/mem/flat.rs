@@ -1,0 +1,226 @@
+//! FLAT, GLOBAL and SCRATCH instructions.
+
+use super::atomic::{self, Operation, Rows};
+use super::space::{Addresses, Lds, Private, Space, View};
+use super::transfer::{self, NOWHERE, Shape};
+use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
+use crate::exec::lower::Wide;
+use crate::isa::inst::{Format, Inst, Operand};
+use crate::isa::Flags;
+
+/// How a lane's address comes about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// A 64-bit vector address.
+    Vector,
+    /// A 64-bit scalar base and a 32-bit vector offset.
+    Scalar,
+    /// SCRATCH: 32-bit vector offset, scalar offset, or both, or neither (rows and slots of zero stand in).
+    Scratch,
+}
+
+const VECTOR: u8 = Mode::Vector as u8;
+const SCALAR: u8 = Mode::Scalar as u8;
+const SCRATCH: u8 = Mode::Scratch as u8;
+
+/// Which memory the instruction reaches.
+const GLOBAL: u8 = 0;
+const FLAT: u8 = 1;
+const PRIVATE: u8 = 2;
+
+/// `aux`: bits 4:0 the shape, bit 5 whether an atomic returns, bit 6 SCRATCH has no vector address, bits 31:16 the offset.
+const RETURNS: u32 = 1 << 5;
+const NO_VECTOR: u32 = 1 << 6;
+
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    let info = inst.op.info();
+    if inst.mods.lds || info.is(Flags::lds_only) {
+        return None;
+    }
+    let scalar = inst.src[2] != Operand::None;
+    let vector = inst.src[0] != Operand::None;
+    m.src[2] = l.slot64(if scalar && inst.format != Format::Scratch { inst.src[2] } else { Operand::Int(0) }, Wide::Unsigned)?;
+    if inst.format == Format::Scratch {
+        m.src[2] = l.slot(if scalar { inst.src[2] } else { Operand::Int(0) })?;
+    }
+    m.src[0] = if vector { l.row(inst.src[0])? } else { 0 };
+    let offset = i16::try_from(inst.mods.offset).ok()?;
+    m.aux = u32::from(offset as u16) << 16;
+    if !vector {
+        m.aux |= NO_VECTOR;
+    }
+
+    if info.is(Flags::atomic) {
+        Operation::of(inst.op, atomic::data_type(inst.op))?;
+        m.src[1] = l.row(inst.src[1])?;
+        if inst.mods.glc && inst.dst != Operand::None {
+            m.dst = l.row(inst.dst)?;
+            m.aux |= RETURNS;
+        }
+        return Some(match (inst.format, scalar) {
+            (Format::Global, false) => atomic_op::<GLOBAL, VECTOR>,
+            (Format::Global, true) => atomic_op::<GLOBAL, SCALAR>,
+            (Format::Flat, _) => atomic_op::<FLAT, VECTOR>,
+            _ => return None,
+        });
+    }
+    let stores = inst.src[1] != Operand::None;
+    let data = if stores { info.src[1] } else { info.dst };
+    m.aux |= Shape::of(inst.op, data)?.pack();
+    if stores {
+        m.src[1] = l.row(inst.src[1])?;
+    } else {
+        m.dst = l.row(inst.dst)?;
+    }
+    Some(match (inst.format, scalar, stores) {
+        (Format::Global, false, false) => load::<GLOBAL, VECTOR>,
+        (Format::Global, true, false) => load::<GLOBAL, SCALAR>,
+        (Format::Global, false, true) => store::<GLOBAL, VECTOR>,
+        (Format::Global, true, true) => store::<GLOBAL, SCALAR>,
+        (Format::Flat, _, false) => load::<FLAT, VECTOR>,
+        (Format::Flat, _, true) => store::<FLAT, VECTOR>,
+        (_, _, false) => load::<PRIVATE, SCRATCH>,
+        (_, _, true) => store::<PRIVATE, SCRATCH>,
+    })
+}
+
+/// The lanes' addresses (of disabled lanes too: whatever their registers hold).
+#[inline(always)]
+fn addresses<const MODE: u8>(w: &Wave, m: &Micro) -> Addresses {
+    let offset = i64::from((m.aux >> 16) as u16 as i16);
+    let mut at = NOWHERE;
+    match MODE {
+        VECTOR => {
+            let (low, high) = (w.row(m.src[0]), w.row(m.src[0] + 1));
+            for lane in 0..LANES {
+                let address = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+                at[lane] = address.wrapping_add_signed(offset);
+            }
+        }
+        SCALAR => {
+            let base = w.slot64(m.src[2]).wrapping_add_signed(offset);
+            let low = w.row(m.src[0]);
+            for lane in 0..LANES {
+                at[lane] = base.wrapping_add(u64::from(low[lane]));
+            }
+        }
+        _ => {
+            // Offsets are 32 bits wide and wrap.
+            let base = w.slot(m.src[2]).wrapping_add(offset as u32);
+            if m.aux & NO_VECTOR != 0 {
+                at = [u64::from(base); LANES];
+            } else {
+                let low = w.row(m.src[0]);
+                for lane in 0..LANES {
+                    at[lane] = u64::from(base.wrapping_add(low[lane]));
+                }
+            }
+        }
+    }
+    at
+}
+
+/// What a handler does to a memory.
+trait Action {
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked;
+}
+
+/// Carries out `action` on the memory that the instruction reaches; FLAT goes to that which each lane's address is in.
+#[inline(always)]
+fn reach<const SPACE: u8, A: Action>(w: &mut Wave, ctx: &mut Ctx<'_>, at: &Addresses, action: &mut A) -> Checked {
+    let mask = w.exec();
+    let Env { view, scratch, .. } = &mut ctx.env;
+    match SPACE {
+        GLOBAL => action.on::<View>(w, view, at, mask),
+        PRIVATE => {
+            let mut private: Private = scratch.wave(w.id);
+            action.on(w, &mut private, at, mask)
+        }
+        _ => {
+            let (mut shared, mut private) = (0_u64, 0_u64);
+            for (lane, address) in at.iter().enumerate() {
+                shared |= u64::from(address >> 32 == SHARED_BASE >> 32) << lane;
+                private |= u64::from(address >> 32 == PRIVATE_BASE >> 32) << lane;
+            }
+            let (shared, private) = (shared & mask, private & mask);
+            if shared | private == 0 {
+                return action.on::<View>(w, view, at, mask);
+            }
+            let offsets: Addresses = std::array::from_fn(|lane| at[lane] & 0xffff_ffff);
+            if private != 0 {
+                action.on(w, &mut scratch.wave(w.id), &offsets, private)?;
+            }
+            if shared != 0 {
+                action.on(w, &mut Lds(ctx.lds), &offsets, shared)?;
+            }
+            action.on::<View>(w, view, at, mask & !shared & !private)
+        }
+    }
+}
+
+struct Load {
+    shape: Shape,
+    align: u64,
+    dst: u16,
+}
+
+impl Action for Load {
+    #[inline(always)]
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        transfer::load(w, space, at, mask, self.shape, self.align, self.dst)
+    }
+}
+
+struct Store {
+    shape: Shape,
+    align: u64,
+    src: u16,
+}
+
+impl Action for Store {
+    #[inline(always)]
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        transfer::store(w, space, at, mask, self.shape, self.align, self.src)
+    }
+}
+
+struct Atomic {
+    operation: Operation,
+    rows: Rows,
+}
+
+impl Action for Atomic {
+    fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        atomic::run(w, space, at, mask, self.operation, self.rows)
+    }
+}
+
+fn load<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let at = addresses::<MODE>(w, m);
+    let shape = Shape::unpack(m.aux);
+    let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
+    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+    done(w, result)
+}
+
+fn store<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let at = addresses::<MODE>(w, m);
+    let shape = Shape::unpack(m.aux);
+    let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
+    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+    done(w, result)
+}
+
+fn atomic_op<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let Some(operation) = atomic::of_micro(ctx, m) else {
+        return w.fail(Trap::Unsupported("this atomic operation"));
+    };
+    let at = addresses::<MODE>(w, m);
+    // A compare and swap's comparand follows its data.
+    let second = m.src[1] + (operation.bytes() / 4) as u16;
+    let dst = (m.aux & RETURNS != 0).then_some(m.dst);
+    let mut action = Atomic { operation, rows: Rows { data: m.src[1], second, dst } };
+    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+    done(w, result)
+}

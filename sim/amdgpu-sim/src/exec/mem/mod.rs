@@ -1,0 +1,114 @@
+//! Memory instructions: scalar, global, flat, scratch, buffer and local.
+//!
+//! A handler computes the lanes' addresses, has them all checked by the [`Space`] that they go to, and only then moves data.
+//! So no lane of an instruction that faults has written anything, and what is moved afterwards needs no check.
+
+mod atomic;
+mod buffer;
+mod convert;
+mod cross_lane;
+mod ds;
+mod ds_atomic;
+mod flat;
+mod scalar;
+mod space;
+mod transfer;
+
+use std::time::Instant;
+
+use super::{Flow, Handler, Lowering, Micro, Trap, Wave};
+use crate::fault::{Access, Denied, Space as SpaceName};
+use crate::gpu::Misaligned;
+use crate::isa::inst::{Format, Inst};
+
+pub(crate) use space::{Scratch, View};
+
+/// Where local memory lies in the flat address space.
+pub(crate) const SHARED_BASE: u64 = 1 << 48;
+/// Where scratch lies in the flat address space.
+pub(crate) const PRIVATE_BASE: u64 = 2 << 48;
+/// Last address of an aperture, from its base.
+pub(crate) const APERTURE_LIMIT: u64 = 0xffff_ffff;
+
+/// What memory instructions need of the outside.
+pub(crate) struct Env<'a> {
+    /// Device memory.
+    pub(crate) view: &'a mut View,
+    /// The workgroup's scratch.
+    pub(crate) scratch: Scratch,
+    /// What misaligned loads and stores do.
+    pub(crate) misaligned: Misaligned,
+    /// What the clocks count from.
+    pub(crate) start: Instant,
+}
+
+impl Env<'_> {
+    /// The address bits that must be zero in a load or store of `bytes` bytes.
+    #[inline(always)]
+    fn align_mask(&self, bytes: u32) -> u64 {
+        match self.misaligned {
+            Misaligned::Allow => 0,
+            Misaligned::FaultWords => u64::from(if bytes >= 4 { 3_u32 } else { 0 }),
+            Misaligned::Fault => u64::from(bytes.min(4).next_power_of_two() - 1),
+        }
+    }
+}
+
+/// An access that is not allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AccessFault {
+    pub(crate) space: SpaceName,
+    pub(crate) access: Access,
+    pub(crate) address: u64,
+    pub(crate) bytes: u32,
+    pub(crate) why: Denied,
+    /// The first lane that is at fault; `None` for scalar accesses.
+    pub(crate) lane: Option<u32>,
+}
+
+/// What the parts of a handler give back.
+type Checked<T = ()> = Result<T, Box<AccessFault>>;
+
+/// Ends a handler.
+#[inline(always)]
+fn done(w: &mut Wave, result: Checked) -> Flow {
+    match result {
+        Ok(()) => Flow::Next,
+        Err(fault) => failed(w, fault),
+    }
+}
+
+#[cold]
+fn failed(w: &mut Wave, fault: Box<AccessFault>) -> Flow {
+    w.fail(Trap::Memory(fault))
+}
+
+/// Chooses the handler of a memory instruction and sets its operands; `None` if it is not supported.
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    match inst.format {
+        Format::Smem => scalar::lower(inst, l, m),
+        Format::Flat | Format::Global | Format::Scratch => flat::lower(inst, l, m),
+        Format::Ds => ds::lower(inst, l, m),
+        Format::Mubuf => buffer::lower(inst, l, m),
+        _ => None,
+    }
+}
+
+/// The handler of an instruction that does nothing here: caches are coherent.
+fn nothing(_: &mut Wave, _: &Micro, _: &mut super::Ctx<'_>) -> Flow {
+    Flow::Next
+}
+
+/// The set bits of a lane mask, lowest first.
+#[inline(always)]
+fn lanes(mask: u64) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
+        }
+        let lane = left.trailing_zeros() as usize;
+        left &= left - 1;
+        Some(lane)
+    })
+}

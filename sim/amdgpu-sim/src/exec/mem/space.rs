@@ -1,0 +1,477 @@
+//! The memories that an address can be in, and the checks that stand before every access.
+
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
+
+use super::{AccessFault, Checked, lanes};
+use crate::exec::LANES;
+use crate::fault::{Access, Denied, Space as SpaceName};
+use crate::memory::{Memory, Table, atomic};
+
+/// Addresses of the lanes.
+pub(super) type Addresses = [u64; LANES];
+
+/// A memory: it checks accesses, then carries them out.
+///
+/// The `unsafe` functions move data without a check: [`check`](Space::check) must have succeeded for the lane,
+/// the address and at least the bytes.
+pub(super) trait Space {
+    /// Checks an access of `bytes` at the address of every lane in `mask`. Bits of `align` must be zero in every address.
+    fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked;
+    /// # Safety
+    /// See the trait.
+    unsafe fn load8(&self, lane: usize, address: u64) -> u8;
+    /// # Safety
+    /// See the trait.
+    unsafe fn load16(&self, lane: usize, address: u64) -> u16;
+    /// # Safety
+    /// See the trait.
+    unsafe fn load32(&self, lane: usize, address: u64) -> u32;
+    /// # Safety
+    /// See the trait.
+    unsafe fn store8(&mut self, lane: usize, address: u64, value: u8);
+    /// # Safety
+    /// See the trait.
+    unsafe fn store16(&mut self, lane: usize, address: u64, value: u16);
+    /// # Safety
+    /// See the trait.
+    unsafe fn store32(&mut self, lane: usize, address: u64, value: u32);
+    /// Replaces a word by what `f` makes of it, as one step, and returns the old one. The address is aligned.
+    /// # Safety
+    /// See the trait.
+    unsafe fn update32(&mut self, lane: usize, address: u64, f: impl Fn(u32) -> u32) -> u32;
+    /// Likewise for 64 bits.
+    /// # Safety
+    /// See the trait.
+    unsafe fn update64(&mut self, lane: usize, address: u64, f: impl Fn(u64) -> u64) -> u64;
+}
+
+/// A part of a live allocation that has just been used.
+#[derive(Clone, Copy)]
+struct Hot {
+    base: u64,
+    end: u64,
+    writable: bool,
+}
+
+const COLD: Hot = Hot { base: 0, end: 0, writable: false };
+
+/// One worker's view of device memory: the table of allocations as it was, and the allocations used last.
+pub(crate) struct View {
+    memory: Arc<Memory>,
+    /// All tables that this dispatch has looked at; the last one counts. They keep allocations alive that are freed meanwhile.
+    tables: Vec<Arc<Table>>,
+    /// Memory of the dispatch itself (packet, queue, arguments), not in the table.
+    own: Hot,
+    hot: [Hot; 4],
+    next: usize,
+}
+
+impl View {
+    /// A view of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
+    pub(crate) fn new(memory: Arc<Memory>, own: std::ops::Range<u64>) -> Self {
+        let own = Hot { base: own.start, end: own.end, writable: false };
+        let tables = vec![memory.snapshot()];
+        Self { memory, tables, own, hot: [COLD; 4], next: 0 }
+    }
+
+    /// The range around `address` that may be accessed, and whether it may be written.
+    #[inline(always)]
+    fn range(&mut self, address: u64) -> Option<Hot> {
+        for hot in &self.hot {
+            if address >= hot.base && address < hot.end {
+                return Some(*hot);
+            }
+        }
+        self.look_up(address)
+    }
+
+    #[cold]
+    fn look_up(&mut self, address: u64) -> Option<Hot> {
+        let hot = if address >= self.own.base && address < self.own.end {
+            self.own
+        } else {
+            let known = self.tables.last().and_then(|t| t.find(address)).map(|r| r.allocation);
+            let allocation = match known {
+                Some(a) => a,
+                None => {
+                    // It may have been allocated since: a kernel can be handed new memory while it runs.
+                    let now = self.memory.snapshot();
+                    let allocation = now.find(address).map(|r| r.allocation)?;
+                    self.tables.push(now);
+                    allocation
+                }
+            };
+            Hot { base: allocation.base, end: allocation.end(), writable: allocation.writable }
+        };
+        self.hot[self.next] = hot;
+        self.next = (self.next + 1) % self.hot.len();
+        Some(hot)
+    }
+
+    /// Checks an access of `bytes` bytes at `address`.
+    #[inline(always)]
+    pub(super) fn allowed(&mut self, address: u64, bytes: u64, access: Access) -> Result<(), Denied> {
+        match self.range(address) {
+            Some(hot) if bytes <= hot.end - address => {
+                if access != Access::Read && !hot.writable { Err(Denied::ReadOnly) } else { Ok(()) }
+            }
+            _ => Err(Denied::OutOfBounds),
+        }
+    }
+
+    /// Checks a scalar read.
+    pub(super) fn check_scalar(&mut self, address: u64, bytes: u32) -> Checked {
+        let why = if address % 4 != 0 {
+            Denied::Misaligned(4)
+        } else {
+            match self.allowed(address, u64::from(bytes), Access::Read) {
+                Ok(()) => return Ok(()),
+                Err(why) => why,
+            }
+        };
+        let (space, access) = (SpaceName::Global, Access::Read);
+        Err(Box::new(AccessFault { space, access, address, bytes, why, lane: None }))
+    }
+
+    /// The slow way: lane by lane, to find the first that is at fault.
+    #[cold]
+    fn check_each(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        for lane in lanes(mask) {
+            let address = at[lane];
+            let why = if address & align != 0 {
+                Denied::Misaligned(align as u32 + 1)
+            } else {
+                match self.allowed(address, u64::from(bytes), access) {
+                    Ok(()) => continue,
+                    Err(why) => why,
+                }
+            };
+            let space = SpaceName::Global;
+            return Err(Box::new(AccessFault { space, access, address, bytes, why, lane: Some(lane as u32) }));
+        }
+        Ok(())
+    }
+}
+
+impl Space for View {
+    #[inline(always)]
+    fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        // As a rule all lanes go to one allocation: then the lowest and the highest address say it all.
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        if mask == u64::MAX {
+            for &address in at {
+                low = low.min(address);
+                high = high.max(address);
+                bits |= address;
+            }
+        } else {
+            for lane in lanes(mask) {
+                low = low.min(at[lane]);
+                high = high.max(at[lane]);
+                bits |= at[lane];
+            }
+            if mask == 0 {
+                return Ok(());
+            }
+        }
+        let span = (high - low).saturating_add(u64::from(bytes));
+        if bits & align == 0 && self.allowed(low, span, access).is_ok() {
+            return Ok(());
+        }
+        self.check_each(at, mask, bytes, align, access)
+    }
+
+    #[inline(always)]
+    unsafe fn load8(&self, _: usize, address: u64) -> u8 {
+        // SAFETY: checked to be inside a live allocation, as the caller vouches; all kernels use atomics.
+        unsafe { atomic::load_u8(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn load16(&self, _: usize, address: u64) -> u16 {
+        // SAFETY: as in `load8`.
+        unsafe { atomic::load_u16(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn load32(&self, _: usize, address: u64) -> u32 {
+        // SAFETY: as in `load8`.
+        unsafe { atomic::load_u32(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn store8(&mut self, _: usize, address: u64, value: u8) {
+        // SAFETY: as in `load8`, and the allocation is writable.
+        unsafe { atomic::store_u8(address, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn store16(&mut self, _: usize, address: u64, value: u16) {
+        // SAFETY: as in `store8`.
+        unsafe { atomic::store_u16(address, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn store32(&mut self, _: usize, address: u64, value: u32) {
+        // SAFETY: as in `store8`.
+        unsafe { atomic::store_u32(address, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn update32(&mut self, _: usize, address: u64, f: impl Fn(u32) -> u32) -> u32 {
+        // SAFETY: as in `store8`; the address is aligned.
+        unsafe { atomic::update_u32(address, f) }
+    }
+
+    #[inline(always)]
+    unsafe fn update64(&mut self, _: usize, address: u64, f: impl Fn(u64) -> u64) -> u64 {
+        // SAFETY: as in `store8`; the address is aligned.
+        unsafe { atomic::update_u64(address, f) }
+    }
+}
+
+/// Local memory through flat addresses: an address is an offset into it.
+pub(super) struct Lds<'l>(pub(super) &'l mut [u8]);
+
+impl Lds<'_> {
+    /// `N` bytes at `address`; in bounds after a check.
+    #[inline(always)]
+    fn bytes<const N: usize>(&self, address: u64) -> [u8; N] {
+        let at = address as usize;
+        self.0.get(at..).and_then(|b| b.first_chunk()).copied().unwrap_or([0; N])
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, address: u64, value: [u8; N]) {
+        let at = address as usize;
+        if let Some(place) = self.0.get_mut(at..).and_then(|b| b.first_chunk_mut()) {
+            *place = value;
+        }
+    }
+}
+
+impl Space for Lds<'_> {
+    fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        let size = self.0.len() as u64;
+        check_offsets(SpaceName::Lds, size, at, mask, bytes, align, access)
+    }
+
+    unsafe fn load8(&self, _: usize, address: u64) -> u8 {
+        self.bytes::<1>(address)[0]
+    }
+
+    unsafe fn load16(&self, _: usize, address: u64) -> u16 {
+        u16::from_le_bytes(self.bytes(address))
+    }
+
+    unsafe fn load32(&self, _: usize, address: u64) -> u32 {
+        u32::from_le_bytes(self.bytes(address))
+    }
+
+    unsafe fn store8(&mut self, _: usize, address: u64, value: u8) {
+        self.put(address, [value]);
+    }
+
+    unsafe fn store16(&mut self, _: usize, address: u64, value: u16) {
+        self.put(address, value.to_le_bytes());
+    }
+
+    unsafe fn store32(&mut self, _: usize, address: u64, value: u32) {
+        self.put(address, value.to_le_bytes());
+    }
+
+    unsafe fn update32(&mut self, _: usize, address: u64, f: impl Fn(u32) -> u32) -> u32 {
+        let old = u32::from_le_bytes(self.bytes(address));
+        self.put(address, f(old).to_le_bytes());
+        old
+    }
+
+    unsafe fn update64(&mut self, _: usize, address: u64, f: impl Fn(u64) -> u64) -> u64 {
+        let old = u64::from_le_bytes(self.bytes(address));
+        self.put(address, f(old).to_le_bytes());
+        old
+    }
+}
+
+/// Checks offsets into a memory of `size` bytes.
+fn check_offsets(
+    space: SpaceName,
+    size: u64,
+    at: &Addresses,
+    mask: u64,
+    bytes: u32,
+    align: u64,
+    access: Access,
+) -> Checked {
+    for lane in lanes(mask) {
+        let address = at[lane];
+        let why = if address & align != 0 {
+            Denied::Misaligned(align as u32 + 1)
+        } else if address.checked_add(u64::from(bytes)).is_none_or(|end| end > size) {
+            Denied::OutOfBounds
+        } else {
+            continue;
+        };
+        return Err(Box::new(AccessFault { space, access, address, bytes, why, lane: Some(lane as u32) }));
+    }
+    Ok(())
+}
+
+/// The scratch of a workgroup, laid out as the hardware does it: a wave's lanes interleaved word by word, so that the same
+/// offset of all lanes is 256 consecutive bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scratch {
+    /// Host address of the first wave's scratch.
+    base: u64,
+    /// Bytes a lane.
+    lane: u32,
+    /// Waves.
+    waves: u32,
+}
+
+impl Scratch {
+    /// Bytes that `waves` waves with `lane` bytes a lane take; `None` if that is too many.
+    pub(crate) fn bytes(lane: u32, waves: u32) -> Option<u64> {
+        u64::from(lane).checked_next_multiple_of(4)?.checked_mul(LANES as u64)?.checked_mul(u64::from(waves))
+    }
+
+    /// Scratch for `waves` waves with `lane` bytes a lane.
+    ///
+    /// # Safety
+    /// [`bytes(lane, waves)`](Self::bytes) bytes at `base`, whose provenance is exposed, must be valid and used by this workgroup
+    /// alone for as long as the `Scratch` or a copy of it is used; `base` must be a multiple of 4.
+    pub(crate) unsafe fn new(base: u64, lane: u32, waves: u32) -> Self {
+        Self { base, lane: lane.next_multiple_of(4), waves }
+    }
+
+    /// Bytes that a wave takes.
+    pub(crate) fn wave_bytes(&self) -> u64 {
+        u64::from(self.lane) * LANES as u64
+    }
+
+    /// Host address of the scratch of all waves: what the buffer descriptor holds.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The scratch of one wave.
+    #[inline(always)]
+    pub(super) fn wave(&self, id: u32) -> Private {
+        // A wave that does not exist gets no bytes.
+        let size = if id < self.waves { self.lane } else { 0 };
+        Private { base: self.base + self.wave_bytes() * u64::from(id), size }
+    }
+}
+
+/// The scratch of one wave: an address is an offset into the lane's part.
+pub(super) struct Private {
+    base: u64,
+    size: u32,
+}
+
+impl Private {
+    /// Host address of the wave's scratch.
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Bytes a lane.
+    pub(super) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Where the word with the byte `offset` of a lane is.
+    #[inline(always)]
+    fn word(&self, lane: usize, offset: u64) -> *mut u32 {
+        let at = (offset / 4) * (4 * LANES as u64) + 4 * lane as u64;
+        with_exposed_provenance_mut((self.base + at) as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn load<const N: usize>(&self, lane: usize, offset: u64) -> [u8; N] {
+        std::array::from_fn(|i| {
+            let offset = offset + i as u64;
+            // SAFETY: the caller has had `offset .. offset + N` checked to be inside the lane's scratch.
+            let word = unsafe { self.word(lane, offset).read() };
+            word.to_le_bytes()[offset as usize % 4]
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn store<const N: usize>(&mut self, lane: usize, offset: u64, bytes: [u8; N]) {
+        for (i, byte) in bytes.into_iter().enumerate() {
+            let offset = offset + i as u64;
+            let place = self.word(lane, offset).cast::<u8>();
+            // SAFETY: the caller has had `offset .. offset + N` checked to be inside the lane's scratch.
+            unsafe { place.add(if cfg!(target_endian = "big") { 3 - offset as usize % 4 } else { offset as usize % 4 }).write(byte) };
+        }
+    }
+}
+
+impl Space for Private {
+    #[inline(always)]
+    fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        check_offsets(SpaceName::Private, u64::from(self.size), at, mask, bytes, align, access)
+    }
+
+    #[inline(always)]
+    unsafe fn load8(&self, lane: usize, address: u64) -> u8 {
+        // SAFETY: as the caller vouches.
+        unsafe { self.load::<1>(lane, address)[0] }
+    }
+
+    #[inline(always)]
+    unsafe fn load16(&self, lane: usize, address: u64) -> u16 {
+        // SAFETY: as the caller vouches.
+        u16::from_le_bytes(unsafe { self.load(lane, address) })
+    }
+
+    #[inline(always)]
+    unsafe fn load32(&self, lane: usize, address: u64) -> u32 {
+        if address % 4 == 0 {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.word(lane, address).read() };
+        }
+        // SAFETY: as the caller vouches.
+        u32::from_le_bytes(unsafe { self.load(lane, address) })
+    }
+
+    #[inline(always)]
+    unsafe fn store8(&mut self, lane: usize, address: u64, value: u8) {
+        // SAFETY: as the caller vouches.
+        unsafe { self.store(lane, address, [value]) }
+    }
+
+    #[inline(always)]
+    unsafe fn store16(&mut self, lane: usize, address: u64, value: u16) {
+        // SAFETY: as the caller vouches.
+        unsafe { self.store(lane, address, value.to_le_bytes()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store32(&mut self, lane: usize, address: u64, value: u32) {
+        if address % 4 == 0 {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.word(lane, address).write(value) };
+        }
+        // SAFETY: as the caller vouches.
+        unsafe { self.store(lane, address, value.to_le_bytes()) }
+    }
+
+    unsafe fn update32(&mut self, lane: usize, address: u64, f: impl Fn(u32) -> u32) -> u32 {
+        // SAFETY: as the caller vouches.
+        let old = unsafe { self.load32(lane, address) };
+        // SAFETY: as the caller vouches.
+        unsafe { self.store32(lane, address, f(old)) };
+        old
+    }
+
+    unsafe fn update64(&mut self, lane: usize, address: u64, f: impl Fn(u64) -> u64) -> u64 {
+        // SAFETY: as the caller vouches.
+        let old = u64::from_le_bytes(unsafe { self.load(lane, address) });
+        // SAFETY: as the caller vouches.
+        unsafe { self.store(lane, address, f(old).to_le_bytes()) };
+        old
+    }
+}

@@ -1,0 +1,240 @@
+//! Moving data between a memory and vector registers, once the addresses have been checked.
+
+use super::space::{Addresses, Space};
+use super::{Checked, lanes};
+use crate::exec::{LANES, Wave};
+use crate::fault::Access;
+use crate::isa::{Flags, Kind, Op, Type};
+
+/// The width and extension of what a load or store moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// A byte, zero-extended.
+    U8,
+    /// A byte, sign-extended to 32 bits (16 for the halves).
+    I8,
+    /// Two bytes, zero-extended.
+    U16,
+    /// Two bytes, sign-extended.
+    I16,
+    /// Whole words.
+    Words(u8),
+}
+
+/// Which part of the register a small load writes or a small store reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it (stores: the low bits).
+    Whole,
+    /// The low 16 bits; the others stay.
+    Low,
+    /// The high 16 bits; the others stay.
+    High,
+}
+
+/// What a load or store moves: one number, so that it fits a micro-operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) width: Width,
+    pub(super) part: Part,
+}
+
+impl Shape {
+    /// The shape of a load or store whose data operand has type `data`.
+    pub(super) fn of(op: Op, data: Type) -> Option<Self> {
+        let info = op.info();
+        let part = if info.is(Flags::d16_hi) {
+            Part::High
+        } else if info.is(Flags::d16) {
+            Part::Low
+        } else {
+            Part::Whole
+        };
+        let signed = data.kind() == Kind::Signed;
+        let width = match (data.bytes(), signed) {
+            (1, false) => Width::U8,
+            (1, true) => Width::I8,
+            (2, false) => Width::U16,
+            (2, true) => Width::I16,
+            (n @ (4 | 8 | 12 | 16), _) => Width::Words((n / 4) as u8),
+            _ => return None,
+        };
+        Some(Self { width, part })
+    }
+
+    pub(super) fn bytes(self) -> u32 {
+        match self.width {
+            Width::U8 | Width::I8 => 1,
+            Width::U16 | Width::I16 => 2,
+            Width::Words(n) => 4 * u32::from(n),
+        }
+    }
+
+    /// In 5 bits.
+    pub(super) fn pack(self) -> u32 {
+        let width = match self.width {
+            Width::U8 => 4,
+            Width::I8 => 5,
+            Width::U16 => 6,
+            Width::I16 => 7,
+            Width::Words(n) => u32::from(n) - 1,
+        };
+        width | (self.part as u32) << 3
+    }
+
+    #[inline(always)]
+    pub(super) fn unpack(bits: u32) -> Self {
+        let width = match bits & 7 {
+            4 => Width::U8,
+            5 => Width::I8,
+            6 => Width::U16,
+            7 => Width::I16,
+            n => Width::Words(n as u8 + 1),
+        };
+        let part = match bits >> 3 & 3 {
+            1 => Part::Low,
+            2 => Part::High,
+            _ => Part::Whole,
+        };
+        Self { width, part }
+    }
+}
+
+impl Part {
+    /// What a register becomes that had `old` when a small load brings `value`.
+    #[inline(always)]
+    pub(super) fn merge(self, old: u32, value: u32) -> u32 {
+        match self {
+            Part::Whole => value,
+            Part::Low => old & 0xffff_0000 | value & 0xffff,
+            Part::High => old & 0xffff | value << 16,
+        }
+    }
+}
+
+/// Loads `shape` from the lanes' addresses into the rows from `dst` on.
+#[inline(always)]
+pub(super) fn load<S: Space>(
+    w: &mut Wave,
+    space: &mut S,
+    at: &Addresses,
+    mask: u64,
+    shape: Shape,
+    align: u64,
+    dst: u16,
+) -> Checked {
+    space.check(at, mask, shape.bytes(), align, Access::Read)?;
+    match shape.width {
+        Width::Words(1) => words::<S, 1>(w, space, at, mask, dst),
+        Width::Words(2) => words::<S, 2>(w, space, at, mask, dst),
+        Width::Words(3) => words::<S, 3>(w, space, at, mask, dst),
+        Width::Words(_) => words::<S, 4>(w, space, at, mask, dst),
+        small => {
+            let row = w.row_mut(dst);
+            for lane in lanes(mask) {
+                // SAFETY: checked above.
+                let value = unsafe {
+                    match small {
+                        Width::U8 => u32::from(space.load8(lane, at[lane])),
+                        Width::I8 => i32::from(space.load8(lane, at[lane]) as i8) as u32,
+                        Width::U16 => u32::from(space.load16(lane, at[lane])),
+                        _ => i32::from(space.load16(lane, at[lane]) as i16) as u32,
+                    }
+                };
+                row[lane] = shape.part.merge(row[lane], value);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the lanes' addresses follow each other, `bytes` apart, word-aligned.
+#[inline(always)]
+fn consecutive(at: &Addresses, bytes: u64) -> bool {
+    let first = at[0];
+    let mut off = first & 3;
+    for (lane, &address) in at.iter().enumerate() {
+        off |= address ^ first.wrapping_add(lane as u64 * bytes);
+    }
+    off == 0
+}
+
+#[inline(always)]
+fn words<S: Space, const N: usize>(w: &mut Wave, space: &mut S, at: &Addresses, mask: u64, dst: u16) {
+    if mask == u64::MAX {
+        let first = at[0];
+        let in_order = N == 1 && consecutive(at, 4);
+        for word in 0..N {
+            let row = w.row_mut(dst + word as u16);
+            if in_order {
+                for (lane, place) in row.iter_mut().enumerate() {
+                    // SAFETY: `load` has checked all lanes; the address is that of the lane.
+                    *place = unsafe { space.load32(lane, first + 4 * lane as u64) };
+                }
+            } else {
+                for (lane, place) in row.iter_mut().enumerate() {
+                    // SAFETY: `load` has checked all lanes for `N` words.
+                    *place = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
+                }
+            }
+        }
+        return;
+    }
+    for word in 0..N {
+        let row = w.row_mut(dst + word as u16);
+        for lane in lanes(mask) {
+            // SAFETY: `load` has checked the lanes of `mask` for `N` words.
+            row[lane] = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
+        }
+    }
+}
+
+/// Stores `shape` from the rows from `src` on to the lanes' addresses.
+#[inline(always)]
+pub(super) fn store<S: Space>(
+    w: &Wave,
+    space: &mut S,
+    at: &Addresses,
+    mask: u64,
+    shape: Shape,
+    align: u64,
+    src: u16,
+) -> Checked {
+    space.check(at, mask, shape.bytes(), align, Access::Write)?;
+    match shape.width {
+        Width::Words(n) => {
+            for word in 0..u16::from(n) {
+                let row = w.row(src + word);
+                if mask == u64::MAX {
+                    for lane in 0..LANES {
+                        // SAFETY: checked above for all words.
+                        unsafe { space.store32(lane, at[lane] + 4 * u64::from(word), row[lane]) };
+                    }
+                } else {
+                    for lane in lanes(mask) {
+                        // SAFETY: checked above for all words.
+                        unsafe { space.store32(lane, at[lane] + 4 * u64::from(word), row[lane]) };
+                    }
+                }
+            }
+        }
+        small => {
+            let row = w.row(src);
+            let shift = if shape.part == Part::High { 16 } else { 0 };
+            for lane in lanes(mask) {
+                let value = row[lane] >> shift;
+                // SAFETY: checked above.
+                unsafe {
+                    match small {
+                        Width::U8 | Width::I8 => space.store8(lane, at[lane], value as u8),
+                        _ => space.store16(lane, at[lane], value as u16),
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No lanes, or no addresses yet.
+pub(super) const NOWHERE: Addresses = [0; LANES];

@@ -1,0 +1,254 @@
+//! What a kernel did wrong, where, and to which address.
+
+use std::fmt;
+
+use crate::memory::Nearest;
+
+/// A dispatch that went wrong. Its `Display` says everything that is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The kernel's name.
+    pub kernel: String,
+    /// What happened.
+    pub kind: FaultKind,
+    /// Where, if a wave was running.
+    pub place: Option<Box<FaultPlace>>,
+    /// The allocation nearest to the address, for an access to memory.
+    pub nearest: Option<Nearest>,
+}
+
+/// Where in a dispatch a fault happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPlace {
+    /// The workgroup's position in the grid of workgroups.
+    pub workgroup: [u32; 3],
+    /// The wave in the workgroup.
+    pub wave: u32,
+    /// The first lane that did it, where lanes differ.
+    pub lane: Option<u32>,
+    /// Address of the instruction in memory.
+    pub pc: u64,
+    /// The same, from the kernel's entry in bytes.
+    pub offset: i64,
+    /// The instruction as the disassembler prints it.
+    pub instruction: String,
+}
+
+/// What kind of memory an access went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Space {
+    /// Device and host memory.
+    Global,
+    /// The workgroup's local memory; addresses are offsets into it.
+    Lds,
+    /// A lane's scratch; addresses are offsets into it.
+    Private,
+}
+
+/// What an access wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Access {
+    /// To read.
+    Read,
+    /// To write.
+    Write,
+    /// To read and write as one step.
+    Atomic,
+    /// To fetch instructions.
+    Fetch,
+}
+
+/// Why an access is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Denied {
+    /// Not wholly inside a live allocation (or the LDS or scratch that the kernel has).
+    OutOfBounds,
+    /// Inside a freed allocation.
+    Freed,
+    /// The memory is read-only for kernels.
+    ReadOnly,
+    /// The address is no multiple of this many bytes.
+    Misaligned(u32),
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access to memory that is not allowed.
+    Memory {
+        /// What kind of memory.
+        space: Space,
+        /// What the access wanted.
+        access: Access,
+        /// Where.
+        address: u64,
+        /// Bytes.
+        bytes: u32,
+        /// Why it is not allowed.
+        why: Denied,
+    },
+    /// A word that is no instruction.
+    UnknownInstruction(u32),
+    /// An instruction, or a form of it, that the software GPU does not carry out.
+    Unsupported(String),
+    /// A jump to an address that is not code of the kernel's code object.
+    WildJump(u64),
+    /// The kernel executed `s_trap` with this number (2: `abort`, a failed assertion).
+    Trap(u32),
+    /// The dispatch was cut off after this many instructions.
+    Budget(u64),
+    /// The dispatch asks for something impossible.
+    Launch(LaunchError),
+}
+
+/// Why a dispatch was refused before it started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// A grid or a workgroup of no work-items.
+    #[error("the grid is {grid:?} work-items in workgroups of {workgroup:?}: none may be 0")]
+    Empty {
+        /// Work-items of the grid.
+        grid: [u32; 3],
+        /// Work-items of a workgroup.
+        workgroup: [u32; 3],
+    },
+    /// More work-items, or workgroups, than can be counted.
+    #[error("a grid of {grid:?} in workgroups of {workgroup:?} is too large")]
+    GridTooLarge {
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// The workgroup asked for.
+        workgroup: [u32; 3],
+    },
+    /// A workgroup of more work-items than the kernel or the GPU allows.
+    #[error("a workgroup of {work_items} work-items {workgroup:?}; the kernel allows {limit}")]
+    WorkgroupTooLarge {
+        /// Work-items of the workgroup.
+        work_items: u64,
+        /// By dimension.
+        workgroup: [u32; 3],
+        /// The most that are allowed.
+        limit: u32,
+    },
+    /// A workgroup of another size than the kernel was compiled for.
+    #[error("the kernel was compiled for workgroups of {required:?}, not {workgroup:?}")]
+    WorkgroupMismatch {
+        /// What was asked for.
+        workgroup: [u32; 3],
+        /// What the kernel needs.
+        required: [u32; 3],
+    },
+    /// More LDS than there is.
+    #[error("{fixed} bytes of static and {dynamic} bytes of dynamic LDS; a workgroup has {limit}")]
+    LdsTooLarge {
+        /// Static LDS of the kernel.
+        fixed: u32,
+        /// Dynamic LDS asked for.
+        dynamic: u32,
+        /// What there is.
+        limit: u32,
+    },
+    /// More scratch than there is.
+    #[error("{private} bytes of scratch a work-item; the limit is {limit}")]
+    ScratchTooLarge {
+        /// Scratch that the kernel needs a lane.
+        private: u32,
+        /// What there is.
+        limit: u32,
+    },
+    /// The kernarg segment is not in memory.
+    #[error("the {size} bytes of kernel arguments at {address:#x} are not in a live allocation")]
+    Kernarg {
+        /// Its address.
+        address: u64,
+        /// Its bytes.
+        size: u32,
+    },
+    /// The arguments are longer than the kernel's.
+    #[error("{given} bytes of arguments; the kernel takes {takes}")]
+    Arguments {
+        /// Bytes given.
+        given: usize,
+        /// Bytes that the explicit arguments take.
+        takes: u32,
+    },
+    /// Waves of 32 lanes, or another feature that the GPU does not have.
+    #[error("the GPU does not support {0}")]
+    Unsupported(String),
+}
+
+impl Fault {
+    /// The address of the access to memory, if it was one.
+    pub fn address(&self) -> Option<u64> {
+        match self.kind {
+            FaultKind::Memory { address, .. } => Some(address),
+            _ => None,
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory { space, access, address, bytes, why } => {
+                let access = match access {
+                    Access::Read => "read",
+                    Access::Write => "write",
+                    Access::Atomic => "atomic operation",
+                    Access::Fetch => "instruction fetch",
+                };
+                let space = match space {
+                    Space::Global => "",
+                    Space::Lds => "LDS ",
+                    Space::Private => "scratch ",
+                };
+                match why {
+                    Denied::OutOfBounds => write!(f, "out of bounds: ")?,
+                    Denied::Freed => write!(f, "use after free: ")?,
+                    Denied::ReadOnly => write!(f, "read-only memory: ")?,
+                    Denied::Misaligned(_) => write!(f, "misaligned: ")?,
+                }
+                write!(f, "{access} of {bytes} bytes at {space}address {address:#x}")?;
+                if let Denied::Misaligned(align) = why {
+                    write!(f, ", which is no multiple of {align}")?;
+                }
+                Ok(())
+            }
+            Self::UnknownInstruction(word) => write!(f, "unknown instruction {word:#010x}"),
+            Self::Unsupported(what) => write!(f, "not supported by the software GPU: {what}"),
+            Self::WildJump(address) => write!(f, "jump to {address:#x}, which is not code of this code object"),
+            Self::Trap(2) => f.write_str("trap 2: the kernel aborted itself (abort, assert or __builtin_trap)"),
+            Self::Trap(n) => write!(f, "trap {n}"),
+            Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
+            Self::Launch(e) => write!(f, "can't be launched: {e}"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {}: {}", self.kernel, self.kind)?;
+        if let Some(place) = &self.place {
+            let [x, y, z] = place.workgroup;
+            write!(f, "; in `{}` at {:#x} (entry {:+#x})", place.instruction, place.pc, place.offset)?;
+            write!(f, ", workgroup ({x}, {y}, {z}), wave {}", place.wave)?;
+            if let Some(lane) = place.lane {
+                write!(f, ", lane {lane}")?;
+            }
+        }
+        match &self.nearest {
+            Some(nearest) => write!(f, "; the address is {nearest}"),
+            None if matches!(self.kind, FaultKind::Memory { space: Space::Global, .. }) => {
+                f.write_str("; nothing has been allocated")
+            }
+            None => Ok(()),
+        }
+    }
+}
