@@ -99,11 +99,7 @@ const NO_SYMBOL: usize = 2;
 impl Slot {
     #[doc(hidden)]
     pub const fn new(name_with_nul: &'static str, since: &'static str) -> Self {
-        Self {
-            address: AtomicPtr::new(ptr::null_mut()),
-            name: name_with_nul,
-            since,
-        }
+        Self { address: AtomicPtr::new(ptr::null_mut()), name: name_with_nul, since }
     }
 
     // Acquire pairs with the release in `Binding::resolve`, so that a thread that sees the pointer also sees the library as its
@@ -159,11 +155,7 @@ pub struct Binding {
 impl Binding {
     /// A binding to the library that `spec` names. Opens nothing yet.
     pub const fn new(spec: &'static LibrarySpec) -> Self {
-        Self {
-            spec,
-            source: OnceLock::new(),
-            missing: Mutex::new(Vec::new()),
-        }
+        Self { spec, source: OnceLock::new(), missing: Mutex::new(Vec::new()) }
     }
 
     /// The library's names.
@@ -177,16 +169,11 @@ impl Binding {
     /// [`Error::ProviderTooLate`] if a function has been called or asked for, or another provider set.
     pub fn set_provider(&'static self, provider: &'static dyn Provider) -> Result<(), Error> {
         let source = self.source.get_or_init(|| {
-            let instead = Error::Provided {
-                library: self.spec.name(),
-                provider: provider.name().to_owned(),
-            };
+            let instead = Error::Provided { library: self.spec.name(), provider: provider.name().to_owned() };
             Source::Provider(provider, instead)
         });
         match source {
-            Source::Provider(current, _)
-                if ptr::addr_eq(*current, provider) && current.name() == provider.name() =>
-            {
+            Source::Provider(current, _) if ptr::addr_eq(*current, provider) && current.name() == provider.name() => {
                 Ok(())
             }
             _ => Err(Error::ProviderTooLate {
@@ -275,23 +262,17 @@ impl Binding {
 
     /// The functions that were called so far and were not there, in order of their first call.
     pub fn missing_symbols(&'static self) -> Vec<MissingSymbol> {
-        self.missing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn source(&'static self) -> &'static Source {
-        self.source
-            .get_or_init(|| Source::Library(process::open(self.spec)))
+        self.source.get_or_init(|| Source::Library(process::open(self.spec)))
     }
 
     fn find(&'static self, name: &CStr) -> Result<Option<NonNull<c_void>>, &'static Error> {
         match self.source() {
             // A panic must not unwind through the `extern "C"` function that got us here.
-            Source::Provider(p, _) => {
-                Ok(catch_unwind(AssertUnwindSafe(|| p.symbol(name))).unwrap_or(None))
-            }
+            Source::Provider(p, _) => Ok(catch_unwind(AssertUnwindSafe(|| p.symbol(name))).unwrap_or(None)),
             Source::Library(Ok(library)) => Ok(library.symbol(name)),
             Source::Library(Err(error)) => Err(error),
         }
@@ -318,10 +299,7 @@ impl Binding {
         let address = match self.find(slot.c_name()) {
             Ok(Some(function)) => function.as_ptr(),
             Ok(None) => {
-                missing.push(MissingSymbol {
-                    name: slot.name.trim_end_matches('\0'),
-                    since: slot.since,
-                });
+                missing.push(MissingSymbol { name: slot.name.trim_end_matches('\0'), since: slot.since });
                 ptr::without_provenance_mut(NO_SYMBOL)
             }
             Err(_) => ptr::without_provenance_mut(NO_LIBRARY),

@@ -31,19 +31,12 @@ const MAX_NAME_BYTES: u64 = 4096;
 /// Whether `file` is a shared library for this machine, and what it says of itself.
 pub(crate) fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> {
     let mut header = Vec::with_capacity(64);
-    file.by_ref()
-        .take(64)
-        .read_to_end(&mut header)
-        .map_err(unreadable)?;
+    file.by_ref().take(64).read_to_end(&mut header).map_err(unreadable)?;
     if !header.starts_with(b"\x7fELF") {
-        return Err(Reason::NotElf {
-            found: kind_of(&header),
-        });
+        return Err(Reason::NotElf { found: kind_of(&header) });
     }
     if header.len() < 64 {
-        return Err(Reason::NotElf {
-            found: "a truncated ELF file",
-        });
+        return Err(Reason::NotElf { found: "a truncated ELF file" });
     }
     let (class, little) = (header[4], header[5] == LITTLE_ENDIAN);
     let machine = u16_at(&header, 18, little).unwrap_or(0);
@@ -55,9 +48,7 @@ pub(crate) fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> 
         });
     }
     if u16_at(&header, 16, little) != Some(TYPE_SHARED) {
-        return Err(Reason::NotElf {
-            found: "an ELF file that is no shared library",
-        });
+        return Err(Reason::NotElf { found: "an ELF file that is no shared library" });
     }
     if class != CLASS_64 {
         return Ok(Dynamic::default());
@@ -69,9 +60,7 @@ pub(crate) fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> 
 pub(crate) fn unreadable(error: io::Error) -> Reason {
     match error.kind() {
         ErrorKind::NotFound => Reason::NotThere,
-        _ => Reason::Unreadable {
-            message: error.to_string(),
-        },
+        _ => Reason::Unreadable { message: error.to_string() },
     }
 }
 
@@ -99,17 +88,14 @@ fn dynamic(file: &mut (impl Read + Seek), header: &[u8], little: bool) -> Option
         .take_while(|&(tag, _)| tag != 0)
         .collect();
     let strings = entries.iter().find(|e| e.0 == TAG_STRING_TABLE)?.1;
-    let &(base, file_offset, _) = loads
-        .iter()
-        .find(|&&(base, _, size)| strings.checked_sub(base).is_some_and(|o| o < size))?;
+    let &(base, file_offset, _) =
+        loads.iter().find(|&&(base, _, size)| strings.checked_sub(base).is_some_and(|o| o < size))?;
     let strings = file_offset.checked_add(strings - base)?;
     let mut found = Dynamic::default();
     for (tag, value) in entries {
         match tag {
             TAG_SONAME => found.soname = name_at(file, strings.checked_add(value)?),
-            TAG_NEEDED => found
-                .needed
-                .extend(name_at(file, strings.checked_add(value)?)),
+            TAG_NEEDED => found.needed.extend(name_at(file, strings.checked_add(value)?)),
             _ => {}
         }
     }
@@ -145,38 +131,22 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 
 fn u16_at(bytes: &[u8], at: usize, little: bool) -> Option<u16> {
     let value = bytes_at(bytes, at)?;
-    Some(if little {
-        u16::from_le_bytes(value)
-    } else {
-        u16::from_be_bytes(value)
-    })
+    Some(if little { u16::from_le_bytes(value) } else { u16::from_be_bytes(value) })
 }
 
 fn u32_at(bytes: &[u8], at: usize, little: bool) -> Option<u32> {
     let value = bytes_at(bytes, at)?;
-    Some(if little {
-        u32::from_le_bytes(value)
-    } else {
-        u32::from_be_bytes(value)
-    })
+    Some(if little { u32::from_le_bytes(value) } else { u32::from_be_bytes(value) })
 }
 
 fn u64_at(bytes: &[u8], at: usize, little: bool) -> Option<u64> {
     let value = bytes_at(bytes, at)?;
-    Some(if little {
-        u64::from_le_bytes(value)
-    } else {
-        u64::from_be_bytes(value)
-    })
+    Some(if little { u64::from_le_bytes(value) } else { u64::from_be_bytes(value) })
 }
 
 /// Class, little endian, machine of this program.
 const fn native() -> (u8, bool, u16) {
-    let class = if cfg!(target_pointer_width = "64") {
-        CLASS_64
-    } else {
-        1
-    };
+    let class = if cfg!(target_pointer_width = "64") { CLASS_64 } else { 1 };
     let machine = if cfg!(target_arch = "x86_64") {
         62
     } else if cfg!(target_arch = "aarch64") {
@@ -216,11 +186,7 @@ fn describe(class: u8, little: bool, machine: u16) -> String {
         (1, _) => " (32-bit)",
         _ => "",
     };
-    let order = if little || matches!(machine, 21 | 22) {
-        ""
-    } else {
-        " (big endian)"
-    };
+    let order = if little || matches!(machine, 21 | 22) { "" } else { " (big endian)" };
     format!("{name}{bits}{order}")
 }
 
@@ -258,10 +224,7 @@ mod tests {
 
     #[test]
     fn a_read_error_is_told_as_such() {
-        assert!(matches!(
-            inspect(&mut Denied),
-            Err(Reason::Unreadable { .. })
-        ));
+        assert!(matches!(inspect(&mut Denied), Err(Reason::Unreadable { .. })));
     }
 
     #[test]
@@ -269,19 +232,13 @@ mod tests {
         for (bytes, found) in [
             (&b""[..], "an empty file"),
             (b"#!/bin/sh\n", "text"),
-            (
-                b"/* GNU ld script */ GROUP ( libx.so.1 )",
-                "a linker script",
-            ),
+            (b"/* GNU ld script */ GROUP ( libx.so.1 )", "a linker script"),
             (b"!<arch>\n", "a static library"),
             (b"MZ\x90\0", "a Windows library"),
             (b"\x7fELF\x02\x01", "a truncated ELF file"),
             (b"\0\x01\x02", "unknown data"),
         ] {
-            assert_eq!(
-                inspect(&mut Cursor::new(bytes)),
-                Err(Reason::NotElf { found })
-            );
+            assert_eq!(inspect(&mut Cursor::new(bytes)), Err(Reason::NotElf { found }));
         }
     }
 
@@ -291,11 +248,7 @@ mod tests {
     fn damaged_files_are_survived() {
         let path = std::env::current_exe().unwrap();
         let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            .unwrap()
-            .take(1 << 16)
-            .read_to_end(&mut bytes)
-            .unwrap();
+        std::fs::File::open(path).unwrap().take(1 << 16).read_to_end(&mut bytes).unwrap();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = move || {
             state ^= state << 13;

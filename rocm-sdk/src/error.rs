@@ -1,18 +1,16 @@
 //! What can go wrong while a library is found, opened and asked for its functions.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::report::{Reason, Report};
 
 /// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// No place that was looked at has the library.
-    #[error(
-        "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
-    )]
     NotFound {
         /// Short name of the library.
         library: &'static str,
@@ -20,7 +18,6 @@ pub enum Error {
         report: Arc<Report>,
     },
     /// The library is there and cannot be used.
-    #[error("{target}: {reason}. Search for {report}")]
     Unusable {
         /// Short name of the library.
         library: &'static str,
@@ -32,7 +29,6 @@ pub enum Error {
         report: Arc<Report>,
     },
     /// The library lacks a function.
-    #[error("{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer", .found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default())]
     SymbolMissing {
         /// Short name of the library.
         library: &'static str,
@@ -46,9 +42,6 @@ pub enum Error {
         found: Option<String>,
     },
     /// A provider was set after the first function had been resolved.
-    #[error(
-        "{library}: provider {wanted} comes too late, {current} is in use; set it before the first call"
-    )]
     ProviderTooLate {
         /// Short name of the library.
         library: &'static str,
@@ -58,7 +51,6 @@ pub enum Error {
         current: String,
     },
     /// A provider stands in for the library, so no library is open.
-    #[error("{library} is provided by {provider}: there is no shared library behind it")]
     Provided {
         /// Short name of the library.
         library: &'static str,
@@ -66,18 +58,13 @@ pub enum Error {
         provider: String,
     },
     /// The process-wide search was to be changed after a library had been opened by it.
-    #[error(
-        "the search for ROCm cannot be changed any more: a library has been looked for already"
-    )]
     SearchTooLate,
     /// A relative path was given where it must be absolute.
-    #[error("{}: a relative path would depend on the current directory; give an absolute one", .path.display())]
     RelativePath {
         /// The path given.
         path: PathBuf,
     },
     /// The library is older than the API level that the program was built for.
-    #[error("{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature", .needed.0, .needed.1)]
     TooOld {
         /// Short name of the library.
         library: &'static str,
@@ -87,6 +74,45 @@ pub enum Error {
         needed: (u32, u32),
     },
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound { library, report } => write!(
+                f,
+                "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
+            ),
+            Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
+            Self::SymbolMissing { symbol, since, found_in, found, .. } => write!(
+                f,
+                "{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer",
+                found.as_ref().map(|v| format!(" ({v})")).unwrap_or_default()
+            ),
+            Self::ProviderTooLate { library, wanted, current } => write!(
+                f,
+                "{library}: provider {wanted} comes too late, {current} is in use; set it before the first call"
+            ),
+            Self::Provided { library, provider } => {
+                write!(f, "{library} is provided by {provider}: there is no shared library behind it")
+            }
+            Self::SearchTooLate => {
+                write!(f, "the search for ROCm cannot be changed any more: a library has been looked for already")
+            }
+            Self::RelativePath { path } => write!(
+                f,
+                "{}: a relative path would depend on the current directory; give an absolute one",
+                path.display()
+            ),
+            Self::TooOld { library, found, needed } => write!(
+                f,
+                "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
+                needed.0, needed.1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
 
 impl Error {
     /// Short name of the library that it is about, if it is about one.

@@ -49,9 +49,7 @@ pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};
 pub use search::{Installation, Search};
 pub use spec::{LibrarySpec, Soname};
-pub use version::{
-    Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at,
-};
+pub use version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

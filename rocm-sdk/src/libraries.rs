@@ -57,31 +57,13 @@ pub static HIPRTC_BUILTINS: LibrarySpec = LibrarySpec::new(
 pub static AMD_COMGR: LibrarySpec = LibrarySpec::new(
     "amd_comgr",
     "libamd_comgr.so",
-    &[
-        Soname::new("libamd_comgr.so.3", 6, 10),
-        Soname::new("libamd_comgr.so.2", 5, 6),
-    ],
-    windows_names!(
-        "amd_comgr",
-        "amd_comgr_3.dll",
-        "amd_comgr_2.dll",
-        "amd_comgr.dll"
-    ),
+    &[Soname::new("libamd_comgr.so.3", 6, 10), Soname::new("libamd_comgr.so.2", 5, 6)],
+    windows_names!("amd_comgr", "amd_comgr_3.dll", "amd_comgr_2.dll", "amd_comgr.dll"),
 );
 
 /// The HSA runtime under HIP on Linux. Numbered by itself, the same in every release.
-pub static HSA_RUNTIME64: LibrarySpec = LibrarySpec::new(
-    "hsa-runtime64",
-    "libhsa-runtime64.so",
-    &[Soname::new("libhsa-runtime64.so.1", 5, 10)],
-    &[],
-);
+pub static HSA_RUNTIME64: LibrarySpec =
+    LibrarySpec::new("hsa-runtime64", "libhsa-runtime64.so", &[Soname::new("libhsa-runtime64.so.1", 5, 10)], &[]);
 
 /// Every library of this table.
-pub static ALL: &[&LibrarySpec] = &[
-    &AMDHIP64,
-    &HIPRTC,
-    &HIPRTC_BUILTINS,
-    &AMD_COMGR,
-    &HSA_RUNTIME64,
-];
+pub static ALL: &[&LibrarySpec] = &[&AMDHIP64, &HIPRTC, &HIPRTC_BUILTINS, &AMD_COMGR, &HSA_RUNTIME64];

@@ -46,32 +46,17 @@ impl Library {
         report: Arc<Report>,
     ) -> Self {
         let handle = ManuallyDrop::new(handle);
-        Self {
-            spec,
-            handle,
-            origin,
-            opened_as,
-            path,
-            soname,
-            release: OnceLock::new(),
-            report,
-        }
+        Self { spec, handle, origin, opened_as, path, soname, release: OnceLock::new(), report }
     }
 
     /// Opens the file `path` and no other as the library `spec`.
     ///
     /// # Errors
     /// [`Error::RelativePath`] if it is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
-    pub fn open(
-        spec: &'static LibrarySpec,
-        path: impl AsRef<Path>,
-        scope: Scope,
-    ) -> Result<Self, Error> {
+    pub fn open(spec: &'static LibrarySpec, path: impl AsRef<Path>, scope: Scope) -> Result<Self, Error> {
         let path = path.as_ref();
         if !path.is_absolute() {
-            return Err(Error::RelativePath {
-                path: path.to_owned(),
-            });
+            return Err(Error::RelativePath { path: path.to_owned() });
         }
         let mut trail = Trail::new(spec, scope);
         match trail.try_file(Origin::Explicit, path) {
@@ -119,9 +104,7 @@ impl Library {
 
     /// Whether its soname is one that this crate knows. Another one is a newer release: used all the same, function by function.
     pub fn is_known_release(&self) -> bool {
-        self.soname
-            .as_deref()
-            .is_some_and(|name| self.spec.knows(name))
+        self.soname.as_deref().is_some_and(|name| self.spec.knows(name))
     }
 
     /// The release of the installation that it belongs to: what its `.info/version` says, else the number in its file's name
@@ -139,11 +122,7 @@ impl Library {
         match self.release() {
             Some(release) if !release.is_at_least(level) => {
                 let found = format!("{release} at {}", self.describe());
-                Err(Error::TooOld {
-                    library: self.spec.name(),
-                    found,
-                    needed: level,
-                })
+                Err(Error::TooOld { library: self.spec.name(), found, needed: level })
             }
             _ => Ok(()),
         }
@@ -164,12 +143,7 @@ impl Library {
     /// # Safety
     /// `F` is a function pointer type, `unsafe extern "C" fn(..) -> ..`, with the signature of that function.
     pub unsafe fn function<F: Copy>(&self, name: &CStr, since: &str) -> Result<F, Error> {
-        const {
-            assert!(
-                size_of::<F>() == size_of::<*mut c_void>(),
-                "F must be a function pointer"
-            )
-        };
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F must be a function pointer") };
         match self.symbol(name) {
             Some(address) => {
                 // SAFETY: of pointer size, asserted above; the caller vouches for the type.
@@ -182,11 +156,8 @@ impl Library {
     /// Opens the same file again with a wider scope; the loader then widens the one that is open.
     pub(crate) fn widen(&self, scope: Scope) -> Result<(), Error> {
         let path = Path::new(&self.opened_as);
-        let again = if path.is_absolute() {
-            sys::open_path(path, scope)
-        } else {
-            sys::open_name(&self.opened_as, scope)
-        };
+        let again =
+            if path.is_absolute() { sys::open_path(path, scope) } else { sys::open_name(&self.opened_as, scope) };
         match again {
             Ok(handle) => {
                 std::mem::forget(handle);
@@ -212,9 +183,7 @@ impl Library {
     }
 
     pub(crate) fn describe(&self) -> String {
-        self.path
-            .as_ref()
-            .map_or_else(|| self.opened_as.clone(), |p| p.display().to_string())
+        self.path.as_ref().map_or_else(|| self.opened_as.clone(), |p| p.display().to_string())
     }
 }
 

@@ -21,11 +21,7 @@ pub(crate) struct Trail {
 
 impl Trail {
     pub(crate) fn new(spec: &'static LibrarySpec, scope: Scope) -> Self {
-        Self {
-            spec,
-            scope,
-            attempts: Vec::new(),
-        }
+        Self { spec, scope, attempts: Vec::new() }
     }
 
     pub(crate) fn refuse(&mut self, attempt: Attempt) {
@@ -36,16 +32,9 @@ impl Trail {
     pub(crate) fn into_error(self) -> Error {
         let library = self.spec.name();
         let report = Arc::new(Report::new(library, self.attempts));
-        let cause = report
-            .first_fault()
-            .map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
+        let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
         match cause {
-            Some((target, reason)) => Error::Unusable {
-                library,
-                target,
-                reason,
-                report,
-            },
+            Some((target, reason)) => Error::Unusable { library, target, reason, report },
             None => Error::NotFound { library, report },
         }
     }
@@ -64,11 +53,7 @@ impl Trail {
             }
         }
         // The newest known release, then releases newer than any known, then the name that tells no release.
-        for name in self
-            .spec
-            .file_names()
-            .filter(|&name| cfg!(windows) || name != self.spec.unversioned())
-        {
+        for name in self.spec.file_names().filter(|&name| cfg!(windows) || name != self.spec.unversioned()) {
             for directory in &directories {
                 if let Some(library) = self.try_file(origin, &directory.join(name)) {
                     return Some(library);
@@ -95,12 +80,8 @@ impl Trail {
         let Some(newest) = self.spec.newest_major() else {
             return Vec::new();
         };
-        let major = |name: &str| -> Option<u32> {
-            name.strip_prefix(self.spec.unversioned())?
-                .strip_prefix('.')?
-                .parse()
-                .ok()
-        };
+        let major =
+            |name: &str| -> Option<u32> { name.strip_prefix(self.spec.unversioned())?.strip_prefix('.')?.parse().ok() };
         let mut names = names_in(directory, |name| major(name).is_some_and(|m| m > newest));
         names.sort_by_key(|name| std::cmp::Reverse(major(name)));
         names
@@ -110,18 +91,13 @@ impl Trail {
     pub(crate) fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Library> {
         let opened = look_at(path).and_then(|soname| {
             self.check_major(soname.as_deref())?;
-            let handle = sys::open_path(path, self.scope)
-                .map_err(|message| sys::explain(path.as_os_str(), message))?;
+            let handle = sys::open_path(path, self.scope).map_err(|message| sys::explain(path.as_os_str(), message))?;
             Ok((handle, soname))
         });
         match opened {
-            Ok((handle, soname)) => Some(self.succeed(
-                handle,
-                origin,
-                path.display().to_string(),
-                Some(path.to_owned()),
-                soname,
-            )),
+            Ok((handle, soname)) => {
+                Some(self.succeed(handle, origin, path.display().to_string(), Some(path.to_owned()), soname))
+            }
             Err(reason) => {
                 self.fail(origin, path, reason);
                 None
@@ -132,11 +108,7 @@ impl Trail {
     /// Asks the system loader for each name, but for those that it would find in one of `refused`.
     pub(crate) fn try_system(&mut self, refused: &[PathBuf]) -> Option<Library> {
         for name in self.spec.file_names() {
-            if let Some(path) = refused
-                .iter()
-                .map(|dir| dir.join(name))
-                .find(|path| path.exists())
-            {
+            if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
                 self.fail(Origin::System, &path, Reason::RelativePath);
                 continue;
             }
@@ -150,18 +122,9 @@ impl Trail {
                 });
             match opened {
                 Ok((handle, path, soname)) => {
-                    return Some(self.succeed(
-                        handle,
-                        Origin::System,
-                        name.to_owned(),
-                        path,
-                        soname,
-                    ));
+                    return Some(self.succeed(handle, Origin::System, name.to_owned(), path, soname));
                 }
-                Err(reason) => {
-                    self.attempts
-                        .push(Attempt::failed(Origin::System, name.to_owned(), reason))
-                }
+                Err(reason) => self.attempts.push(Attempt::failed(Origin::System, name.to_owned(), reason)),
             }
         }
         None
@@ -170,19 +133,13 @@ impl Trail {
     /// Refuses what calls itself an older major than any of the table: its functions have other signatures.
     fn check_major(&self, soname: Option<&str>) -> Result<(), Reason> {
         let Some(found) = soname else { return Ok(()) };
-        let Some(major) = found
-            .strip_prefix(self.spec.unversioned())
-            .and_then(soname_major)
-        else {
+        let Some(major) = found.strip_prefix(self.spec.unversioned()).and_then(soname_major) else {
             return Ok(());
         };
         let newer = self.spec.newest_major().is_none_or(|newest| major > newest);
         match self.spec.sonames().last() {
             Some(oldest) if !newer && self.spec.known_major(major).is_none() => {
-                Err(Reason::WrongMajor {
-                    found: found.to_owned(),
-                    oldest: oldest.file,
-                })
+                Err(Reason::WrongMajor { found: found.to_owned(), oldest: oldest.file })
             }
             _ => Ok(()),
         }
@@ -191,13 +148,11 @@ impl Trail {
     /// What is worth knowing of a library that was opened.
     fn note(&self, soname: Option<&str>) -> Option<String> {
         let soname = soname?;
-        (!self.spec.knows(soname))
-            .then(|| format!("as {soname}, a release that this table does not know"))
+        (!self.spec.knows(soname)).then(|| format!("as {soname}, a release that this table does not know"))
     }
 
     fn fail(&mut self, origin: Origin, path: &Path, reason: Reason) {
-        self.attempts
-            .push(Attempt::failed(origin, path.display().to_string(), reason));
+        self.attempts.push(Attempt::failed(origin, path.display().to_string(), reason));
     }
 
     fn succeed(
@@ -209,12 +164,7 @@ impl Trail {
         soname: Option<String>,
     ) -> Library {
         let mut attempts = std::mem::take(&mut self.attempts);
-        attempts.push(Attempt {
-            origin,
-            target: target.clone(),
-            failure: None,
-            note: self.note(soname.as_deref()),
-        });
+        attempts.push(Attempt { origin, target: target.clone(), failure: None, note: self.note(soname.as_deref()) });
         let report = Arc::new(Report::new(self.spec.name(), attempts));
         Library::new(self.spec, handle, origin, target, path, soname, report)
     }

@@ -15,10 +15,7 @@ struct Process {
     used: bool,
 }
 
-static PROCESS: Mutex<Process> = Mutex::new(Process {
-    search: None,
-    used: false,
-});
+static PROCESS: Mutex<Process> = Mutex::new(Process { search: None, used: false });
 
 fn lock() -> MutexGuard<'static, Process> {
     PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,28 +81,19 @@ static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new())
 pub fn preload(spec: &'static LibrarySpec, scope: Scope) -> Result<&'static Library, Error> {
     // Held all the way, so that two threads do not open it twice.
     let mut preloaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((widest, library)) = preloaded
-        .iter_mut()
-        .find(|(_, library)| std::ptr::eq(library.spec(), spec))
-    {
+    if let Some((widest, library)) = preloaded.iter_mut().find(|(_, library)| std::ptr::eq(library.spec(), spec)) {
         if *widest < scope {
             library.widen(scope)?;
             *widest = scope;
         }
         return Ok(library);
     }
-    let library: &'static Library =
-        Box::leak(Box::new(fixed_search().open_with_scope(spec, scope)?));
+    let library: &'static Library = Box::leak(Box::new(fixed_search().open_with_scope(spec, scope)?));
     preloaded.push((scope, library));
     Ok(library)
 }
 
 /// The libraries preloaded so far, in order.
 pub fn preloaded() -> Vec<&'static Library> {
-    PRELOADED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .iter()
-        .map(|(_, library)| *library)
-        .collect()
+    PRELOADED.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, library)| *library).collect()
 }

@@ -103,10 +103,9 @@ impl fmt::Display for Reason {
             Self::WrongMajor { found, oldest } => {
                 write!(f, "{found} is too old: {oldest} or newer is needed")
             }
-            Self::DependencyMissing {
-                dependency,
-                message,
-            } => write!(f, "needs {dependency}, which was not found ({message})"),
+            Self::DependencyMissing { dependency, message } => {
+                write!(f, "needs {dependency}, which was not found ({message})")
+            }
             Self::Loader { message } => write!(f, "refused by the loader: {message}"),
             Self::RelativePath => f.write_str("refused: a relative path"),
             Self::SetUid => f.write_str("ignored: this program runs set-uid"),
@@ -130,12 +129,7 @@ pub struct Attempt {
 
 impl Attempt {
     pub(crate) fn failed(origin: Origin, target: String, reason: Reason) -> Self {
-        Self {
-            origin,
-            target,
-            failure: Some(reason),
-            note: None,
-        }
+        Self { origin, target, failure: Some(reason), note: None }
     }
 }
 
@@ -179,9 +173,7 @@ impl Report {
 
     /// The first step that met something that would not do: most often the cause of a failed search.
     pub fn first_fault(&self) -> Option<(&Attempt, &Reason)> {
-        self.attempts
-            .iter()
-            .find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
+        self.attempts.iter().find_map(|a| a.failure.as_ref().filter(|r| r.is_fault()).map(|r| (a, r)))
     }
 }
 

@@ -73,10 +73,7 @@ const LIBRARY_DIRS: &[&str] = &["bin"];
 const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/x86_64-linux-gnu", "core/lib"];
 #[cfg(all(not(windows), target_arch = "aarch64"))]
 const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/aarch64-linux-gnu", "core/lib"];
-#[cfg(all(
-    not(windows),
-    not(any(target_arch = "x86_64", target_arch = "aarch64"))
-))]
+#[cfg(all(not(windows), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "core/lib"];
 
 impl Search {
@@ -85,11 +82,7 @@ impl Search {
         Self {
             roots: Vec::new(),
             environment: Some(Arc::new(|name| std::env::var_os(name))),
-            opt: if cfg!(windows) {
-                None
-            } else {
-                Some(PathBuf::from("/opt"))
-            },
+            opt: if cfg!(windows) { None } else { Some(PathBuf::from("/opt")) },
             system: true,
             set_uid: runs_set_uid(),
         }
@@ -97,13 +90,7 @@ impl Search {
 
     /// A search that looks nowhere, to be filled with the methods below.
     pub fn nowhere() -> Self {
-        Self {
-            roots: Vec::new(),
-            environment: None,
-            opt: None,
-            system: false,
-            set_uid: false,
-        }
+        Self { roots: Vec::new(), environment: None, opt: None, system: false, set_uid: false }
     }
 
     /// Looks at the installation `root` too, after the roots given before and ahead of all else. It must be absolute: a relative one is
@@ -114,10 +101,7 @@ impl Search {
     }
 
     /// Reads variables through `get` instead of the process's environment.
-    pub fn environment(
-        mut self,
-        get: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn environment(mut self, get: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
         self.environment = Some(Arc::new(get));
         self
     }
@@ -172,10 +156,7 @@ impl Search {
         if let Some(opt) = &self.opt {
             let rocm = opt.join("rocm");
             found.add(rocm.clone(), Origin::Opt);
-            for root in versioned(&rocm, "core-")
-                .into_iter()
-                .chain(versioned(opt, "rocm-"))
-            {
+            for root in versioned(&rocm, "core-").into_iter().chain(versioned(opt, "rocm-")) {
                 found.add(root, Origin::Opt);
             }
         }
@@ -206,9 +187,7 @@ impl Search {
             .and_then(|get| get("LD_LIBRARY_PATH"))
             .filter(|v| !v.is_empty());
         let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
-        value.map_or_else(Vec::new, |v| {
-            std::env::split_paths(&v).filter_map(relative).collect()
-        })
+        value.map_or_else(Vec::new, |v| std::env::split_paths(&v).filter_map(relative).collect())
     }
 
     /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
@@ -219,11 +198,7 @@ impl Search {
         self.open_with_scope(spec, Scope::Local)
     }
 
-    pub(crate) fn open_with_scope(
-        &self,
-        spec: &'static LibrarySpec,
-        scope: Scope,
-    ) -> Result<Library, Error> {
+    pub(crate) fn open_with_scope(&self, spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
         let mut trail = Trail::new(spec, scope);
         for step in self.steps() {
             match step {
@@ -247,10 +222,7 @@ impl Search {
     pub fn report(&self, spec: &'static LibrarySpec) -> Report {
         match self.open(spec) {
             Ok(library) => library.report().clone(),
-            Err(error) => error
-                .report()
-                .cloned()
-                .unwrap_or_else(|| Report::new(spec.name(), Vec::new())),
+            Err(error) => error.report().cloned().unwrap_or_else(|| Report::new(spec.name(), Vec::new())),
         }
     }
 }
@@ -286,11 +258,7 @@ impl Candidates {
     }
 
     fn refuse(&mut self, path: &Path, origin: Origin, reason: Reason) {
-        self.0.push(Err(Attempt::failed(
-            origin,
-            path.display().to_string(),
-            reason,
-        )));
+        self.0.push(Err(Attempt::failed(origin, path.display().to_string(), reason)));
     }
 }
 
@@ -299,19 +267,14 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
     let sites: Vec<PathBuf> = if cfg!(windows) {
         vec![prefix.join("Lib").join("site-packages")]
     } else {
-        versioned(&prefix.join("lib"), "python")
-            .into_iter()
-            .map(|python| python.join("site-packages"))
-            .collect()
+        versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
     };
     sites
         .iter()
         .flat_map(|site| {
             let mut libraries = names_in(site, |name| name.starts_with("_rocm_sdk_libraries"));
             libraries.sort();
-            std::iter::once("_rocm_sdk_core".to_owned())
-                .chain(libraries)
-                .map(|name| site.join(name))
+            std::iter::once("_rocm_sdk_core".to_owned()).chain(libraries).map(|name| site.join(name))
         })
         .filter(|wheel| wheel.is_dir())
         .collect()
@@ -327,10 +290,7 @@ fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
 
 pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| wanted(name))
-        .collect()
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -46,13 +46,7 @@ impl LibrarySpec {
         sonames: &'static [Soname],
         windows: &'static [&'static str],
     ) -> Self {
-        Self {
-            name,
-            unversioned,
-            sonames,
-            windows,
-            hip_numbered: false,
-        }
+        Self { name, unversioned, sonames, windows, hip_numbered: false }
     }
 
     /// Marks a library whose file is numbered by HIP's own version (`libamdhip64.so.7.2.53211` is HIP 7.2), so that the
@@ -89,9 +83,7 @@ impl LibrarySpec {
 
     /// The versioned name whose soname major is `major`, where this table knows it.
     pub fn known_major(&self, major: u32) -> Option<&'static Soname> {
-        self.sonames
-            .iter()
-            .find(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major) == Some(major))
+        self.sonames.iter().find(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major) == Some(major))
     }
 
     /// Whether `soname` is one of this table.
@@ -101,26 +93,15 @@ impl LibrarySpec {
 
     /// The newest soname major that this table knows.
     pub fn newest_major(&self) -> Option<u32> {
-        self.sonames
-            .iter()
-            .filter_map(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major))
-            .max()
+        self.sonames.iter().filter_map(|s| s.file.strip_prefix(self.unversioned).and_then(soname_major)).max()
     }
 
     /// The names to try on this platform, in order; the unversioned one last.
     pub fn file_names(&self) -> impl Iterator<Item = &'static str> + '_ {
         let versioned = if cfg!(windows) { &[][..] } else { self.sonames };
         let windows = if cfg!(windows) { self.windows } else { &[] };
-        let last = if cfg!(windows) {
-            None
-        } else {
-            Some(self.unversioned)
-        };
-        versioned
-            .iter()
-            .map(|s| s.file)
-            .chain(windows.iter().copied())
-            .chain(last)
+        let last = if cfg!(windows) { None } else { Some(self.unversioned) };
+        versioned.iter().map(|s| s.file).chain(windows.iter().copied()).chain(last)
     }
 }
 

@@ -29,9 +29,7 @@ fn open(name: &OsStr, scope: Scope) -> Result<Library, String> {
         };
     // SAFETY: opening runs the initialisers of a ROCm library (the name is from a table of them or given as one), which have
     // no precondition; `Library` never closes it.
-    unsafe { unix::Library::open(Some(name), flags) }
-        .map(Into::into)
-        .map_err(|e| e.to_string())
+    unsafe { unix::Library::open(Some(name), flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
 #[cfg(windows)]
@@ -40,9 +38,7 @@ pub(crate) fn open_path(path: &Path, _: Scope) -> Result<Library, String> {
     // Its dependencies lie beside it.
     let flags = windows::LOAD_WITH_ALTERED_SEARCH_PATH;
     // SAFETY: as above.
-    unsafe { windows::Library::load_with_flags(path, flags) }
-        .map(Into::into)
-        .map_err(|e| e.to_string())
+    unsafe { windows::Library::load_with_flags(path, flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
 #[cfg(windows)]
@@ -51,19 +47,14 @@ pub(crate) fn open_name(name: &str, _: Scope) -> Result<Library, String> {
     // Not the current directory.
     let flags = windows::LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     // SAFETY: as above.
-    unsafe { windows::Library::load_with_flags(name, flags) }
-        .map(Into::into)
-        .map_err(|e| e.to_string())
+    unsafe { windows::Library::load_with_flags(name, flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
 /// Tells an absent library from an absent dependency by the loader's words.
 pub(crate) fn explain(target: &OsStr, message: String) -> Reason {
     match absent_name(&message) {
         Some(name) if OsStr::new(name) == target => Reason::NotThere,
-        Some(name) => Reason::DependencyMissing {
-            dependency: name.to_owned(),
-            message,
-        },
+        Some(name) => Reason::DependencyMissing { dependency: name.to_owned(), message },
         None => Reason::Loader { message },
     }
 }
@@ -85,10 +76,7 @@ pub(crate) fn path_of(library: Library) -> (Library, Option<PathBuf>) {
     let handle = libloading::os::unix::Library::from(library).into_raw();
     let path = path_of_handle(handle);
     // SAFETY: the handle has just come out of a library.
-    (
-        unsafe { libloading::os::unix::Library::from_raw(handle) }.into(),
-        path,
-    )
+    (unsafe { libloading::os::unix::Library::from_raw(handle) }.into(), path)
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -65,11 +65,7 @@ pub const fn hip_of_rocm(level: (u32, u32)) -> (u32, u32) {
 /// ```
 pub fn hip_version(encoded: i32) -> Option<Version> {
     let encoded = u64::try_from(encoded).ok().filter(|&v| v >= 10_000_000)?;
-    Some(Version::new(
-        encoded / 10_000_000,
-        encoded / 100_000 % 100,
-        encoded % 100_000,
-    ))
+    Some(Version::new(encoded / 10_000_000, encoded / 100_000 % 100, encoded % 100_000))
 }
 
 /// The version in a release string as ROCm writes them: `7.2.4`, `6.2.0-66` (a build number, no pre-release), `7.2`,
@@ -82,14 +78,9 @@ pub fn hip_version(encoded: i32) -> Option<Version> {
 /// ```
 pub fn parse_release(text: &str) -> Option<Version> {
     let text = text.trim();
-    let numbers_end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let numbers_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (numbers, rest) = text.split_at(numbers_end);
-    let mut numbers = numbers
-        .trim_end_matches('.')
-        .split('.')
-        .map(|n| n.parse::<u64>().ok());
+    let mut numbers = numbers.trim_end_matches('.').split('.').map(|n| n.parse::<u64>().ok());
     let (major, minor) = (numbers.next()??, numbers.next()??);
     let patch = match numbers.next() {
         Some(patch) => patch?,
@@ -103,9 +94,7 @@ pub fn parse_release(text: &str) -> Option<Version> {
         .collect();
     match rest.chars().next() {
         // `7.0.0rc1`, `7.10.0a20251120`, `7.0.0.dev3`, `7.0.0-rc1`
-        Some(_)
-            if clean.starts_with(|c: char| c.is_ascii_alphabetic()) && !rest.starts_with('+') =>
-        {
+        Some(_) if clean.starts_with(|c: char| c.is_ascii_alphabetic()) && !rest.starts_with('+') => {
             version.pre = Prerelease::new(&clean).unwrap_or_default();
         }
         Some(_) => version.build = BuildMetadata::new(&clean).unwrap_or_default(),
@@ -129,43 +118,20 @@ pub fn file_name_version(file_name: &str) -> Option<Version> {
 pub fn release_at(root: &Path) -> Option<Release> {
     for name in ["version", "version-dev"] {
         let source = root.join(".info").join(name);
-        if let Some(version) = fs::read_to_string(&source)
-            .ok()
-            .as_deref()
-            .and_then(parse_release)
-        {
-            return Some(Release {
-                version,
-                numbering: Numbering::Rocm,
-                source,
-            });
+        if let Some(version) = fs::read_to_string(&source).ok().as_deref().and_then(parse_release) {
+            return Some(Release { version, numbering: Numbering::Rocm, source });
         }
     }
     wheel_release(root)
 }
 
 fn wheel_release(root: &Path) -> Option<Release> {
-    let package = root
-        .file_name()?
-        .to_str()?
-        .strip_prefix('_')
-        .filter(|n| n.starts_with("rocm_sdk_"))?;
-    fs::read_dir(root.parent()?)
-        .ok()?
-        .flatten()
-        .find_map(|entry| {
-            let name = entry.file_name();
-            let version = name
-                .to_str()?
-                .strip_suffix(".dist-info")?
-                .strip_prefix(package)?
-                .strip_prefix('-')?;
-            Some(Release {
-                version: parse_release(version)?,
-                numbering: Numbering::Rocm,
-                source: entry.path(),
-            })
-        })
+    let package = root.file_name()?.to_str()?.strip_prefix('_').filter(|n| n.starts_with("rocm_sdk_"))?;
+    fs::read_dir(root.parent()?).ok()?.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        let version = name.to_str()?.strip_suffix(".dist-info")?.strip_prefix(package)?.strip_prefix('-')?;
+        Some(Release { version: parse_release(version)?, numbering: Numbering::Rocm, source: entry.path() })
+    })
 }
 
 /// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it, as
@@ -176,11 +142,7 @@ pub(crate) fn release_of_file(path: &Path, numbered_by_hip: bool) -> Option<Rele
     let above = |p: &Path| p.ancestors().skip(2).take(3).find_map(release_at);
     above(path).or_else(|| above(&resolved)).or_else(|| {
         let name = resolved.file_name()?.to_str().filter(|_| numbered_by_hip)?;
-        Some(Release {
-            version: file_name_version(name)?,
-            numbering: Numbering::Hip,
-            source: resolved.clone(),
-        })
+        Some(Release { version: file_name_version(name)?, numbering: Numbering::Hip, source: resolved.clone() })
     })
 }
 
@@ -204,22 +166,9 @@ mod tests {
             ("7.0.0+abc", "7.0.0+abc"),
             ("6.4.0.60400-47~22.04", "6.4.0+47-22-04"),
         ] {
-            assert_eq!(
-                parse_release(text).map(|v| v.to_string()).as_deref(),
-                Some(version),
-                "{text}"
-            );
+            assert_eq!(parse_release(text).map(|v| v.to_string()).as_deref(), Some(version), "{text}");
         }
-        for text in [
-            "",
-            "7",
-            "seven",
-            ".",
-            "7.x",
-            "7..2",
-            "99999999999999999999.1",
-            "7.2.99999999999999999999",
-        ] {
+        for text in ["", "7", "seven", ".", "7.x", "7..2", "99999999999999999999.1", "7.2.99999999999999999999"] {
             assert_eq!(parse_release(text), None, "{text}");
         }
     }
@@ -241,11 +190,7 @@ mod tests {
 
     #[test]
     fn levels_are_compared_in_their_own_count() {
-        let release = |version, numbering| Release {
-            version,
-            numbering,
-            source: PathBuf::new(),
-        };
+        let release = |version, numbering| Release { version, numbering, source: PathBuf::new() };
         assert!(release(Version::new(7, 15, 26_333), Numbering::Hip).is_at_least((10, 0)));
         assert!(!release(Version::new(7, 14, 0), Numbering::Hip).is_at_least((10, 0)));
         assert!(release(Version::new(7, 2, 53_211), Numbering::Hip).is_at_least((7, 2)));

@@ -9,9 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Once};
 
-use rocm_sdk::{
-    Binding, Error, LibrarySpec, Missing, MissingValue, Provider, Search, Soname, bindings,
-};
+use rocm_sdk::{Binding, Error, LibrarySpec, Missing, MissingValue, Provider, Search, Soname, bindings};
 use support::Tree;
 
 /// A status as a -sys crate has it.
@@ -47,24 +45,10 @@ impl MissingValue for Dim3 {
 
 pub type Callback = Option<unsafe extern "C" fn(value: c_int, data: *mut c_void) -> c_int>;
 
-static FULL: LibrarySpec = LibrarySpec::new(
-    "full",
-    "libfull.so",
-    &[Soname::new("libfull.so.7", 7, 10)],
-    &[],
-);
-static ABSENT: LibrarySpec = LibrarySpec::new(
-    "absent",
-    "libabsent.so",
-    &[Soname::new("libabsent.so.7", 7, 10)],
-    &[],
-);
-static COUNTED: LibrarySpec = LibrarySpec::new(
-    "counted",
-    "libcounted.so",
-    &[Soname::new("libcounted.so.7", 7, 10)],
-    &[],
-);
+static FULL: LibrarySpec = LibrarySpec::new("full", "libfull.so", &[Soname::new("libfull.so.7", 7, 10)], &[]);
+static ABSENT: LibrarySpec = LibrarySpec::new("absent", "libabsent.so", &[Soname::new("libabsent.so.7", 7, 10)], &[]);
+static COUNTED: LibrarySpec =
+    LibrarySpec::new("counted", "libcounted.so", &[Soname::new("libcounted.so.7", 7, 10)], &[]);
 
 pub static FULL_BINDING: Binding = Binding::new(&FULL);
 pub static ABSENT_BINDING: Binding = Binding::new(&ABSENT);
@@ -158,20 +142,14 @@ fn arguments_and_results_of_every_kind_get_through() {
         assert_eq!(fullStatus(&mut out), OK);
         assert_eq!(out, 42);
         assert_eq!(fullScale(1.5, 2.0, 3), 6.0);
-        assert_eq!(
-            fullTurn(Dim3 { x: 1, y: 2, z: 3 }),
-            Dim3 { x: 2, y: 3, z: 1 }
-        );
+        assert_eq!(fullTurn(Dim3 { x: 1, y: 2, z: 3 }), Dim3 { x: 2, y: 3, z: 1 });
         assert_eq!(fullCall(Some(double), (&raw mut two).cast()), 42);
         assert_eq!(fullCall(None, std::ptr::null_mut()), -7);
         fullTouch();
         fullTouch();
         assert_eq!(fullTouched(), 2);
         assert_eq!(CStr::from_ptr(fullName()), c"full");
-        assert_eq!(
-            fullMany(1, 2, 3, 4, 5.0, 6.0, c"A".as_ptr(), 7, 8, 9),
-            45 + 65
-        );
+        assert_eq!(fullMany(1, 2, 3, 4, 5.0, 6.0, c"A".as_ptr(), 7, 8, 9), 45 + 65);
         assert_eq!(fullNewer(), Status(1));
     }
 }
@@ -205,22 +183,12 @@ fn a_missing_function_returns_its_status_and_the_cause_can_be_asked() {
         matches!(&error, Error::SymbolMissing { library: "full", symbol, .. } if symbol == "fullMissing"),
         "{error:?}"
     );
-    assert!(
-        error.to_string().contains("libfull.so.7") && error.to_string().contains("needs ROCm 7.1"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("libfull.so.7") && error.to_string().contains("needs ROCm 7.1"), "{error}");
     let missing = FULL_BINDING.missing_symbols();
-    let once = missing
-        .iter()
-        .filter(|m| m.name == "fullMissing")
-        .collect::<Vec<_>>();
+    let once = missing.iter().filter(|m| m.name == "fullMissing").collect::<Vec<_>>();
     assert_eq!(once.len(), 1, "{missing:?}");
     assert_eq!(once[0].since, "7.1");
-    assert!(
-        FULL_BINDING.check().is_ok()
-            && FULL_BINDING.load().is_ok()
-            && FULL_BINDING.provider_name().is_none()
-    );
+    assert!(FULL_BINDING.check().is_ok() && FULL_BINDING.load().is_ok() && FULL_BINDING.provider_name().is_none());
     assert!(FULL_BINDING.report().unwrap().opened().is_some());
 }
 
@@ -235,36 +203,16 @@ fn a_missing_library_returns_its_status_and_the_paths_tried() {
     }
     assert!(!ABSENT_BINDING.has(c"absentOne"));
     let error = ABSENT_BINDING.load().unwrap_err();
-    assert!(matches!(
-        error,
-        Error::NotFound {
-            library: "absent",
-            ..
-        }
-    ));
-    assert!(
-        error
-            .to_string()
-            .contains("lib/libabsent.so.7 [path given in code]: not there"),
-        "{error}"
-    );
-    assert!(
-        std::ptr::eq(error, ABSENT_BINDING.load().unwrap_err()),
-        "one search a process"
-    );
+    assert!(matches!(error, Error::NotFound { library: "absent", .. }));
+    assert!(error.to_string().contains("lib/libabsent.so.7 [path given in code]: not there"), "{error}");
+    assert!(std::ptr::eq(error, ABSENT_BINDING.load().unwrap_err()), "one search a process");
     let error = ABSENT_BINDING.symbol_error(c"absentOne", "5.7").unwrap();
     assert!(matches!(error, Error::NotFound { .. }));
     assert!(ABSENT_BINDING.check().is_err() && ABSENT_BINDING.opened().is_none());
     assert!(ABSENT_BINDING.missing_symbols().is_empty());
     // Too late for another search.
-    assert!(matches!(
-        rocm_sdk::set_search(Search::nowhere()),
-        Err(Error::SearchTooLate)
-    ));
-    assert!(matches!(
-        rocm_sdk::set_root("/opt/rocm"),
-        Err(Error::SearchTooLate)
-    ));
+    assert!(matches!(rocm_sdk::set_search(Search::nowhere()), Err(Error::SearchTooLate)));
+    assert!(matches!(rocm_sdk::set_root("/opt/rocm"), Err(Error::SearchTooLate)));
 }
 
 #[test]
@@ -293,10 +241,7 @@ struct Counting {
 
 impl Counting {
     const fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            asked: [const { AtomicUsize::new(0) }; 3],
-        }
+        Self { name, asked: [const { AtomicUsize::new(0) }; 3] }
     }
 }
 
@@ -310,10 +255,7 @@ impl Provider for Counting {
     }
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
-        let n = [c"providedOne", c"providedTwo"]
-            .iter()
-            .position(|known| *known == name)
-            .unwrap_or(2);
+        let n = [c"providedOne", c"providedTwo"].iter().position(|known| *known == name).unwrap_or(2);
         self.asked[n].fetch_add(1, Ordering::Relaxed);
         if name == c"providedPanics" {
             panic!("a provider that panics");
@@ -351,34 +293,16 @@ fn a_provider_takes_the_librarys_place_and_is_asked_once_a_function() {
             });
         }
     });
-    let asked: Vec<usize> = PROVIDER
-        .asked
-        .iter()
-        .map(|n| n.load(Ordering::Relaxed))
-        .collect();
-    assert_eq!(
-        asked,
-        [1, 1, 1],
-        "64 threads, each function asked for once, the missing one too"
-    );
+    let asked: Vec<usize> = PROVIDER.asked.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+    assert_eq!(asked, [1, 1, 1], "64 threads, each function asked for once, the missing one too");
     // SAFETY: never called.
     let status = unsafe { providedPanics(1) };
-    assert_eq!(
-        status, NO_SYMBOL,
-        "a provider's panic stays on this side of C"
-    );
+    assert_eq!(status, NO_SYMBOL, "a provider's panic stays on this side of C");
     assert_eq!(PROVIDED_BINDING.provider_name(), Some("counting"));
     assert!(PROVIDED_BINDING.check().is_ok() && PROVIDED_BINDING.opened().is_none());
-    assert!(
-        matches!(PROVIDED_BINDING.load(), Err(Error::Provided { provider, .. }) if provider == "counting")
-    );
-    let error = PROVIDED_BINDING
-        .symbol_error(c"providedNot", "6.4")
-        .unwrap();
-    assert_eq!(
-        error.to_string(),
-        "providedNot is missing from counting: it needs ROCm 6.4 or newer"
-    );
+    assert!(matches!(PROVIDED_BINDING.load(), Err(Error::Provided { provider, .. }) if provider == "counting"));
+    let error = PROVIDED_BINDING.symbol_error(c"providedNot", "6.4").unwrap();
+    assert_eq!(error.to_string(), "providedNot is missing from counting: it needs ROCm 6.4 or newer");
     // The same again is no error, another one is.
     PROVIDED_BINDING.set_provider(&PROVIDER).unwrap();
     let error = PROVIDED_BINDING.set_provider(&OTHER).unwrap_err();

@@ -34,21 +34,11 @@ fn check(test: &str, release: &str, major: u32, comgr: u32) {
     if !is_child() {
         let here = usr.join("lib/x86_64-linux-gnu");
         let mut command = Command::new(here.join("ld-linux-x86-64.so.2"));
-        command
-            .arg("--library-path")
-            .arg(&here)
-            .arg(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", test, "--nocapture"])
-            .env(CHILD, "1")
-            .env("ROCM_PATH", &usr);
+        command.arg("--library-path").arg(&here).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", test, "--nocapture"]).env(CHILD, "1").env("ROCM_PATH", &usr);
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned()
-            + &String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{said}"
-        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
     let library = BINDING.load().unwrap_or_else(|e| panic!("{e}"));
@@ -58,30 +48,15 @@ fn check(test: &str, release: &str, major: u32, comgr: u32) {
     // Debian has no .info: the number is in the file's name, and HIP itself says the same.
     let found = library.release().unwrap();
     assert_eq!(found.numbering, Numbering::Hip);
-    assert_eq!(
-        format!("{}.{}", found.version.major, found.version.minor),
-        release
-    );
+    assert_eq!(format!("{}.{}", found.version.major, found.version.minor), release);
     let mut encoded = 0;
     // SAFETY: it writes one int; the other takes any value and returns a static text.
-    let (status, text) = unsafe {
-        (
-            hipRuntimeGetVersion(&mut encoded),
-            CStr::from_ptr(hipGetErrorString(0)),
-        )
-    };
+    let (status, text) = unsafe { (hipRuntimeGetVersion(&mut encoded), CStr::from_ptr(hipGetErrorString(0))) };
     assert_eq!((status, text), (0, c"no error"));
     assert_eq!(hip_version(encoded).as_ref(), Some(&found.version));
 
-    assert!(
-        library
-            .check_level((found.version.major as u32, found.version.minor as u32))
-            .is_ok()
-    );
-    assert!(matches!(
-        library.check_level((99, 0)),
-        Err(Error::TooOld { .. })
-    ));
+    assert!(library.check_level((found.version.major as u32, found.version.minor as u32)).is_ok());
+    assert!(matches!(library.check_level((99, 0)), Err(Error::TooOld { .. })));
     assert!(BINDING.has(c"hipMalloc") && !BINDING.has(c"hipOfTheFuture"));
     // SAFETY: there is no such function to be called.
     assert_eq!(unsafe { hipOfTheFuture() }, -1);
@@ -91,17 +66,8 @@ fn check(test: &str, release: &str, major: u32, comgr: u32) {
         let library = search.open(spec).unwrap_or_else(|e| panic!("{e}"));
         assert!(library.is_known_release(), "{:?}", library.soname());
     }
-    assert_eq!(
-        search.open(&libraries::AMD_COMGR).unwrap().soname_major(),
-        Some(comgr)
-    );
-    assert!(
-        search
-            .open(&libraries::HIPRTC)
-            .unwrap()
-            .symbol(c"hiprtcCreateProgram")
-            .is_some()
-    );
+    assert_eq!(search.open(&libraries::AMD_COMGR).unwrap().soname_major(), Some(comgr));
+    assert!(search.open(&libraries::HIPRTC).unwrap().symbol(c"hiprtcCreateProgram").is_some());
 }
 
 #[test]

@@ -12,11 +12,7 @@ use tempfile::TempDir;
 pub static STUB: LibrarySpec = LibrarySpec::new(
     "stub",
     "libstub.so",
-    &[
-        Soname::new("libstub.so.7", 7, 10),
-        Soname::new("libstub.so.6", 6, 6),
-        Soname::new("libstub.so.5", 5, 5),
-    ],
+    &[Soname::new("libstub.so.7", 7, 10), Soname::new("libstub.so.6", 6, 6), Soname::new("libstub.so.5", 5, 5)],
     &["stub_7.dll"],
 )
 .numbered_by_hip();
@@ -62,32 +58,19 @@ impl Tree {
         fs::write(source.path(), c).unwrap();
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let mut command = Command::new(&compiler);
-        command
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .arg(&path)
-            .arg(source.path());
+        command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).arg(source.path());
         if !soname.is_empty() {
             command.arg(format!("-Wl,-soname,{soname}"));
         }
-        let output = command
-            .args(more)
-            .output()
-            .unwrap_or_else(|e| panic!("these tests need a C compiler ({compiler}): {e}"));
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let output =
+            command.args(more).output().unwrap_or_else(|e| panic!("these tests need a C compiler ({compiler}): {e}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         path
     }
 
     /// A stub whose function `stub_id` returns `id`.
     pub fn stub(&self, relative: &str, soname: &str, id: i32) -> PathBuf {
-        self.library(
-            relative,
-            soname,
-            &format!("int stub_id(void) {{ return {id}; }}"),
-        )
+        self.library(relative, soname, &format!("int stub_id(void) {{ return {id}; }}"))
     }
 
     /// A stub with bytes of its ELF header overwritten.
@@ -108,8 +91,7 @@ impl Tree {
 /// Calls `stub_id`.
 pub fn id(library: &Library) -> i32 {
     // SAFETY: every stub defines it so.
-    let function =
-        unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "5.7") }.unwrap();
+    let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "5.7") }.unwrap();
     // SAFETY: it has no precondition.
     unsafe { function() }
 }
@@ -117,20 +99,10 @@ pub fn id(library: &Library) -> i32 {
 /// Runs the test `test` of this program again in a process of its own, with `variable` set.
 pub fn in_child(test: &str, variables: &[(&str, &str)]) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", test, "--nocapture"])
-        .env(CHILD, "1")
-        .envs(variables.iter().copied());
+    command.args(["--exact", test, "--nocapture"]).env(CHILD, "1").envs(variables.iter().copied());
     let output = command.output().unwrap();
-    let said = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}"
-    );
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 pub fn is_child() -> bool {
