@@ -2,7 +2,7 @@
 
 use super::operand::{Admits, scalar_register};
 use super::{DecodeError, Fields, Input, bit, bits, sign_extend};
-use crate::isa::{Arch, Flags, Format, Inst, Operand, Type};
+use crate::isa::{Arch, Flags, Format, Inst, Op, Operand, Type};
 
 pub(super) fn smem(input: &Input<'_>) -> Result<Inst, DecodeError> {
     let word = input.word;
@@ -32,6 +32,7 @@ pub(super) fn smem(input: &Input<'_>) -> Result<Inst, DecodeError> {
             inst.mods.soffset_en = true;
             if also_immediate {
                 inst.mods.offset = sign_extend(high, 21);
+                inst.src[3] = Operand::Imm(inst.mods.offset);
             }
         }
     }
@@ -77,15 +78,26 @@ pub(super) fn ds(input: &Input<'_>) -> Result<Inst, DecodeError> {
         if ty == Type::None {
             f.zero(name, index)?;
         }
-        f.vreg_or_acc(name, index, ty, acc && name != "addr")
+        f.vreg_or_acc(name, index, ty, acc && (name != "addr" || f.info.is(Flags::gds)))
     };
     inst.src[0] = field("addr", 0, f.info.src[0])?;
     inst.src[1] = field("data0", 8, f.info.src[1])?;
     inst.src[2] = field("data1", 16, f.info.src[2])?;
     inst.dst = field("vdst", 24, f.info.dst)?;
     inst.mods.gds = bit(word, 16);
-    if f.info.is(Flags::gds) && !inst.mods.gds {
-        return Err(f.bad("gds", 0, "the instruction works on the global data share only"));
+    if inst.mods.gds != f.info.is(Flags::gds) {
+        let reason = if inst.mods.gds {
+            "these GPUs have no global data share, only its wave synchronisation"
+        } else {
+            "the instruction works on the global data share only"
+        };
+        return Err(f.bad("gds", bits(word, 16, 1), reason));
+    }
+    if f.info.src[..2] == [Type::None; 2] && f.info.dst == Type::None {
+        f.zero("acc", bits(word, 25, 1))?;
+        if !inst.mods.gds {
+            f.zero("offset", bits(word, 0, 16))?;
+        }
     }
     if f.info.is(Flags::two_offsets) {
         inst.mods.offset = bits(word, 0, 8) as i32;
@@ -95,6 +107,9 @@ pub(super) fn ds(input: &Input<'_>) -> Result<Inst, DecodeError> {
     }
     Ok(inst)
 }
+
+const FLOAT_ATOMIC_SCC: &str = "a floating-point atomic cannot be system coherent";
+const LDS_IS_NOT_ACC: &str = "data that goes to LDS goes to no accumulation register";
 
 /// `saddr` of an instruction without a scalar address.
 const NO_SADDR: u32 = 0x7f;
@@ -113,15 +128,17 @@ pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
     inst.mods.glc = bit(word, 16);
     inst.mods.slc = bit(word, 17);
     inst.mods.scc = bit(word, 25);
+    if inst.mods.scc && input.arch == Arch::Gfx90a && f.info.is(Flags::atomic) && f.info.dst.is_float() {
+        return Err(f.bad("scc", 1, FLOAT_ATOMIC_SCC));
+    }
     // On gfx942 bit 13 of a scratch instruction says whether it has a vector address.
     let sve = format == Format::Scratch && input.arch == Arch::Gfx942;
     let bit13 = bit(word, 13);
     inst.mods.lds = bit13 && !sve;
-    if inst.mods.lds && !f.info.is(Flags::lds) {
+    if inst.mods.lds && (!f.info.is(Flags::lds) || input.arch == Arch::Gfx942) {
         return Err(f.bad("lds", 1, "the instruction cannot move data to LDS"));
     }
-    inst.mods.offset =
-        if format == Format::Flat { bits(word, 0, 13) as i32 } else { sign_extend(word, 13) };
+    inst.mods.offset = if format == Format::Flat { bits(word, 0, 13) as i32 } else { sign_extend(word, 13) };
     let saddr = bits(high, 16, 7);
     let has_saddr = format != Format::Flat && saddr != NO_SADDR;
     if has_saddr {
@@ -142,6 +159,9 @@ pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
         inst.src[0] = f.vreg("vaddr", bits(high, 0, 8), ty)?;
     }
     let acc = bit(high, 23);
+    if acc && (inst.mods.lds || f.info.is(Flags::lds_only)) {
+        return Err(f.bad("acc", 1, LDS_IS_NOT_ACC));
+    }
     inst.src[1] = f.vreg_or_acc("vdata", bits(high, 8, 8), f.info.src[1], acc)?;
     let returns = if f.info.is(Flags::atomic) { inst.mods.glc } else { !inst.mods.lds };
     if returns {
@@ -164,11 +184,13 @@ impl Fields<'_> {
             _ => inst.src[0] = self.vreg("vaddr", bits(high, 0, 8), Type::U32)?,
         }
         let srsrc = bits(high, 16, 5) << 2;
-        inst.src[2] =
-            scalar_register(srsrc, 4).map_err(|reason| self.bad("srsrc", srsrc, reason))?;
+        inst.src[2] = scalar_register(srsrc, 4).map_err(|reason| self.bad("srsrc", srsrc, reason))?;
         let admits = Admits { literal: false, ..Admits::SCALAR };
         inst.src[3] = self.source("soffset", bits(high, 24, 8), Type::U32, admits)?;
         let acc = bit(high, 23);
+        if acc && inst.mods.lds {
+            return Err(self.bad("acc", 1, LDS_IS_NOT_ACC));
+        }
         let vdata = bits(high, 8, 8);
         inst.src[1] = self.vreg_or_acc("vdata", vdata, self.info.src[1], acc)?;
         if self.info.is(Flags::atomic) {
@@ -196,10 +218,26 @@ pub(super) fn mubuf(input: &Input<'_>) -> Result<Inst, DecodeError> {
     if f.info.is(Flags::lds_only) && !inst.mods.lds {
         return Err(f.bad("lds", 0, "the instruction moves data from LDS"));
     }
+    if f.info.is(Flags::lds_only) {
+        f.zero("offen", bits(word, 12, 2))?;
+    }
     if f.info.src[0] == Type::None {
         // Cache control.
-        inst.mods.glc = bit(word, 14);
+        f.zero("offen", bits(word, 12, 2))?;
+        f.zero("acc", bits(high, 23, 1))?;
+        inst.mods.slc = false;
+        if input.arch == Arch::Gfx942 {
+            inst.mods.glc = bit(word, 14);
+        } else if f.op == Op::buffer_wbl2 {
+            inst.mods.scc = false;
+        } else {
+            f.zero("glc", bits(word, 14, 1))?;
+            f.zero("scc", bits(word, 15, 1))?;
+        }
         return Ok(inst);
+    }
+    if inst.mods.scc && input.arch == Arch::Gfx90a && f.info.is(Flags::atomic) && f.info.dst.is_float() {
+        return Err(f.bad("scc", 1, FLOAT_ATOMIC_SCC));
     }
     f.buffer(&mut inst, high)?;
     Ok(inst)

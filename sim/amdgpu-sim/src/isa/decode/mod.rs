@@ -108,7 +108,11 @@ impl Fields<'_> {
 
     /// The second word: the other half of a 64-bit encoding, an SDWA or DPP word, a literal.
     fn second(&self) -> Result<u32, DecodeError> {
-        self.input.words.get(1).copied().ok_or_else(|| self.input.error(Some(self.op), Problem::Truncated { needed: 8 }))
+        self.input
+            .words
+            .get(1)
+            .copied()
+            .ok_or_else(|| self.input.error(Some(self.op), Problem::Truncated { needed: 8 }))
     }
 
     fn bad(&self, field: &'static str, value: u32, reason: &'static str) -> DecodeError {

@@ -2,7 +2,7 @@
 
 use super::operand::{Admits, LITERAL};
 use super::{DecodeError, Fields, Input, bits, sign_extend};
-use crate::isa::{Format, Inst, Operand, Type};
+use crate::isa::{Flags, Format, Inst, Op, Operand, Type};
 
 /// Whether any of the source fields says that a literal follows.
 fn size(fields: &[u32]) -> u8 {
@@ -35,7 +35,13 @@ pub(super) fn sop1(input: &Input<'_>) -> Result<Inst, DecodeError> {
     inst.dst = f.sdst()?;
     if f.info.src[0] != Type::None {
         inst.size = size(&[code]);
-        inst.src[0] = f.source("ssrc0", code, f.info.src[0], Admits::SCALAR)?;
+        let admits = match f.op {
+            Op::s_movrels_b32 | Op::s_movrels_b64 | Op::s_setpc_b64 | Op::s_rfe_b64 | Op::s_cbranch_join => {
+                Admits::REGISTER
+            }
+            _ => Admits::SCALAR,
+        };
+        inst.src[0] = f.source("ssrc0", code, f.info.src[0], admits)?;
     }
     Ok(inst)
 }
@@ -64,7 +70,7 @@ pub(super) fn sopk(input: &Input<'_>) -> Result<Inst, DecodeError> {
         Type::Uimm16 | Type::HwReg => Operand::Imm(bits(word, 0, 16) as i32),
         _ => Operand::Imm(sign_extend(word, 16)),
     };
-    if f.info.is(crate::isa::Flags::literal) {
+    if f.info.is(Flags::literal) {
         inst.src[1] = Operand::Literal(f.second()?);
         inst.size = 8;
     } else if f.info.src[1] != Type::None {

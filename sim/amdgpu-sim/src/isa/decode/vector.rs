@@ -4,6 +4,8 @@ use super::operand::{Admits, DPP, LITERAL, SDWA, has_modifiers};
 use super::{DecodeError, Fields, Input, bit, bits};
 use crate::isa::{Dpp, Flags, Format, Inst, Op, Operand, Sdwa, SdwaSel, SdwaUnused, Special, Type};
 
+/// Code of `m0`.
+const M0: u32 = 124;
 const VCC: Operand = Operand::Special(Special::VccLo);
 
 pub(super) fn vop2(input: &Input<'_>) -> Result<Inst, DecodeError> {
@@ -115,6 +117,9 @@ impl Fields<'_> {
     /// A destination in an 8-bit vector register field; a few instructions have a scalar one there.
     fn vdst(&self, code: u32) -> Result<Operand, DecodeError> {
         if self.info.is(Flags::scalar_dst) || self.info.dst == Type::Mask {
+            if self.info.is(Flags::scalar_dst) && code == M0 {
+                return Err(self.bad("sdst", code, "a lane cannot be read into m0"));
+            }
             self.sreg("sdst", code, self.info.dst)
         } else {
             self.vreg("vdst", code, self.info.dst)
@@ -134,8 +139,7 @@ impl Fields<'_> {
         let mut inst = self.inst(Format::Sdwa, 8);
         let mut sdwa = Sdwa::default();
         if self.info.format == Format::Vopc {
-            inst.dst =
-                if bit(word, 15) { self.sreg("sdst", bits(word, 8, 7), Type::Mask)? } else { VCC };
+            inst.dst = if bit(word, 15) { self.sreg("sdst", bits(word, 8, 7), Type::Mask)? } else { VCC };
         } else {
             inst.mods.clamp = bit(word, 13);
             inst.mods.omod = bits(word, 14, 2) as u8;
@@ -143,7 +147,9 @@ impl Fields<'_> {
                 self.zero("omod", bits(word, 14, 2))?;
             }
             if self.converts_from_fp8() {
-                self.zero("dst_sel", bits(word, 8, 3))?;
+                if bits(word, 8, 3) != 6 {
+                    return Err(self.bad("dst_sel", bits(word, 8, 3), "the instruction writes the whole register"));
+                }
             } else {
                 sdwa.dst_sel = self.selection("dst_sel", bits(word, 8, 3))?;
                 sdwa.dst_unused = match bits(word, 11, 2) {
@@ -192,10 +198,7 @@ impl Fields<'_> {
     }
 
     fn converts_from_fp8(&self) -> bool {
-        matches!(
-            self.op,
-            Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 | Op::v_cvt_pk_f32_fp8 | Op::v_cvt_pk_f32_bf8
-        )
+        matches!(self.op, Op::v_cvt_f32_fp8 | Op::v_cvt_f32_bf8 | Op::v_cvt_pk_f32_fp8 | Op::v_cvt_pk_f32_bf8)
     }
 
     fn selection(&self, field: &'static str, code: u32) -> Result<SdwaSel, DecodeError> {
@@ -254,8 +257,9 @@ impl Fields<'_> {
 
     /// Whether the modifier bits of source `i` have no effect, rather than being no instruction at all.
     fn ignores_modifiers(&self, i: usize) -> bool {
-        self.info.src[i] != Type::None
-            && (self.float_source(0) || matches!(self.op, Op::v_dot2c_i32_i16 | Op::v_dot4c_i32_i8 | Op::v_dot8c_i32_i4))
+        !matches!(self.info.src[i], Type::None | Type::Mask)
+            && (self.float_source(0)
+                || matches!(self.op, Op::v_dot2c_i32_i16 | Op::v_dot4c_i32_i8 | Op::v_dot8c_i32_i4))
             && self.info.format != Format::Vopc
     }
 
@@ -268,9 +272,7 @@ impl Fields<'_> {
             }
             let admits = match (self.op, i) {
                 (Op::v_readlane_b32, 0) => Admits { lds_direct: true, ..Admits::VECTOR },
-                (Op::v_readlane_b32, _) | (Op::v_writelane_b32, _) => {
-                    Admits { literal: false, ..Admits::SCALAR }
-                }
+                (Op::v_readlane_b32, _) | (Op::v_writelane_b32, _) => Admits { literal: false, ..Admits::SCALAR },
                 _ if ty == Type::Mask => Admits::REGISTER,
                 _ if ty.dwords() > 2 => Admits::VECTOR,
                 _ => Admits::NO_LITERAL,
@@ -290,7 +292,7 @@ impl Fields<'_> {
             if self.float_source(i as usize) {
                 inst.mods.abs |= (abs << i) as u8;
                 inst.mods.neg |= (neg << i) as u8;
-            } else if !self.ignores_modifiers(i as usize) {
+            } else if !self.ignores_modifiers(i as usize) && !self.rounds_to_fp8() {
                 self.zero("abs", abs)?;
                 self.zero("neg", neg)?;
             }
@@ -305,8 +307,8 @@ impl Fields<'_> {
         }
         let float = self.float_source(0) || self.info.dst.is_float();
         inst.mods.clamp = bit(word, 15);
-        let clamp = self.info.is(Flags::clamp)
-            || (float && !self.info.is(Flags::no_clamp) && self.op != Op::v_cndmask_b32);
+        let clamp =
+            self.info.is(Flags::clamp) || (float && !self.info.is(Flags::no_clamp) && self.op != Op::v_cndmask_b32);
         if !clamp {
             self.zero("clamp", bits(word, 15, 1))?;
         }

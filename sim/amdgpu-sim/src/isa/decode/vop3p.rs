@@ -52,7 +52,8 @@ impl Fields<'_> {
                 Some(index) => vector_register(index, ty.dwords(), in_acc[i])
                     .map_err(|reason| self.bad(SOURCES[i], code, reason))?,
                 None if i == 2 && !sparse => {
-                    let constant = Admits { vector: false, scalar: false, literal: false, lds_direct: false, constant: true };
+                    let constant =
+                        Admits { vector: false, scalar: false, literal: false, lds_direct: false, constant: true };
                     self.source(SOURCES[i], code, ty, constant)?
                 }
                 None => return Err(self.bad(SOURCES[i], code, "this operand is a vector register")),

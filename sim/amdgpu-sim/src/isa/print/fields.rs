@@ -59,11 +59,24 @@ fn message(id: u32, operation: u32, stream: u32) -> Option<(&'static str, Option
 }
 
 const DATA_FORMATS: [&str; 16] = [
-    "INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32",
-    "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15",
+    "INVALID",
+    "8",
+    "16",
+    "8_8",
+    "32",
+    "16_16",
+    "10_11_11",
+    "11_11_10",
+    "10_10_10_2",
+    "2_10_10_10",
+    "8_8_8_8",
+    "32_32",
+    "16_16_16_16",
+    "32_32_32",
+    "32_32_32_32",
+    "RESERVED_15",
 ];
-const NUMBER_FORMATS: [&str; 8] =
-    ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
+const NUMBER_FORMATS: [&str; 8] = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
 /// What text without a `format` means: 8 bits, normalised.
 const DEFAULT_FORMAT: (u8, u8) = (1, 0);
 
@@ -76,10 +89,10 @@ impl Printer<'_> {
             Type::SendMsg => self.sendmsg(bits),
             Type::WaitCnt => self.waitcnt(bits),
             Type::GprIdx => self.gpr_idx(bits),
-            Type::Branch | Type::Uimm7 => {
+            Type::Branch => {
                 put!(self, "{bits}");
             }
-            _ if self.inst.format == Format::Sopp && bits <= 64 => {
+            _ if matches!(self.inst.format, Format::Sopp | Format::Smem) && bits <= 64 => {
                 put!(self, "{bits}");
             }
             _ => {
@@ -105,10 +118,6 @@ impl Printer<'_> {
 
     fn sendmsg(&mut self, bits: u32) {
         let (id, operation, stream) = (bits & 0xf, bits >> 4 & 7, bits >> 8 & 3);
-        if bits & !0x37f != 0 {
-            put!(self, "{bits}");
-            return;
-        }
         match message(id, operation, stream) {
             Some((name, None, _)) => {
                 put!(self, "sendmsg({name})");
@@ -118,6 +127,9 @@ impl Printer<'_> {
             }
             Some((name, Some(operation), true)) => {
                 put!(self, "sendmsg({name}, {operation}, {stream})");
+            }
+            None if bits & !0x37f != 0 => {
+                put!(self, "{bits}");
             }
             None => {
                 put!(self, "sendmsg({id}, {operation}, {stream})");
@@ -144,8 +156,12 @@ impl Printer<'_> {
             put!(self, "{bits:#x}");
             return;
         }
-        let names: Vec<&str> =
-            ["SRC0", "SRC1", "SRC2", "DST"].into_iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| name).collect();
+        let names: Vec<&str> = ["SRC0", "SRC1", "SRC2", "DST"]
+            .into_iter()
+            .enumerate()
+            .filter(|(i, _)| bits >> i & 1 == 1)
+            .map(|(_, name)| name)
+            .collect();
         put!(self, "gpr_idx({})", names.join(","));
     }
 

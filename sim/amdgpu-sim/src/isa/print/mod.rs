@@ -129,7 +129,9 @@ impl Printer<'_> {
             }
             _ => {
                 for (&src, &ty) in inst.src.iter().zip(&info.src) {
-                    self.operand(src, ty);
+                    // A scalar source is a whole register, whatever part of it counts.
+                    let narrow = ty.kind() != Kind::Immediate && ty.element_bits() < 32;
+                    self.operand(src, if narrow { Type::B32 } else { ty });
                 }
             }
         }
@@ -150,9 +152,9 @@ impl Printer<'_> {
             }
             register => self.operand(register, Type::U32),
         }
-        if inst.mods.soffset_en && inst.mods.offset != 0 {
+        if let Operand::Imm(offset) = inst.src[3] {
             self.text.push_str(" offset:");
-            self.signed_hex(inst.mods.offset);
+            self.signed_hex(offset);
         }
         self.flag(inst.mods.glc, "glc");
     }
@@ -397,9 +399,10 @@ impl Printer<'_> {
         if mods.offset != 0 {
             put!(self, " offset:{}", mods.offset);
         }
+        self.flag(mods.lds && info.is(Flags::lds_only), "lds");
         self.cache_policy();
         self.flag(mods.tfe, "tfe");
-        self.flag(mods.lds, "lds");
+        self.flag(mods.lds && !info.is(Flags::lds_only), "lds");
     }
 
     fn image(&mut self) {

@@ -14,7 +14,7 @@ const FLOATS: [f32; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
 /// The f16 bits of a value in [`FLOATS`], which all have one significant bit.
 fn f16_bits(value: f32) -> u32 {
     let bits = value.to_bits();
-    let exponent = (bits >> 23 & 0xff) - 127 + 15;
+    let exponent = (bits >> 23 & 0xff) + 15 - 127;
     bits >> 16 & 0x8000 | exponent << 10
 }
 
@@ -33,17 +33,12 @@ fn is_small(value: i64) -> bool {
 /// Whether a literal says what an inline constant could have said, so that text needs `lit()` to tell them apart.
 fn could_be_inline(literal: u32, ty: Type) -> bool {
     let low = literal & 0xffff;
-    let small_half = is_small(i64::from(low as u16 as i16));
     let f16 = low == INV_2PI_F16 || FLOATS.iter().any(|&float| f16_bits(float) == low);
     let word = is_small(i64::from(literal as i32)) || f32_constant(literal).is_some();
     match (ty.kind(), ty.element_bits(), ty.elements()) {
-        (Kind::Float, 16, 1) => small_half || f16,
+        (Kind::Float, 16, 1) => is_small(i64::from(low as u16 as i16)) || f16,
         (Kind::Float, 16, _) => is_small(i64::from(literal as i32)) || (f16 && literal == low),
-        (_, 16, 1) => small_half,
-        (Kind::Float, 64, _) => {
-            literal == 0
-                || FLOATS.iter().any(|&float| (f64::from(float).to_bits() >> 32) as u32 == literal)
-        }
+        (_, 16, 1) => word,
         (_, 64, _) => is_small(i64::from(literal)),
         _ => word,
     }
@@ -111,7 +106,7 @@ impl Printer<'_> {
         if float == InlineFloat::Inv2Pi {
             self.text.push_str(match ty.element_bits() {
                 16 if as_bits => "0x3118",
-                64 => "0.15915494309189532",
+                bits if bits == 64 || (bits < 32 && ty.dwords() == 2) => "0.15915494309189532",
                 _ => "0.15915494",
             });
             return;
@@ -125,12 +120,29 @@ impl Printer<'_> {
     }
 
     fn literal(&mut self, value: u32, ty: Type) {
+        if ty == Type::F64 {
+            return self.f64_literal(value);
+        }
         if could_be_inline(value, ty) {
             put!(self, "lit({value:#x})");
         } else if ty.element_bits() == 16 && ty.elements() == 1 {
             put!(self, "{:#x}", value & 0xffff);
         } else {
             put!(self, "{value:#x}");
+        }
+    }
+
+    /// The high half of an f64, by the constant's name where there is one.
+    fn f64_literal(&mut self, high: u32) {
+        let constant = FLOATS.iter().find(|&&float| (f64::from(float).to_bits() >> 32) as u32 == high);
+        match constant {
+            Some(float) => {
+                put!(self, "{float:.1}");
+            }
+            None if high == 0 => self.text.push('0'),
+            None => {
+                put!(self, "{high:#x}");
+            }
         }
     }
 

@@ -1,0 +1,110 @@
+//! The disassembler of the LLVM that rustc brings along, through LLVM-C.
+
+use amdgpu_sim::isa::Arch;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::process::Command;
+
+type Initialize = unsafe extern "C" fn();
+type Create = unsafe extern "C" fn(
+    triple: *const c_char,
+    cpu: *const c_char,
+    features: *const c_char,
+    info: *mut c_void,
+    tag_type: c_int,
+    get_op_info: *mut c_void,
+    look_up_symbol: *mut c_void,
+) -> *mut c_void;
+type Instruction = unsafe extern "C" fn(
+    context: *mut c_void,
+    bytes: *mut u8,
+    size: u64,
+    pc: u64,
+    text: *mut c_char,
+    text_size: usize,
+) -> usize;
+type Dispose = unsafe extern "C" fn(context: *mut c_void);
+
+/// An LLVM disassembler for one processor.
+pub(crate) struct Disassembler {
+    context: *mut c_void,
+    instruction: Instruction,
+    dispose: Dispose,
+    _library: libloading::Library,
+}
+
+/// rustc's libLLVM; `None` where rustc was linked without a shared one.
+fn library() -> Option<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+    let sysroot = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    let mut found: Vec<PathBuf> = std::fs::read_dir(sysroot.join("lib"))
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libLLVM")))
+        // Some are linker scripts: text.
+        .filter(|path| std::fs::metadata(path).is_ok_and(|data| data.len() > 1 << 20))
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+impl Disassembler {
+    /// `None` when there is no libLLVM with the AMDGPU target: the caller says that it skips.
+    pub(crate) fn new(arch: Arch) -> Option<Self> {
+        let path = library()?;
+        // SAFETY: LLVM's initialisers have no preconditions.
+        let library = unsafe { libloading::Library::new(path) }.ok()?;
+        for name in ["TargetInfo", "Target", "TargetMC", "Disassembler"] {
+            // SAFETY: these functions take and return nothing.
+            let initialize =
+                unsafe { library.get::<Initialize>(format!("LLVMInitializeAMDGPU{name}").as_bytes()) }.ok()?;
+            // SAFETY: they may be called in any order and more than once.
+            unsafe { initialize() };
+        }
+        // SAFETY: the types are those of llvm-c/Disassembler.h.
+        let create = unsafe { library.get::<Create>(b"LLVMCreateDisasmCPUFeatures") }.ok()?;
+        // SAFETY: as above.
+        let instruction = *unsafe { library.get::<Instruction>(b"LLVMDisasmInstruction") }.ok()?;
+        // SAFETY: as above.
+        let dispose = *unsafe { library.get::<Dispose>(b"LLVMDisasmDispose") }.ok()?;
+        let cpu = CString::new(arch.name()).ok()?;
+        let null = std::ptr::null_mut();
+        // SAFETY: the strings are NUL-terminated, the callbacks optional.
+        let context = unsafe { create(c"amdgcn-amd-amdhsa".as_ptr(), cpu.as_ptr(), c"".as_ptr(), null, 0, null, null) };
+        (!context.is_null()).then_some(Disassembler { context, instruction, dispose, _library: library })
+    }
+
+    /// The bytes and the text of the instruction at the start of `words`, with single spaces.
+    ///
+    /// `None` when LLVM says that the words are no instruction, or prints one with an error in it.
+    pub(crate) fn disassemble(&self, words: &[u32]) -> Option<(usize, String)> {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut text = [0 as c_char; 512];
+        // SAFETY: `context` is alive, and both buffers have the sizes given.
+        let size = unsafe {
+            (self.instruction)(self.context, bytes.as_mut_ptr(), bytes.len() as u64, 0, text.as_mut_ptr(), text.len())
+        };
+        // SAFETY: LLVM ends the text with NUL within the buffer.
+        let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_str().expect("LLVM prints ASCII");
+        // It prints `/*Invalid register ...*/` and `; Warning: ... isn't aligned` instead of failing.
+        if size == 0 || text.contains("/*") || text.contains("; Warning") {
+            return None;
+        }
+        let mut normal = String::with_capacity(text.len());
+        for part in text.split_whitespace() {
+            if !normal.is_empty() {
+                normal.push(' ');
+            }
+            normal.push_str(part);
+        }
+        Some((size, normal))
+    }
+}
+
+impl Drop for Disassembler {
+    fn drop(&mut self) {
+        // SAFETY: made by `create`, not used after.
+        unsafe { (self.dispose)(self.context) };
+    }
+}
