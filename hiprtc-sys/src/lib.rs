@@ -30,7 +30,7 @@
 //!
 //! # Types
 //! C enums are integers with names ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust enums: a
-//! newer library may return a value that this crate has no name for. From 6.3 on, the options of the linker are named
+//! newer library may return a value that this crate has no name for. From 6.4 on, the options of the linker are named
 //! `hipJitOption...`; the older names `HIPRTC_JIT_...` stay.
 //!
 //! # Safety
@@ -43,6 +43,7 @@ use core::ffi::{CStr, c_uint};
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
 #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
 #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, reason = "functions are C's")]
+#[allow(clippy::identity_op, reason = "the first bit is written like the others")]
 #[allow(unreachable_patterns, unreachable_pub, unused_imports, reason = "levels differ in what they need")]
 mod generated;
 mod level;

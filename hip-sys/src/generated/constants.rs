@@ -7,9 +7,13 @@ pub const HIP_ERROR_LAUNCH_OUT_OF_RESOURCES: c_uint = 3;
 pub const HIP_ERROR_NOT_INITIALIZED: c_uint = 2;
 pub const HIP_IMAGE_OBJECT_SIZE_DWORD: u32 = 12;
 pub const HIP_IPC_HANDLE_SIZE: u32 = 64;
-pub const HIP_LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = 0x01 as *mut c_void;
-pub const HIP_LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = 0x02 as *mut c_void;
-pub const HIP_LAUNCH_PARAM_END: *mut c_void = 0x03 as *mut c_void;
+pub const HIP_LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = ::core::ptr::without_provenance_mut(
+    0x01,
+);
+pub const HIP_LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = ::core::ptr::without_provenance_mut(
+    0x02,
+);
+pub const HIP_LAUNCH_PARAM_END: *mut c_void = ::core::ptr::without_provenance_mut(0x03);
 pub const HIP_SAMPLER_OBJECT_OFFSET_DWORD: u32 = 12;
 pub const HIP_SAMPLER_OBJECT_SIZE_DWORD: u32 = 8;
 pub const HIP_SUCCESS: c_uint = 0;
@@ -161,9 +165,9 @@ pub const hipOccupancyDisableCachingOverride: u32 = 1;
 pub const hipStreamDefault: u32 = 0;
 #[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
-pub const hipStreamLegacy: hipStream_t = 1 as hipStream_t;
+pub const hipStreamLegacy: hipStream_t = ::core::ptr::without_provenance_mut(1);
 pub const hipStreamNonBlocking: u32 = 1;
-pub const hipStreamPerThread: hipStream_t = 2 as hipStream_t;
+pub const hipStreamPerThread: hipStream_t = ::core::ptr::without_provenance_mut(2);
 pub const hipStreamWaitValueAnd: u32 = 2;
 pub const hipStreamWaitValueEq: u32 = 1;
 pub const hipStreamWaitValueGte: u32 = 0;

@@ -2,17 +2,18 @@
 
 use ::core::fmt;
 use ::core::ffi::c_uint;
+use super::*;
 /// HIP texture address modes
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HIPaddress_mode_enum(pub c_uint);
-/// \< Wrap address mode
+/// Wrap address mode
 pub const HIP_TR_ADDRESS_MODE_WRAP: HIPaddress_mode_enum = HIPaddress_mode_enum(0);
-/// \< Clamp address mode
+/// Clamp address mode
 pub const HIP_TR_ADDRESS_MODE_CLAMP: HIPaddress_mode_enum = HIPaddress_mode_enum(1);
-/// \< Mirror address mode
+/// Mirror address mode
 pub const HIP_TR_ADDRESS_MODE_MIRROR: HIPaddress_mode_enum = HIPaddress_mode_enum(2);
-/// \< Border address mode
+/// Border address mode
 pub const HIP_TR_ADDRESS_MODE_BORDER: HIPaddress_mode_enum = HIPaddress_mode_enum(3);
 impl fmt::Debug for HIPaddress_mode_enum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,7 +22,7 @@ impl fmt::Debug for HIPaddress_mode_enum {
             1 => "HIP_TR_ADDRESS_MODE_CLAMP",
             2 => "HIP_TR_ADDRESS_MODE_MIRROR",
             3 => "HIP_TR_ADDRESS_MODE_BORDER",
-            other => return write!(f, "{}({other})", "HIPaddress_mode_enum"),
+            other => return write!(f, concat!("HIPaddress_mode_enum", "({})"), other),
         };
         f.write_str(name)
     }
@@ -30,16 +31,16 @@ impl fmt::Debug for HIPaddress_mode_enum {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HIPfilter_mode_enum(pub c_uint);
-/// \< Filter mode point
+/// Filter mode point
 pub const HIP_TR_FILTER_MODE_POINT: HIPfilter_mode_enum = HIPfilter_mode_enum(0);
-/// \< Filter mode linear
+/// Filter mode linear
 pub const HIP_TR_FILTER_MODE_LINEAR: HIPfilter_mode_enum = HIPfilter_mode_enum(1);
 impl fmt::Debug for HIPfilter_mode_enum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             0 => "HIP_TR_FILTER_MODE_POINT",
             1 => "HIP_TR_FILTER_MODE_LINEAR",
-            other => return write!(f, "{}({other})", "HIPfilter_mode_enum"),
+            other => return write!(f, concat!("HIPfilter_mode_enum", "({})"), other),
         };
         f.write_str(name)
     }
@@ -48,143 +49,143 @@ impl fmt::Debug for HIPfilter_mode_enum {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HIPresourceViewFormat_enum(pub c_uint);
-/// \< No resource view format (use underlying resource format)
+/// No resource view format (use underlying resource format)
 pub const HIP_RES_VIEW_FORMAT_NONE: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     0,
 );
-/// \< 1 channel, unsigned 8-bit integers
+/// 1 channel, unsigned 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_1X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     1,
 );
-/// \< 2 channels, unsigned 8-bit integers
+/// 2 channels, unsigned 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_2X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     2,
 );
-/// \< 4 channels, unsigned 8-bit integers
+/// 4 channels, unsigned 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_4X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     3,
 );
-/// \< 1 channel, signed 8-bit integers
+/// 1 channel, signed 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_1X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     4,
 );
-/// \< 2 channels, signed 8-bit integers
+/// 2 channels, signed 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_2X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     5,
 );
-/// \< 4 channels, signed 8-bit integers
+/// 4 channels, signed 8-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_4X8: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     6,
 );
-/// \< 1 channel, unsigned 16-bit integers
+/// 1 channel, unsigned 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_1X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     7,
 );
-/// \< 2 channels, unsigned 16-bit integers
+/// 2 channels, unsigned 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_2X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     8,
 );
-/// \< 4 channels, unsigned 16-bit integers
+/// 4 channels, unsigned 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_4X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     9,
 );
-/// \< 1 channel, signed 16-bit integers
+/// 1 channel, signed 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_1X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     10,
 );
-/// \< 2 channels, signed 16-bit integers
+/// 2 channels, signed 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_2X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     11,
 );
-/// \< 4 channels, signed 16-bit integers
+/// 4 channels, signed 16-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_4X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     12,
 );
-/// \< 1 channel, unsigned 32-bit integers
+/// 1 channel, unsigned 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_1X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     13,
 );
-/// \< 2 channels, unsigned 32-bit integers
+/// 2 channels, unsigned 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_2X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     14,
 );
-/// \< 4 channels, unsigned 32-bit integers
+/// 4 channels, unsigned 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_UINT_4X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     15,
 );
-/// \< 1 channel, signed 32-bit integers
+/// 1 channel, signed 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_1X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     16,
 );
-/// \< 2 channels, signed 32-bit integers
+/// 2 channels, signed 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_2X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     17,
 );
-/// \< 4 channels, signed 32-bit integers
+/// 4 channels, signed 32-bit integers
 pub const HIP_RES_VIEW_FORMAT_SINT_4X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     18,
 );
-/// \< 1 channel, 16-bit floating point
+/// 1 channel, 16-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_1X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     19,
 );
-/// \< 2 channels, 16-bit floating point
+/// 2 channels, 16-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_2X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     20,
 );
-/// \< 4 channels, 16-bit floating point
+/// 4 channels, 16-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_4X16: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     21,
 );
-/// \< 1 channel, 32-bit floating point
+/// 1 channel, 32-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_1X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     22,
 );
-/// \< 2 channels, 32-bit floating point
+/// 2 channels, 32-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_2X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     23,
 );
-/// \< 4 channels, 32-bit floating point
+/// 4 channels, 32-bit floating point
 pub const HIP_RES_VIEW_FORMAT_FLOAT_4X32: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     24,
 );
-/// \< Block-compressed 1
+/// Block-compressed 1
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC1: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     25,
 );
-/// \< Block-compressed 2
+/// Block-compressed 2
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC2: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     26,
 );
-/// \< Block-compressed 3
+/// Block-compressed 3
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC3: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     27,
 );
-/// \< Block-compressed 4 unsigned
+/// Block-compressed 4 unsigned
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC4: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     28,
 );
-/// \< Block-compressed 4 signed
+/// Block-compressed 4 signed
 pub const HIP_RES_VIEW_FORMAT_SIGNED_BC4: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     29,
 );
-/// \< Block-compressed 5 unsigned
+/// Block-compressed 5 unsigned
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC5: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     30,
 );
-/// \< Block-compressed 5 signed
+/// Block-compressed 5 signed
 pub const HIP_RES_VIEW_FORMAT_SIGNED_BC5: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     31,
 );
-/// \< Block-compressed 6 unsigned half-float
+/// Block-compressed 6 unsigned half-float
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC6H: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     32,
 );
-/// \< Block-compressed 6 signed half-float
+/// Block-compressed 6 signed half-float
 pub const HIP_RES_VIEW_FORMAT_SIGNED_BC6H: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     33,
 );
-/// \< Block-compressed 7
+/// Block-compressed 7
 pub const HIP_RES_VIEW_FORMAT_UNSIGNED_BC7: HIPresourceViewFormat_enum = HIPresourceViewFormat_enum(
     34,
 );
@@ -226,7 +227,9 @@ impl fmt::Debug for HIPresourceViewFormat_enum {
             32 => "HIP_RES_VIEW_FORMAT_UNSIGNED_BC6H",
             33 => "HIP_RES_VIEW_FORMAT_SIGNED_BC6H",
             34 => "HIP_RES_VIEW_FORMAT_UNSIGNED_BC7",
-            other => return write!(f, "{}({other})", "HIPresourceViewFormat_enum"),
+            other => {
+                return write!(f, concat!("HIPresourceViewFormat_enum", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -234,15 +237,15 @@ impl fmt::Debug for HIPresourceViewFormat_enum {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HIPresourcetype_enum(pub c_uint);
-/// \< Array resource
+/// Array resource
 pub const HIP_RESOURCE_TYPE_ARRAY: HIPresourcetype_enum = HIPresourcetype_enum(0);
-/// \< Mipmapped array resource
+/// Mipmapped array resource
 pub const HIP_RESOURCE_TYPE_MIPMAPPED_ARRAY: HIPresourcetype_enum = HIPresourcetype_enum(
     1,
 );
-/// \< Linear resource
+/// Linear resource
 pub const HIP_RESOURCE_TYPE_LINEAR: HIPresourcetype_enum = HIPresourcetype_enum(2);
-/// \< Pitch 2D resource
+/// Pitch 2D resource
 pub const HIP_RESOURCE_TYPE_PITCH2D: HIPresourcetype_enum = HIPresourcetype_enum(3);
 impl fmt::Debug for HIPresourcetype_enum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -251,20 +254,20 @@ impl fmt::Debug for HIPresourcetype_enum {
             1 => "HIP_RESOURCE_TYPE_MIPMAPPED_ARRAY",
             2 => "HIP_RESOURCE_TYPE_LINEAR",
             3 => "HIP_RESOURCE_TYPE_PITCH2D",
-            other => return write!(f, "{}({other})", "HIPresourcetype_enum"),
+            other => return write!(f, concat!("HIPresourcetype_enum", "({})"), other),
         };
         f.write_str(name)
     }
 }
-/// Specifies performance hint with `hipAccessPolicyWindow`
+/// Specifies performance hint with [`hipAccessPolicyWindow`]
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipAccessProperty(pub c_uint);
-/// \< Normal cache persistence.
+/// Normal cache persistence.
 pub const hipAccessPropertyNormal: hipAccessProperty = hipAccessProperty(0);
-/// \< Streaming access is less likely to persist from cache
+/// Streaming access is less likely to persist from cache
 pub const hipAccessPropertyStreaming: hipAccessProperty = hipAccessProperty(1);
-/// \< Persisting access is more likely to persist in cache
+/// Persisting access is more likely to persist in cache
 pub const hipAccessPropertyPersisting: hipAccessProperty = hipAccessProperty(2);
 impl fmt::Debug for hipAccessProperty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -272,7 +275,7 @@ impl fmt::Debug for hipAccessProperty {
             0 => "hipAccessPropertyNormal",
             1 => "hipAccessPropertyStreaming",
             2 => "hipAccessPropertyPersisting",
-            other => return write!(f, "{}({other})", "hipAccessProperty"),
+            other => return write!(f, concat!("hipAccessProperty", "({})"), other),
         };
         f.write_str(name)
     }
@@ -281,11 +284,11 @@ impl fmt::Debug for hipAccessProperty {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipArraySparseSubresourceType(pub c_uint);
-/// \< Sparse level
+/// Sparse level
 pub const hipArraySparseSubresourceTypeSparseLevel: hipArraySparseSubresourceType = hipArraySparseSubresourceType(
     0,
 );
-/// \< Miptail
+/// Miptail
 pub const hipArraySparseSubresourceTypeMiptail: hipArraySparseSubresourceType = hipArraySparseSubresourceType(
     1,
 );
@@ -294,7 +297,9 @@ impl fmt::Debug for hipArraySparseSubresourceType {
         let name = match self.0 {
             0 => "hipArraySparseSubresourceTypeSparseLevel",
             1 => "hipArraySparseSubresourceTypeMiptail",
-            other => return write!(f, "{}({other})", "hipArraySparseSubresourceType"),
+            other => {
+                return write!(f, concat!("hipArraySparseSubresourceType", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -303,21 +308,21 @@ impl fmt::Debug for hipArraySparseSubresourceType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipArray_Format(pub c_uint);
-/// \< Unsigned 8-bit array format
+/// Unsigned 8-bit array format
 pub const HIP_AD_FORMAT_UNSIGNED_INT8: hipArray_Format = hipArray_Format(1);
-/// \< Unsigned 16-bit array format
+/// Unsigned 16-bit array format
 pub const HIP_AD_FORMAT_UNSIGNED_INT16: hipArray_Format = hipArray_Format(2);
-/// \< Unsigned 32-bit array format
+/// Unsigned 32-bit array format
 pub const HIP_AD_FORMAT_UNSIGNED_INT32: hipArray_Format = hipArray_Format(3);
-/// \< Signed 8-bit array format
+/// Signed 8-bit array format
 pub const HIP_AD_FORMAT_SIGNED_INT8: hipArray_Format = hipArray_Format(8);
-/// \< Signed 16-bit array format
+/// Signed 16-bit array format
 pub const HIP_AD_FORMAT_SIGNED_INT16: hipArray_Format = hipArray_Format(9);
-/// \< Signed 32-bit array format
+/// Signed 32-bit array format
 pub const HIP_AD_FORMAT_SIGNED_INT32: hipArray_Format = hipArray_Format(10);
-/// \< Half array format
+/// Half array format
 pub const HIP_AD_FORMAT_HALF: hipArray_Format = hipArray_Format(16);
-/// \< Float array format
+/// Float array format
 pub const HIP_AD_FORMAT_FLOAT: hipArray_Format = hipArray_Format(32);
 impl fmt::Debug for hipArray_Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -330,7 +335,7 @@ impl fmt::Debug for hipArray_Format {
             10 => "HIP_AD_FORMAT_SIGNED_INT32",
             16 => "HIP_AD_FORMAT_HALF",
             32 => "HIP_AD_FORMAT_FLOAT",
-            other => return write!(f, "{}({other})", "hipArray_Format"),
+            other => return write!(f, concat!("hipArray_Format", "({})"), other),
         };
         f.write_str(name)
     }
@@ -339,13 +344,13 @@ impl fmt::Debug for hipArray_Format {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipChannelFormatKind(pub c_uint);
-/// \< Signed channel format
+/// Signed channel format
 pub const hipChannelFormatKindSigned: hipChannelFormatKind = hipChannelFormatKind(0);
-/// \< Unsigned channel format
+/// Unsigned channel format
 pub const hipChannelFormatKindUnsigned: hipChannelFormatKind = hipChannelFormatKind(1);
-/// \< Float channel format
+/// Float channel format
 pub const hipChannelFormatKindFloat: hipChannelFormatKind = hipChannelFormatKind(2);
-/// \< No channel format
+/// No channel format
 pub const hipChannelFormatKindNone: hipChannelFormatKind = hipChannelFormatKind(3);
 impl fmt::Debug for hipChannelFormatKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -354,7 +359,7 @@ impl fmt::Debug for hipChannelFormatKind {
             1 => "hipChannelFormatKindUnsigned",
             2 => "hipChannelFormatKindFloat",
             3 => "hipChannelFormatKindNone",
-            other => return write!(f, "{}({other})", "hipChannelFormatKind"),
+            other => return write!(f, concat!("hipChannelFormatKind", "({})"), other),
         };
         f.write_str(name)
     }
@@ -389,7 +394,9 @@ impl fmt::Debug for hipClusterSchedulingPolicy {
             1 => "hipClusterSchedulingPolicySpread",
             #[cfg(feature = "rocm-10-0")]
             2 => "hipClusterSchedulingPolicyLoadBalancing",
-            other => return write!(f, "{}({other})", "hipClusterSchedulingPolicy"),
+            other => {
+                return write!(f, concat!("hipClusterSchedulingPolicy", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -408,7 +415,7 @@ impl fmt::Debug for hipComputeMode {
             1 => "hipComputeModeExclusive",
             2 => "hipComputeModeProhibited",
             3 => "hipComputeModeExclusiveProcess",
-            other => return write!(f, "{}({other})", "hipComputeMode"),
+            other => return write!(f, concat!("hipComputeMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -463,13 +470,9 @@ pub const HIP_R_6F_E3M2: hipDataType = hipDataType(32);
 /// Since ROCm 7.0.
 pub const HIP_R_4F_E2M1: hipDataType = hipDataType(33);
 #[cfg(feature = "rocm-6-2")]
-/// HIP specific Data Types
-///
 /// Since ROCm 6.2.
 pub const HIP_R_8F_E4M3_FNUZ: hipDataType = hipDataType(1000);
 #[cfg(feature = "rocm-6-2")]
-/// HIP specific Data Types
-///
 /// Since ROCm 6.2.
 pub const HIP_R_8F_E5M2_FNUZ: hipDataType = hipDataType(1001);
 impl fmt::Debug for hipDataType {
@@ -519,7 +522,7 @@ impl fmt::Debug for hipDataType {
             1000 => "HIP_R_8F_E4M3_FNUZ",
             #[cfg(feature = "rocm-6-2")]
             1001 => "HIP_R_8F_E5M2_FNUZ",
-            other => return write!(f, "{}({other})", "hipDataType"),
+            other => return write!(f, concat!("hipDataType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -555,7 +558,7 @@ impl fmt::Debug for hipDevResourceType {
             1000 => "hipDevResourceTypeWorkqueueConfig",
             #[cfg(feature = "rocm-10-0")]
             10000 => "hipDevResourceTypeWorkqueue",
-            other => return write!(f, "{}({other})", "hipDevResourceType"),
+            other => return write!(f, concat!("hipDevResourceType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -583,7 +586,9 @@ impl fmt::Debug for hipDevSmResourceGroup_flags {
             0 => "hipDevSmResourceGroupDefault",
             #[cfg(feature = "rocm-10-0")]
             1 => "hipDevSmResourceGroupBackfill",
-            other => return write!(f, "{}({other})", "hipDevSmResourceGroup_flags"),
+            other => {
+                return write!(f, concat!("hipDevSmResourceGroup_flags", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -612,7 +617,9 @@ impl fmt::Debug for hipDevSmResourceSplitByCount_flags {
             #[cfg(feature = "rocm-10-0")]
             2 => "hipDevSmResourceSplitMaxPotentialClusterSize",
             other => {
-                return write!(f, "{}({other})", "hipDevSmResourceSplitByCount_flags");
+                return write!(
+                    f, concat!("hipDevSmResourceSplitByCount_flags", "({})"), other
+                );
             }
         };
         f.write_str(name)
@@ -641,418 +648,420 @@ impl fmt::Debug for hipDevWorkqueueConfigScope {
             0 => "hipDevWorkqueueConfigScopeDeviceCtx",
             #[cfg(feature = "rocm-10-0")]
             1 => "hipDevWorkqueueConfigScopeGreenCtxBalanced",
-            other => return write!(f, "{}({other})", "hipDevWorkqueueConfigScope"),
+            other => {
+                return write!(f, concat!("hipDevWorkqueueConfigScope", "({})"), other);
+            }
         };
         f.write_str(name)
     }
 }
-/// `hipDeviceAttribute_t`
+/// [`hipDeviceAttribute_t`]
 /// `hipDeviceAttributeUnused` number: 5
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipDeviceAttribute_t(pub c_uint);
-/// \< Whether ECC support is enabled.
+/// Whether ECC support is enabled.
 pub const hipDeviceAttributeEccEnabled: hipDeviceAttribute_t = hipDeviceAttribute_t(0);
 pub const hipDeviceAttributeCudaCompatibleBegin: hipDeviceAttribute_t = hipDeviceAttribute_t(
     0,
 );
-/// \< Cuda only. The maximum size of the window
-/// \< policy in bytes.
+/// Cuda only. The maximum size of the window
+/// policy in bytes.
 pub const hipDeviceAttributeAccessPolicyMaxWindowSize: hipDeviceAttribute_t = hipDeviceAttribute_t(
     1,
 );
-/// \< Asynchronous engines number.
+/// Asynchronous engines number.
 pub const hipDeviceAttributeAsyncEngineCount: hipDeviceAttribute_t = hipDeviceAttribute_t(
     2,
 );
-/// \< Whether host memory can be mapped into device address
-/// \< space
+/// Whether host memory can be mapped into device address
+/// space
 pub const hipDeviceAttributeCanMapHostMemory: hipDeviceAttribute_t = hipDeviceAttribute_t(
     3,
 );
-/// \< Device can access host registered
-/// \< memory at the same virtual address as
-/// \< the CPU
+/// Device can access host registered
+/// memory at the same virtual address as
+/// the CPU
 pub const hipDeviceAttributeCanUseHostPointerForRegisteredMem: hipDeviceAttribute_t = hipDeviceAttribute_t(
     4,
 );
-/// \< Peak clock frequency in kilohertz.
+/// Peak clock frequency in kilohertz.
 pub const hipDeviceAttributeClockRate: hipDeviceAttribute_t = hipDeviceAttribute_t(5);
-/// \< Compute mode that device is currently in.
+/// Compute mode that device is currently in.
 pub const hipDeviceAttributeComputeMode: hipDeviceAttribute_t = hipDeviceAttribute_t(6);
-/// \< Device supports Compute Preemption.
+/// Device supports Compute Preemption.
 pub const hipDeviceAttributeComputePreemptionSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     7,
 );
-/// \< Device can possibly execute multiple kernels
-/// \< concurrently.
+/// Device can possibly execute multiple kernels
+/// concurrently.
 pub const hipDeviceAttributeConcurrentKernels: hipDeviceAttribute_t = hipDeviceAttribute_t(
     8,
 );
-/// \< Device can coherently access managed memory
-/// \< concurrently with the CPU
+/// Device can coherently access managed memory
+/// concurrently with the CPU
 pub const hipDeviceAttributeConcurrentManagedAccess: hipDeviceAttribute_t = hipDeviceAttribute_t(
     9,
 );
-/// \< Support cooperative launch
+/// Support cooperative launch
 pub const hipDeviceAttributeCooperativeLaunch: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10,
 );
-/// \< Support cooperative launch on multiple
-/// \< devices
+/// Support cooperative launch on multiple
+/// devices
 pub const hipDeviceAttributeCooperativeMultiDeviceLaunch: hipDeviceAttribute_t = hipDeviceAttribute_t(
     11,
 );
-/// \< Device can concurrently copy memory and execute a kernel.
-/// \< Deprecated. Use instead `asyncEngineCount`.
+/// Device can concurrently copy memory and execute a kernel.
+/// Deprecated. Use instead `asyncEngineCount`.
 pub const hipDeviceAttributeDeviceOverlap: hipDeviceAttribute_t = hipDeviceAttribute_t(
     12,
 );
-/// \< Host can directly access managed memory on
-/// \< the device without migration
+/// Host can directly access managed memory on
+/// the device without migration
 pub const hipDeviceAttributeDirectManagedMemAccessFromHost: hipDeviceAttribute_t = hipDeviceAttribute_t(
     13,
 );
-/// \< Device supports caching globals in L1
+/// Device supports caching globals in L1
 pub const hipDeviceAttributeGlobalL1CacheSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     14,
 );
-/// \< Link between the device and the host supports
-/// \< native atomic operations
+/// Link between the device and the host supports
+/// native atomic operations
 pub const hipDeviceAttributeHostNativeAtomicSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     15,
 );
-/// \< Device is integrated GPU
+/// Device is integrated GPU
 pub const hipDeviceAttributeIntegrated: hipDeviceAttribute_t = hipDeviceAttribute_t(16);
-/// \< Multiple GPU devices.
+/// Multiple GPU devices.
 pub const hipDeviceAttributeIsMultiGpuBoard: hipDeviceAttribute_t = hipDeviceAttribute_t(
     17,
 );
-/// \< Run time limit for kernels executed on the device
+/// Run time limit for kernels executed on the device
 pub const hipDeviceAttributeKernelExecTimeout: hipDeviceAttribute_t = hipDeviceAttribute_t(
     18,
 );
-/// \< Size of L2 cache in bytes. 0 if the device doesn't have L2
-/// \< cache.
+/// Size of L2 cache in bytes. 0 if the device doesn't have L2
+/// cache.
 pub const hipDeviceAttributeL2CacheSize: hipDeviceAttribute_t = hipDeviceAttribute_t(19);
-/// \< caching locals in L1 is supported
+/// caching locals in L1 is supported
 pub const hipDeviceAttributeLocalL1CacheSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     20,
 );
-/// \< 8-byte locally unique identifier in 8 bytes. Undefined on TCC and
-/// \< non-Windows platforms
+/// 8-byte locally unique identifier in 8 bytes. Undefined on TCC and
+/// non-Windows platforms
 pub const hipDeviceAttributeLuid: hipDeviceAttribute_t = hipDeviceAttribute_t(21);
-/// \< Luid device node mask. Undefined on TCC and
-/// \< non-Windows platforms
+/// Luid device node mask. Undefined on TCC and
+/// non-Windows platforms
 pub const hipDeviceAttributeLuidDeviceNodeMask: hipDeviceAttribute_t = hipDeviceAttribute_t(
     22,
 );
-/// \< Major compute capability version number.
+/// Major compute capability version number.
 pub const hipDeviceAttributeComputeCapabilityMajor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     23,
 );
-/// \< Device supports allocating managed memory on this system
+/// Device supports allocating managed memory on this system
 pub const hipDeviceAttributeManagedMemory: hipDeviceAttribute_t = hipDeviceAttribute_t(
     24,
 );
-/// \< Max block size per multiprocessor
+/// Max block size per multiprocessor
 pub const hipDeviceAttributeMaxBlocksPerMultiProcessor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     25,
 );
-/// \< Max block size in width.
+/// Max block size in width.
 pub const hipDeviceAttributeMaxBlockDimX: hipDeviceAttribute_t = hipDeviceAttribute_t(
     26,
 );
-/// \< Max block size in height.
+/// Max block size in height.
 pub const hipDeviceAttributeMaxBlockDimY: hipDeviceAttribute_t = hipDeviceAttribute_t(
     27,
 );
-/// \< Max block size in depth.
+/// Max block size in depth.
 pub const hipDeviceAttributeMaxBlockDimZ: hipDeviceAttribute_t = hipDeviceAttribute_t(
     28,
 );
-/// \< Max grid size in width.
+/// Max grid size in width.
 pub const hipDeviceAttributeMaxGridDimX: hipDeviceAttribute_t = hipDeviceAttribute_t(29);
-/// \< Max grid size in height.
+/// Max grid size in height.
 pub const hipDeviceAttributeMaxGridDimY: hipDeviceAttribute_t = hipDeviceAttribute_t(30);
-/// \< Max grid size in depth.
+/// Max grid size in depth.
 pub const hipDeviceAttributeMaxGridDimZ: hipDeviceAttribute_t = hipDeviceAttribute_t(31);
-/// \< Maximum size of 1D surface.
+/// Maximum size of 1D surface.
 pub const hipDeviceAttributeMaxSurface1D: hipDeviceAttribute_t = hipDeviceAttribute_t(
     32,
 );
-/// \< Cuda only. Maximum dimensions of 1D layered surface.
+/// Cuda only. Maximum dimensions of 1D layered surface.
 pub const hipDeviceAttributeMaxSurface1DLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     33,
 );
-/// \< Maximum dimension (width, height) of 2D surface.
+/// Maximum dimension (width, height) of 2D surface.
 pub const hipDeviceAttributeMaxSurface2D: hipDeviceAttribute_t = hipDeviceAttribute_t(
     34,
 );
-/// \< Cuda only. Maximum dimensions of 2D layered surface.
+/// Cuda only. Maximum dimensions of 2D layered surface.
 pub const hipDeviceAttributeMaxSurface2DLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     35,
 );
-/// \< Maximum dimension (width, height, depth) of 3D surface.
+/// Maximum dimension (width, height, depth) of 3D surface.
 pub const hipDeviceAttributeMaxSurface3D: hipDeviceAttribute_t = hipDeviceAttribute_t(
     36,
 );
-/// \< Cuda only. Maximum dimensions of Cubemap surface.
+/// Cuda only. Maximum dimensions of Cubemap surface.
 pub const hipDeviceAttributeMaxSurfaceCubemap: hipDeviceAttribute_t = hipDeviceAttribute_t(
     37,
 );
-/// \< Cuda only. Maximum dimension of Cubemap layered
-/// \< surface.
+/// Cuda only. Maximum dimension of Cubemap layered
+/// surface.
 pub const hipDeviceAttributeMaxSurfaceCubemapLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     38,
 );
-/// \< Maximum size of 1D texture.
+/// Maximum size of 1D texture.
 pub const hipDeviceAttributeMaxTexture1DWidth: hipDeviceAttribute_t = hipDeviceAttribute_t(
     39,
 );
-/// \< Maximum dimensions of 1D layered texture.
+/// Maximum dimensions of 1D layered texture.
 pub const hipDeviceAttributeMaxTexture1DLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     40,
 );
-/// \< Maximum number of elements allocatable in a 1D linear
-/// \< texture. Use `cudaDeviceGetTexture1DLinearMaxWidth()`
-/// \< instead on Cuda.
+/// Maximum number of elements allocatable in a 1D linear
+/// texture. Use `cudaDeviceGetTexture1DLinearMaxWidth()`
+/// instead on Cuda.
 pub const hipDeviceAttributeMaxTexture1DLinear: hipDeviceAttribute_t = hipDeviceAttribute_t(
     41,
 );
-/// \< Maximum size of 1D mipmapped texture.
+/// Maximum size of 1D mipmapped texture.
 pub const hipDeviceAttributeMaxTexture1DMipmap: hipDeviceAttribute_t = hipDeviceAttribute_t(
     42,
 );
-/// \< Maximum dimension width of 2D texture.
+/// Maximum dimension width of 2D texture.
 pub const hipDeviceAttributeMaxTexture2DWidth: hipDeviceAttribute_t = hipDeviceAttribute_t(
     43,
 );
-/// \< Maximum dimension hight of 2D texture.
+/// Maximum dimension hight of 2D texture.
 pub const hipDeviceAttributeMaxTexture2DHeight: hipDeviceAttribute_t = hipDeviceAttribute_t(
     44,
 );
-/// \< Maximum dimensions of 2D texture if gather operations
-/// \< performed.
+/// Maximum dimensions of 2D texture if gather operations
+/// performed.
 pub const hipDeviceAttributeMaxTexture2DGather: hipDeviceAttribute_t = hipDeviceAttribute_t(
     45,
 );
-/// \< Maximum dimensions of 2D layered texture.
+/// Maximum dimensions of 2D layered texture.
 pub const hipDeviceAttributeMaxTexture2DLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     46,
 );
-/// \< Maximum dimensions (width, height, pitch) of 2D
-/// \< textures bound to pitched memory.
+/// Maximum dimensions (width, height, pitch) of 2D
+/// textures bound to pitched memory.
 pub const hipDeviceAttributeMaxTexture2DLinear: hipDeviceAttribute_t = hipDeviceAttribute_t(
     47,
 );
-/// \< Maximum dimensions of 2D mipmapped texture.
+/// Maximum dimensions of 2D mipmapped texture.
 pub const hipDeviceAttributeMaxTexture2DMipmap: hipDeviceAttribute_t = hipDeviceAttribute_t(
     48,
 );
-/// \< Maximum dimension width of 3D texture.
+/// Maximum dimension width of 3D texture.
 pub const hipDeviceAttributeMaxTexture3DWidth: hipDeviceAttribute_t = hipDeviceAttribute_t(
     49,
 );
-/// \< Maximum dimension height of 3D texture.
+/// Maximum dimension height of 3D texture.
 pub const hipDeviceAttributeMaxTexture3DHeight: hipDeviceAttribute_t = hipDeviceAttribute_t(
     50,
 );
-/// \< Maximum dimension depth of 3D texture.
+/// Maximum dimension depth of 3D texture.
 pub const hipDeviceAttributeMaxTexture3DDepth: hipDeviceAttribute_t = hipDeviceAttribute_t(
     51,
 );
-/// \< Maximum dimensions of alternate 3D texture.
+/// Maximum dimensions of alternate 3D texture.
 pub const hipDeviceAttributeMaxTexture3DAlt: hipDeviceAttribute_t = hipDeviceAttribute_t(
     52,
 );
-/// \< Maximum dimensions of Cubemap texture
+/// Maximum dimensions of Cubemap texture
 pub const hipDeviceAttributeMaxTextureCubemap: hipDeviceAttribute_t = hipDeviceAttribute_t(
     53,
 );
-/// \< Maximum dimensions of Cubemap layered texture.
+/// Maximum dimensions of Cubemap layered texture.
 pub const hipDeviceAttributeMaxTextureCubemapLayered: hipDeviceAttribute_t = hipDeviceAttribute_t(
     54,
 );
-/// \< Maximum dimension of a block
+/// Maximum dimension of a block
 pub const hipDeviceAttributeMaxThreadsDim: hipDeviceAttribute_t = hipDeviceAttribute_t(
     55,
 );
-/// \< Maximum number of threads per block.
+/// Maximum number of threads per block.
 pub const hipDeviceAttributeMaxThreadsPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(
     56,
 );
-/// \< Maximum resident threads per multiprocessor.
+/// Maximum resident threads per multiprocessor.
 pub const hipDeviceAttributeMaxThreadsPerMultiProcessor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     57,
 );
-/// \< Maximum pitch in bytes allowed by memory copies
+/// Maximum pitch in bytes allowed by memory copies
 pub const hipDeviceAttributeMaxPitch: hipDeviceAttribute_t = hipDeviceAttribute_t(58);
-/// \< Global memory bus width in bits.
+/// Global memory bus width in bits.
 pub const hipDeviceAttributeMemoryBusWidth: hipDeviceAttribute_t = hipDeviceAttribute_t(
     59,
 );
-/// \< Peak memory clock frequency in kilohertz.
+/// Peak memory clock frequency in kilohertz.
 pub const hipDeviceAttributeMemoryClockRate: hipDeviceAttribute_t = hipDeviceAttribute_t(
     60,
 );
-/// \< Minor compute capability version number.
+/// Minor compute capability version number.
 pub const hipDeviceAttributeComputeCapabilityMinor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     61,
 );
-/// \< Unique ID of device group on the same multi-GPU
-/// \< board
+/// Unique ID of device group on the same multi-GPU
+/// board
 pub const hipDeviceAttributeMultiGpuBoardGroupID: hipDeviceAttribute_t = hipDeviceAttribute_t(
     62,
 );
-/// \< Number of multi-processors. When the GPU works in Compute
-/// \< Unit (CU) mode, this value equals the number of CUs;
-/// \< when in Workgroup Processor (WGP) mode, this value equels
-/// \< half of CUs, because a single WGP contains two CUs.
+/// Number of multi-processors. When the GPU works in Compute
+/// Unit (CU) mode, this value equals the number of CUs;
+/// when in Workgroup Processor (WGP) mode, this value equels
+/// half of CUs, because a single WGP contains two CUs.
 pub const hipDeviceAttributeMultiprocessorCount: hipDeviceAttribute_t = hipDeviceAttribute_t(
     63,
 );
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Device name.
+/// Device name.
 ///
 /// Before ROCm 6.2.
 pub const hipDeviceAttributeName: hipDeviceAttribute_t = hipDeviceAttribute_t(64);
 #[cfg(feature = "rocm-6-2")]
-/// \< Previously `hipDeviceAttributeName`
+/// Previously `hipDeviceAttributeName`
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeUnused1: hipDeviceAttribute_t = hipDeviceAttribute_t(64);
-/// \< Device supports coherently accessing pageable memory
-/// \< without calling `hipHostRegister` on it
+/// Device supports coherently accessing pageable memory
+/// without calling [`hipHostRegister`] on it
 pub const hipDeviceAttributePageableMemoryAccess: hipDeviceAttribute_t = hipDeviceAttribute_t(
     65,
 );
-/// \< Device accesses pageable memory
-/// \< via the host's page tables
+/// Device accesses pageable memory
+/// via the host's page tables
 pub const hipDeviceAttributePageableMemoryAccessUsesHostPageTables: hipDeviceAttribute_t = hipDeviceAttribute_t(
     66,
 );
-/// \< PCI Bus ID.
+/// PCI Bus ID.
 pub const hipDeviceAttributePciBusId: hipDeviceAttribute_t = hipDeviceAttribute_t(67);
-/// \< PCI Device ID. Returns pcie slot id
+/// PCI Device ID. Returns pcie slot id
 pub const hipDeviceAttributePciDeviceId: hipDeviceAttribute_t = hipDeviceAttribute_t(68);
-/// \< PCI Domain ID.
+/// PCI Domain ID.
 pub const hipDeviceAttributePciDomainID: hipDeviceAttribute_t = hipDeviceAttribute_t(69);
 #[cfg(feature = "rocm-7-0")]
-/// \< PCI Domain Id.
+/// PCI Domain Id.
 ///
 /// Since ROCm 7.0.
 pub const hipDeviceAttributePciDomainId: hipDeviceAttribute_t = hipDeviceAttribute_t(69);
-/// \< Maximum l2 persisting lines capacity in bytes
+/// Maximum l2 persisting lines capacity in bytes
 pub const hipDeviceAttributePersistingL2CacheMaxSize: hipDeviceAttribute_t = hipDeviceAttribute_t(
     70,
 );
-/// \< 32-bit registers available to a thread block. This
-/// \< number is shared by all thread blocks simultaneously
-/// \< resident on a multiprocessor.
+/// 32-bit registers available to a thread block. This
+/// number is shared by all thread blocks simultaneously
+/// resident on a multiprocessor.
 pub const hipDeviceAttributeMaxRegistersPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(
     71,
 );
-/// \< 32-bit registers available per block.
+/// 32-bit registers available per block.
 pub const hipDeviceAttributeMaxRegistersPerMultiprocessor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     72,
 );
-/// \< Shared memory reserved by CUDA driver per
-/// \< block.
+/// Shared memory reserved by CUDA driver per
+/// block.
 pub const hipDeviceAttributeReservedSharedMemPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(
     73,
 );
-/// \< Maximum shared memory available per block in
-/// \< bytes.
+/// Maximum shared memory available per block in
+/// bytes.
 pub const hipDeviceAttributeMaxSharedMemoryPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(
     74,
 );
-/// \< Maximum shared memory per block usable by special
-/// \< opt in.
+/// Maximum shared memory per block usable by special
+/// opt in.
 pub const hipDeviceAttributeSharedMemPerBlockOptin: hipDeviceAttribute_t = hipDeviceAttribute_t(
     75,
 );
-/// \< Shared memory available per multiprocessor.
+/// Shared memory available per multiprocessor.
 pub const hipDeviceAttributeSharedMemPerMultiprocessor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     76,
 );
-/// \< Cuda only. Performance ratio of single
-/// \< precision to double precision.
+/// Cuda only. Performance ratio of single
+/// precision to double precision.
 pub const hipDeviceAttributeSingleToDoublePrecisionPerfRatio: hipDeviceAttribute_t = hipDeviceAttribute_t(
     77,
 );
-/// \< Whether to support stream priorities.
+/// Whether to support stream priorities.
 pub const hipDeviceAttributeStreamPrioritiesSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     78,
 );
-/// \< Alignment requirement for surfaces
+/// Alignment requirement for surfaces
 pub const hipDeviceAttributeSurfaceAlignment: hipDeviceAttribute_t = hipDeviceAttribute_t(
     79,
 );
-/// \< Cuda only. Whether device is a Tesla device using TCC driver
+/// Cuda only. Whether device is a Tesla device using TCC driver
 pub const hipDeviceAttributeTccDriver: hipDeviceAttribute_t = hipDeviceAttribute_t(80);
-/// \< Alignment requirement for textures
+/// Alignment requirement for textures
 pub const hipDeviceAttributeTextureAlignment: hipDeviceAttribute_t = hipDeviceAttribute_t(
     81,
 );
-/// \< Pitch alignment requirement for 2D texture
-/// \< references bound to pitched memory;
+/// Pitch alignment requirement for 2D texture
+/// references bound to pitched memory;
 pub const hipDeviceAttributeTexturePitchAlignment: hipDeviceAttribute_t = hipDeviceAttribute_t(
     82,
 );
-/// \< Constant memory size in bytes.
+/// Constant memory size in bytes.
 pub const hipDeviceAttributeTotalConstantMemory: hipDeviceAttribute_t = hipDeviceAttribute_t(
     83,
 );
-/// \< Global memory available on devicice.
+/// Global memory available on devicice.
 pub const hipDeviceAttributeTotalGlobalMem: hipDeviceAttribute_t = hipDeviceAttribute_t(
     84,
 );
-/// \< Cuda only. An unified address space shared with the
-/// \< host.
+/// Cuda only. An unified address space shared with the
+/// host.
 pub const hipDeviceAttributeUnifiedAddressing: hipDeviceAttribute_t = hipDeviceAttribute_t(
     85,
 );
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Cuda only. Unique ID in 16 byte.
+/// Cuda only. Unique ID in 16 byte.
 ///
 /// Before ROCm 6.2.
 pub const hipDeviceAttributeUuid: hipDeviceAttribute_t = hipDeviceAttribute_t(86);
 #[cfg(feature = "rocm-6-2")]
-/// \< Previously `hipDeviceAttributeUuid`
+/// Previously `hipDeviceAttributeUuid`
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeUnused2: hipDeviceAttribute_t = hipDeviceAttribute_t(86);
-/// \< Warp size in threads.
+/// Warp size in threads.
 pub const hipDeviceAttributeWarpSize: hipDeviceAttribute_t = hipDeviceAttribute_t(87);
-/// \< Device supports HIP Stream Ordered Memory Allocator
+/// Device supports HIP Stream Ordered Memory Allocator
 pub const hipDeviceAttributeMemoryPoolsSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     88,
 );
-/// \< Device supports HIP virtual memory
-/// \< management
+/// Device supports HIP virtual memory
+/// management
 pub const hipDeviceAttributeVirtualMemoryManagementSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     89,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Can device support host memory registration via
-/// \< `hipHostRegister`
+/// Can device support host memory registration via
+/// [`hipHostRegister`]
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeHostRegisterSupported: hipDeviceAttribute_t = hipDeviceAttribute_t(
     90,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Supported handle mask for HIP Stream
-/// \< Ordered Memory Allocator
+/// Supported handle mask for HIP Stream
+/// Ordered Memory Allocator
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeMemoryPoolSupportedHandleTypes: hipDeviceAttribute_t = hipDeviceAttribute_t(
     91,
 );
 #[cfg(feature = "rocm-7-2")]
-/// \< NUMA ID of the cpu node closest to the device,
-/// \< or -1 when NUMA isn't supported
+/// NUMA ID of the cpu node closest to the device,
+/// or -1 when NUMA isn't supported
 ///
 /// Since ROCm 7.2.
 pub const hipDeviceAttributeHostNumaId: hipDeviceAttribute_t = hipDeviceAttribute_t(92);
@@ -1074,7 +1083,7 @@ pub const hipDeviceAttributeHandleTypeFabricSupported: hipDeviceAttribute_t = hi
 pub const hipDeviceAttributeCudaCompatibleEnd: hipDeviceAttribute_t = hipDeviceAttribute_t(
     9999,
 );
-/// \< Frequency in khz of the timer used by the device-side "clock\*"
+/// Frequency in khz of the timer used by the device-side "clock\*"
 pub const hipDeviceAttributeClockInstructionRate: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10000,
 );
@@ -1082,105 +1091,105 @@ pub const hipDeviceAttributeAmdSpecificBegin: hipDeviceAttribute_t = hipDeviceAt
     10000,
 );
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Device architecture
+/// Device architecture
 ///
 /// Before ROCm 6.2.
 pub const hipDeviceAttributeArch: hipDeviceAttribute_t = hipDeviceAttribute_t(10001);
 #[cfg(feature = "rocm-6-2")]
-/// \< Previously `hipDeviceAttributeArch`
+/// Previously `hipDeviceAttributeArch`
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeUnused3: hipDeviceAttribute_t = hipDeviceAttribute_t(10001);
-/// \< Maximum Shared Memory PerMultiprocessor.
+/// Maximum Shared Memory PerMultiprocessor.
 pub const hipDeviceAttributeMaxSharedMemoryPerMultiprocessor: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10002,
 );
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Device gcn architecture
+/// Device gcn architecture
 ///
 /// Before ROCm 6.2.
 pub const hipDeviceAttributeGcnArch: hipDeviceAttribute_t = hipDeviceAttribute_t(10003);
 #[cfg(feature = "rocm-6-2")]
-/// \< Previously `hipDeviceAttributeGcnArch`
+/// Previously `hipDeviceAttributeGcnArch`
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeUnused4: hipDeviceAttribute_t = hipDeviceAttribute_t(10003);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Device `gcnArch` name in 256 bytes
+/// Device `gcnArch` name in 256 bytes
 ///
 /// Before ROCm 6.2.
 pub const hipDeviceAttributeGcnArchName: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10004,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Previously `hipDeviceAttributeGcnArchName`
+/// Previously `hipDeviceAttributeGcnArchName`
 ///
 /// Since ROCm 6.2.
 pub const hipDeviceAttributeUnused5: hipDeviceAttribute_t = hipDeviceAttribute_t(10004);
-/// \< Address of the `HDP_MEM_COHERENCY_FLUSH_CNTL` register
+/// Address of the `HDP_MEM_COHERENCY_FLUSH_CNTL` register
 pub const hipDeviceAttributeHdpMemFlushCntl: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10005,
 );
-/// \< Address of the `HDP_REG_COHERENCY_FLUSH_CNTL` register
+/// Address of the `HDP_REG_COHERENCY_FLUSH_CNTL` register
 pub const hipDeviceAttributeHdpRegFlushCntl: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10006,
 );
-/// \< Supports cooperative launch on
-/// \< multiple devices with unmatched
-/// \< functions
+/// Supports cooperative launch on
+/// multiple devices with unmatched
+/// functions
 pub const hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10007,
 );
-/// \< Supports cooperative launch on
-/// \< multiple devices with unmatched
-/// \< grid dimensions
+/// Supports cooperative launch on
+/// multiple devices with unmatched
+/// grid dimensions
 pub const hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10008,
 );
-/// \< Supports cooperative launch on
-/// \< multiple devices with unmatched
-/// \< block dimensions
+/// Supports cooperative launch on
+/// multiple devices with unmatched
+/// block dimensions
 pub const hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10009,
 );
-/// \< Supports cooperative launch on
-/// \< multiple devices with unmatched
-/// \< shared memories
+/// Supports cooperative launch on
+/// multiple devices with unmatched
+/// shared memories
 pub const hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10010,
 );
-/// \< Whether it is LargeBar
+/// Whether it is LargeBar
 pub const hipDeviceAttributeIsLargeBar: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10011,
 );
-/// \< Revision of the GPU in this device
+/// Revision of the GPU in this device
 pub const hipDeviceAttributeAsicRevision: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10012,
 );
-/// \< '1' if Device supports `hipStreamWaitValue32()` and
-/// \< `hipStreamWaitValue64()`, '0' otherwise.
+/// '1' if Device supports [`hipStreamWaitValue32()`] and
+/// [`hipStreamWaitValue64()`], '0' otherwise.
 pub const hipDeviceAttributeCanUseStreamWaitValue: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10013,
 );
-/// \< '1' if Device supports image, '0' otherwise.
+/// '1' if Device supports image, '0' otherwise.
 pub const hipDeviceAttributeImageSupport: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10014,
 );
-/// \< All available physical compute
-/// \< units for the device
+/// All available physical compute
+/// units for the device
 pub const hipDeviceAttributePhysicalMultiProcessorCount: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10015,
 );
-/// \< '1' if Device supports fine grain, '0' otherwise
+/// '1' if Device supports fine grain, '0' otherwise
 pub const hipDeviceAttributeFineGrainSupport: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10016,
 );
-/// \< Constant frequency of wall clock in kilohertz.
+/// Constant frequency of wall clock in kilohertz.
 pub const hipDeviceAttributeWallClockRate: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10017,
 );
 #[cfg(feature = "rocm-7-0")]
-/// \< The number of XCC(s) on the device
+/// The number of XCC(s) on the device
 ///
 /// Since ROCm 7.0.
 pub const hipDeviceAttributeNumberOfXccs: hipDeviceAttribute_t = hipDeviceAttribute_t(
@@ -1192,16 +1201,16 @@ pub const hipDeviceAttributePciChipId: hipDeviceAttribute_t = hipDeviceAttribute
     10019,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< Max number of available (directly or
-/// \< indirectly addressable) VGPRs per thread in
-/// \< DWORDs.
+/// Max number of available (directly or
+/// indirectly addressable) VGPRs per thread in
+/// DWORDs.
 ///
 /// Since ROCm 7.1.
 pub const hipDeviceAttributeMaxAvailableVgprsPerThread: hipDeviceAttribute_t = hipDeviceAttribute_t(
     10019,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< GPU Manufacturer device id
+/// GPU Manufacturer device id
 ///
 /// Since ROCm 7.1.
 pub const hipDeviceAttributePciChipId: hipDeviceAttribute_t = hipDeviceAttribute_t(
@@ -1376,7 +1385,7 @@ impl fmt::Debug for hipDeviceAttribute_t {
             10022 => "hipDeviceAttributeMaxDynDataPrefetchRegions",
             19999 => "hipDeviceAttributeAmdSpecificEnd",
             20000 => "hipDeviceAttributeVendorSpecificBegin",
-            other => return write!(f, "{}({other})", "hipDeviceAttribute_t"),
+            other => return write!(f, concat!("hipDeviceAttribute_t", "({})"), other),
         };
         f.write_str(name)
     }
@@ -1395,7 +1404,7 @@ impl fmt::Debug for hipDeviceP2PAttr {
             1 => "hipDevP2PAttrAccessSupported",
             2 => "hipDevP2PAttrNativeAtomicSupported",
             3 => "hipDevP2PAttrHipArrayAccessSupported",
-            other => return write!(f, "{}({other})", "hipDeviceP2PAttr"),
+            other => return write!(f, concat!("hipDeviceP2PAttr", "({})"), other),
         };
         f.write_str(name)
     }
@@ -1430,7 +1439,11 @@ impl fmt::Debug for hipDriverEntryPointQueryResult {
             1 => "hipDriverEntryPointSymbolNotFound",
             #[cfg(feature = "rocm-7-1")]
             2 => "hipDriverEntryPointVersionNotSufficent",
-            other => return write!(f, "{}({other})", "hipDriverEntryPointQueryResult"),
+            other => {
+                return write!(
+                    f, concat!("hipDriverEntryPointQueryResult", "({})"), other
+                );
+            }
         };
         f.write_str(name)
     }
@@ -1465,64 +1478,63 @@ impl fmt::Debug for hipDriverProcAddressQueryResult {
             1 => "HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND",
             #[cfg(feature = "rocm-6-2")]
             2 => "HIP_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT",
-            other => return write!(f, "{}({other})", "hipDriverProcAddressQueryResult"),
+            other => {
+                return write!(
+                    f, concat!("hipDriverProcAddressQueryResult", "({})"), other
+                );
+            }
         };
         f.write_str(name)
     }
 }
 /// HIP error type
-///
-/// /
-/// // Developer note - when updating these, update the `hipErrorName` and `hipErrorString` functions in
-/// // NVCC and HIP-Clang paths Also update the `hipCUDAErrorTohipError` function in NVCC path.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipError_t(pub c_uint);
-/// \< Successful completion.
+/// Successful completion.
 pub const hipSuccess: hipError_t = hipError_t(0);
-/// \< One or more of the parameters passed to the API call is NULL
-/// \< or not in an acceptable range.
+/// One or more of the parameters passed to the API call is NULL
+/// or not in an acceptable range.
 pub const hipErrorInvalidValue: hipError_t = hipError_t(1);
-/// \< out of memory range.
+/// out of memory range.
 pub const hipErrorOutOfMemory: hipError_t = hipError_t(2);
-/// \< Memory allocation error.
+/// Memory allocation error.
 pub const hipErrorMemoryAllocation: hipError_t = hipError_t(2);
-/// \< Invalid not initialized
+/// Invalid not initialized
 pub const hipErrorNotInitialized: hipError_t = hipError_t(3);
-/// Deprecated
 pub const hipErrorInitializationError: hipError_t = hipError_t(3);
-/// \< Deinitialized
+/// Deinitialized
 pub const hipErrorDeinitialized: hipError_t = hipError_t(4);
 pub const hipErrorProfilerDisabled: hipError_t = hipError_t(5);
 pub const hipErrorProfilerNotInitialized: hipError_t = hipError_t(6);
 pub const hipErrorProfilerAlreadyStarted: hipError_t = hipError_t(7);
 pub const hipErrorProfilerAlreadyStopped: hipError_t = hipError_t(8);
-/// \< Invalide configuration
+/// Invalide configuration
 pub const hipErrorInvalidConfiguration: hipError_t = hipError_t(9);
-/// \< Invalid pitch value
+/// Invalid pitch value
 pub const hipErrorInvalidPitchValue: hipError_t = hipError_t(12);
-/// \< Invalid symbol
+/// Invalid symbol
 pub const hipErrorInvalidSymbol: hipError_t = hipError_t(13);
-/// \< Invalid Device Pointer
+/// Invalid Device Pointer
 pub const hipErrorInvalidDevicePointer: hipError_t = hipError_t(17);
-/// \< Invalid memory copy direction
+/// Invalid memory copy direction
 pub const hipErrorInvalidMemcpyDirection: hipError_t = hipError_t(21);
 pub const hipErrorInsufficientDriver: hipError_t = hipError_t(35);
 pub const hipErrorMissingConfiguration: hipError_t = hipError_t(52);
 pub const hipErrorPriorLaunchFailure: hipError_t = hipError_t(53);
-/// \< Invalid device function
+/// Invalid device function
 pub const hipErrorInvalidDeviceFunction: hipError_t = hipError_t(98);
-/// \< Call to `hipGetDeviceCount` returned 0 devices
+/// Call to [`hipGetDeviceCount`] returned 0 devices
 pub const hipErrorNoDevice: hipError_t = hipError_t(100);
-/// \< DeviceID must be in range from 0 to compute-devices.
+/// DeviceID must be in range from 0 to compute-devices.
 pub const hipErrorInvalidDevice: hipError_t = hipError_t(101);
-/// \< Invalid image
+/// Invalid image
 pub const hipErrorInvalidImage: hipError_t = hipError_t(200);
-/// \< Produced when input context is invalid.
+/// Produced when input context is invalid.
 pub const hipErrorInvalidContext: hipError_t = hipError_t(201);
 pub const hipErrorContextAlreadyCurrent: hipError_t = hipError_t(202);
 pub const hipErrorMapFailed: hipError_t = hipError_t(205);
-/// \< Produced when the IPC memory attach failed from ROCr.
+/// Produced when the IPC memory attach failed from ROCr.
 pub const hipErrorMapBufferObjectFailed: hipError_t = hipError_t(205);
 pub const hipErrorUnmapFailed: hipError_t = hipError_t(206);
 pub const hipErrorArrayIsMapped: hipError_t = hipError_t(207);
@@ -1533,110 +1545,110 @@ pub const hipErrorNotMapped: hipError_t = hipError_t(211);
 pub const hipErrorNotMappedAsArray: hipError_t = hipError_t(212);
 pub const hipErrorNotMappedAsPointer: hipError_t = hipError_t(213);
 pub const hipErrorECCNotCorrectable: hipError_t = hipError_t(214);
-/// \< Unsupported limit
+/// Unsupported limit
 pub const hipErrorUnsupportedLimit: hipError_t = hipError_t(215);
-/// \< The context is already in use
+/// The context is already in use
 pub const hipErrorContextAlreadyInUse: hipError_t = hipError_t(216);
 pub const hipErrorPeerAccessUnsupported: hipError_t = hipError_t(217);
-/// \< In CUDA DRV, it is `CUDA_ERROR_INVALID_PTX`
+/// In CUDA DRV, it is `CUDA_ERROR_INVALID_PTX`
 pub const hipErrorInvalidKernelFile: hipError_t = hipError_t(218);
 pub const hipErrorInvalidGraphicsContext: hipError_t = hipError_t(219);
-/// \< Invalid source.
+/// Invalid source.
 pub const hipErrorInvalidSource: hipError_t = hipError_t(300);
-/// \< the file is not found.
+/// the file is not found.
 pub const hipErrorFileNotFound: hipError_t = hipError_t(301);
 pub const hipErrorSharedObjectSymbolNotFound: hipError_t = hipError_t(302);
-/// \< Failed to initialize shared object.
+/// Failed to initialize shared object.
 pub const hipErrorSharedObjectInitFailed: hipError_t = hipError_t(303);
-/// \< Not the correct operating system
+/// Not the correct operating system
 pub const hipErrorOperatingSystem: hipError_t = hipError_t(304);
-/// \< Invalide handle
+/// Invalide handle
 pub const hipErrorInvalidHandle: hipError_t = hipError_t(400);
-/// \< Resource handle (`hipEvent_t` or `hipStream_t`) invalid.
+/// Resource handle ([`hipEvent_t`] or [`hipStream_t`]) invalid.
 pub const hipErrorInvalidResourceHandle: hipError_t = hipError_t(400);
-/// \< Resource required is not in a valid state to perform operation.
+/// Resource required is not in a valid state to perform operation.
 pub const hipErrorIllegalState: hipError_t = hipError_t(401);
-/// \< Not found
+/// Not found
 pub const hipErrorNotFound: hipError_t = hipError_t(500);
-/// \< Indicates that asynchronous operations enqueued earlier are not
-/// \< ready. This is not actually an error, but is used to distinguish
-/// \< from `hipSuccess` (which indicates completion). APIs that return
-/// \< this error include `hipEventQuery` and `hipStreamQuery`.
+/// Indicates that asynchronous operations enqueued earlier are not
+/// ready. This is not actually an error, but is used to distinguish
+/// from [`hipSuccess`] (which indicates completion). APIs that return
+/// this error include [`hipEventQuery`] and [`hipStreamQuery`].
 pub const hipErrorNotReady: hipError_t = hipError_t(600);
 pub const hipErrorIllegalAddress: hipError_t = hipError_t(700);
-/// \< Out of resources error.
+/// Out of resources error.
 pub const hipErrorLaunchOutOfResources: hipError_t = hipError_t(701);
-/// \< Timeout for the launch.
+/// Timeout for the launch.
 pub const hipErrorLaunchTimeOut: hipError_t = hipError_t(702);
-/// \< Peer access was already enabled from the current
-/// \< device.
+/// Peer access was already enabled from the current
+/// device.
 pub const hipErrorPeerAccessAlreadyEnabled: hipError_t = hipError_t(704);
-/// \< Peer access was never enabled from the current device.
+/// Peer access was never enabled from the current device.
 pub const hipErrorPeerAccessNotEnabled: hipError_t = hipError_t(705);
-/// \< The process is active.
+/// The process is active.
 pub const hipErrorSetOnActiveProcess: hipError_t = hipError_t(708);
-/// \< The context is already destroyed
+/// The context is already destroyed
 pub const hipErrorContextIsDestroyed: hipError_t = hipError_t(709);
-/// \< Produced when the kernel calls assert.
+/// Produced when the kernel calls assert.
 pub const hipErrorAssert: hipError_t = hipError_t(710);
-/// \< Produced when trying to lock a page-locked
-/// \< memory.
+/// Produced when trying to lock a page-locked
+/// memory.
 pub const hipErrorHostMemoryAlreadyRegistered: hipError_t = hipError_t(712);
-/// \< Produced when trying to unlock a non-page-locked
-/// \< memory.
+/// Produced when trying to unlock a non-page-locked
+/// memory.
 pub const hipErrorHostMemoryNotRegistered: hipError_t = hipError_t(713);
-/// \< An exception occurred on the device while executing a kernel.
+/// An exception occurred on the device while executing a kernel.
 pub const hipErrorLaunchFailure: hipError_t = hipError_t(719);
-/// \< This error indicates that the number of blocks
-/// \< launched per grid for a kernel that was launched
-/// \< via cooperative launch APIs exceeds the maximum
-/// \< number of allowed blocks for the current device.
+/// This error indicates that the number of blocks
+/// launched per grid for a kernel that was launched
+/// via cooperative launch APIs exceeds the maximum
+/// number of allowed blocks for the current device.
 pub const hipErrorCooperativeLaunchTooLarge: hipError_t = hipError_t(720);
-/// \< Produced when the hip API is not supported/implemented
+/// Produced when the hip API is not supported/implemented
 pub const hipErrorNotSupported: hipError_t = hipError_t(801);
-/// \< The operation is not permitted when the stream
-/// \< is capturing.
+/// The operation is not permitted when the stream
+/// is capturing.
 pub const hipErrorStreamCaptureUnsupported: hipError_t = hipError_t(900);
-/// \< The current capture sequence on the stream
-/// \< has been invalidated due to a previous error.
+/// The current capture sequence on the stream
+/// has been invalidated due to a previous error.
 pub const hipErrorStreamCaptureInvalidated: hipError_t = hipError_t(901);
-/// \< The operation would have resulted in a merge of
-/// \< two independent capture sequences.
+/// The operation would have resulted in a merge of
+/// two independent capture sequences.
 pub const hipErrorStreamCaptureMerge: hipError_t = hipError_t(902);
-/// \< The capture was not initiated in this stream.
+/// The capture was not initiated in this stream.
 pub const hipErrorStreamCaptureUnmatched: hipError_t = hipError_t(903);
-/// \< The capture sequence contains a fork that was not
-/// \< joined to the primary stream.
+/// The capture sequence contains a fork that was not
+/// joined to the primary stream.
 pub const hipErrorStreamCaptureUnjoined: hipError_t = hipError_t(904);
-/// \< A dependency would have been created which crosses
-/// \< the capture sequence boundary. Only implicit
-/// \< in-stream ordering dependencies are allowed
-/// \< to cross the boundary
+/// A dependency would have been created which crosses
+/// the capture sequence boundary. Only implicit
+/// in-stream ordering dependencies are allowed
+/// to cross the boundary
 pub const hipErrorStreamCaptureIsolation: hipError_t = hipError_t(905);
-/// \< The operation would have resulted in a disallowed
-/// \< implicit dependency on a current capture sequence
-/// \< from `hipStreamLegacy`.
+/// The operation would have resulted in a disallowed
+/// implicit dependency on a current capture sequence
+/// from `hipStreamLegacy`.
 pub const hipErrorStreamCaptureImplicit: hipError_t = hipError_t(906);
-/// \< The operation is not permitted on an event which was last
-/// \< recorded in a capturing stream.
+/// The operation is not permitted on an event which was last
+/// recorded in a capturing stream.
 pub const hipErrorCapturedEvent: hipError_t = hipError_t(907);
-/// \< A stream capture sequence not initiated with
-/// \< the `hipStreamCaptureModeRelaxed` argument to
-/// \< `hipStreamBeginCapture` was passed to
-/// \< `hipStreamEndCapture` in a different thread.
+/// A stream capture sequence not initiated with
+/// the [`hipStreamCaptureModeRelaxed`] argument to
+/// [`hipStreamBeginCapture`] was passed to
+/// [`hipStreamEndCapture`] in a different thread.
 pub const hipErrorStreamCaptureWrongThread: hipError_t = hipError_t(908);
-/// \< This error indicates that the graph update
-/// \< not performed because it included changes which
-/// \< violated constraintsspecific to instantiated graph
-/// \< update.
+/// This error indicates that the graph update
+/// not performed because it included changes which
+/// violated constraintsspecific to instantiated graph
+/// update.
 pub const hipErrorGraphExecUpdateFailure: hipError_t = hipError_t(910);
 #[cfg(feature = "rocm-6-4")]
-/// \< Invalid channel descriptor.
+/// Invalid channel descriptor.
 ///
 /// Since ROCm 6.4.
 pub const hipErrorInvalidChannelDescriptor: hipError_t = hipError_t(911);
 #[cfg(feature = "rocm-6-4")]
-/// \< Invalid texture.
+/// Invalid texture.
 ///
 /// Since ROCm 6.4.
 pub const hipErrorInvalidTexture: hipError_t = hipError_t(912);
@@ -1649,16 +1661,16 @@ pub const hipErrorInvalidResourceConfiguration: hipError_t = hipError_t(915);
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const hipErrorStreamDetached: hipError_t = hipError_t(916);
-/// \< Unknown error.
+/// Unknown error.
 pub const hipErrorUnknown: hipError_t = hipError_t(999);
-/// \< HSA runtime memory call returned error. Typically not seen
-/// \< in production systems.
+/// HSA runtime memory call returned error. Typically not seen
+/// in production systems.
 pub const hipErrorRuntimeMemory: hipError_t = hipError_t(1052);
-/// \< HSA runtime call other than memory returned error. Typically
-/// \< not seen in production systems.
+/// HSA runtime call other than memory returned error. Typically
+/// not seen in production systems.
 pub const hipErrorRuntimeOther: hipError_t = hipError_t(1053);
 #[cfg(not(feature = "rocm-10-0"))]
-/// \< Marker that more error codes are needed.
+/// Marker that more error codes are needed.
 ///
 /// Before ROCm 10.0.
 pub const hipErrorTbd: hipError_t = hipError_t(1054);
@@ -1760,7 +1772,7 @@ impl fmt::Debug for hipError_t {
             1054 => "hipErrorInvalidClusterSize",
             #[cfg(feature = "rocm-10-0")]
             1055 => "hipErrorTbd",
-            other => return write!(f, "{}({other})", "hipError_t"),
+            other => return write!(f, concat!("hipError_t", "({})"), other),
         };
         f.write_str(name)
     }
@@ -1788,7 +1800,9 @@ impl fmt::Debug for hipExtDynDataPrefetchTemporal {
             0 => "hipExtDynDataPrefetchTemporalRegular",
             #[cfg(feature = "rocm-10-0")]
             1 => "hipExtDynDataPrefetchTemporalHigh",
-            other => return write!(f, "{}({other})", "hipExtDynDataPrefetchTemporal"),
+            other => {
+                return write!(f, concat!("hipExtDynDataPrefetchTemporal", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -1834,7 +1848,11 @@ impl fmt::Debug for hipExternalMemoryHandleType_enum {
             7 => "hipExternalMemoryHandleTypeD3D11ResourceKmt",
             #[cfg(feature = "rocm-6-2")]
             8 => "hipExternalMemoryHandleTypeNvSciBuf",
-            other => return write!(f, "{}({other})", "hipExternalMemoryHandleType_enum"),
+            other => {
+                return write!(
+                    f, concat!("hipExternalMemoryHandleType_enum", "({})"), other
+                );
+            }
         };
         f.write_str(name)
     }
@@ -1904,7 +1922,9 @@ impl fmt::Debug for hipExternalSemaphoreHandleType_enum {
             #[cfg(feature = "rocm-6-2")]
             10 => "hipExternalSemaphoreHandleTypeTimelineSemaphoreWin32",
             other => {
-                return write!(f, "{}({other})", "hipExternalSemaphoreHandleType_enum");
+                return write!(
+                    f, concat!("hipExternalSemaphoreHandleType_enum", "({})"), other
+                );
             }
         };
         f.write_str(name)
@@ -1934,7 +1954,9 @@ impl fmt::Debug for hipFlushGPUDirectRDMAWritesOptions {
             #[cfg(feature = "rocm-6-2")]
             2 => "hipFlushGPUDirectRDMAWritesOptionMemOps",
             other => {
-                return write!(f, "{}({other})", "hipFlushGPUDirectRDMAWritesOptions");
+                return write!(
+                    f, concat!("hipFlushGPUDirectRDMAWritesOptions", "({})"), other
+                );
             }
         };
         f.write_str(name)
@@ -1999,7 +2021,7 @@ impl fmt::Debug for hipFuncAttribute {
             15 => "hipFuncAttributeClusterSchedulingPolicyPreference",
             #[cfg(feature = "rocm-10-0")]
             16 => "hipFuncAttributeMax",
-            other => return write!(f, "{}({other})", "hipFuncAttribute"),
+            other => return write!(f, concat!("hipFuncAttribute", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2008,13 +2030,13 @@ impl fmt::Debug for hipFuncAttribute {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipFuncCache_t(pub c_uint);
-/// \< no preference for shared memory or L1 (default)
+/// no preference for shared memory or L1 (default)
 pub const hipFuncCachePreferNone: hipFuncCache_t = hipFuncCache_t(0);
-/// \< prefer larger shared memory and smaller L1 cache
+/// prefer larger shared memory and smaller L1 cache
 pub const hipFuncCachePreferShared: hipFuncCache_t = hipFuncCache_t(1);
-/// \< prefer larger L1 cache and smaller shared memory
+/// prefer larger L1 cache and smaller shared memory
 pub const hipFuncCachePreferL1: hipFuncCache_t = hipFuncCache_t(2);
-/// \< prefer equal size L1 cache and shared memory
+/// prefer equal size L1 cache and shared memory
 pub const hipFuncCachePreferEqual: hipFuncCache_t = hipFuncCache_t(3);
 impl fmt::Debug for hipFuncCache_t {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -2023,7 +2045,7 @@ impl fmt::Debug for hipFuncCache_t {
             1 => "hipFuncCachePreferShared",
             2 => "hipFuncCachePreferL1",
             3 => "hipFuncCachePreferEqual",
-            other => return write!(f, "{}({other})", "hipFuncCache_t"),
+            other => return write!(f, concat!("hipFuncCache_t", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2031,48 +2053,48 @@ impl fmt::Debug for hipFuncCache_t {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipFunction_attribute(pub c_uint);
-/// \< The maximum number of threads per block. Depends
-/// \< on function and device.
+/// The maximum number of threads per block. Depends
+/// on function and device.
 pub const HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: hipFunction_attribute = hipFunction_attribute(
     0,
 );
-/// \< The statically allocated shared memory size in bytes
-/// \< per block required by the function.
+/// The statically allocated shared memory size in bytes
+/// per block required by the function.
 pub const HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(
     1,
 );
-/// \< The user-allocated constant memory by the function in
-/// \< bytes.
+/// The user-allocated constant memory by the function in
+/// bytes.
 pub const HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(
     2,
 );
-/// \< The local memory usage of each thread by this function
-/// \< in bytes.
+/// The local memory usage of each thread by this function
+/// in bytes.
 pub const HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(
     3,
 );
-/// \< The number of registers used by each thread of this function.
+/// The number of registers used by each thread of this function.
 pub const HIP_FUNC_ATTRIBUTE_NUM_REGS: hipFunction_attribute = hipFunction_attribute(4);
-/// \< PTX version
+/// PTX version
 pub const HIP_FUNC_ATTRIBUTE_PTX_VERSION: hipFunction_attribute = hipFunction_attribute(
     5,
 );
-/// \< Binary version
+/// Binary version
 pub const HIP_FUNC_ATTRIBUTE_BINARY_VERSION: hipFunction_attribute = hipFunction_attribute(
     6,
 );
-/// \< Cache mode
+/// Cache mode
 pub const HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: hipFunction_attribute = hipFunction_attribute(
     7,
 );
-/// \< The maximum dynamic shared memory per
-/// \< block for this function in bytes.
+/// The maximum dynamic shared memory per
+/// block for this function in bytes.
 pub const HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: hipFunction_attribute = hipFunction_attribute(
     8,
 );
-/// \< The shared memory carveout preference
-/// \< in percent of the maximum shared
-/// \< memory.
+/// The shared memory carveout preference
+/// in percent of the maximum shared
+/// memory.
 pub const HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: hipFunction_attribute = hipFunction_attribute(
     9,
 );
@@ -2141,7 +2163,7 @@ impl fmt::Debug for hipFunction_attribute {
             15 => "HIP_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE",
             #[cfg(feature = "rocm-10-0")]
             16 => "HIP_FUNC_ATTRIBUTE_MAX",
-            other => return write!(f, "{}({other})", "hipFunction_attribute"),
+            other => return write!(f, concat!("hipFunction_attribute", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2150,13 +2172,13 @@ impl fmt::Debug for hipFunction_attribute {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGLDeviceList(pub c_uint);
-/// \< All hip devices used by current OpenGL context.
+/// All hip devices used by current OpenGL context.
 pub const hipGLDeviceListAll: hipGLDeviceList = hipGLDeviceList(1);
-/// \< Hip devices used by current OpenGL context in current
-/// \< frame
+/// Hip devices used by current OpenGL context in current
+/// frame
 pub const hipGLDeviceListCurrentFrame: hipGLDeviceList = hipGLDeviceList(2);
-/// \< Hip devices used by current OpenGL context in next
-/// \< frame.
+/// Hip devices used by current OpenGL context in next
+/// frame.
 pub const hipGLDeviceListNextFrame: hipGLDeviceList = hipGLDeviceList(3);
 impl fmt::Debug for hipGLDeviceList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -2164,7 +2186,7 @@ impl fmt::Debug for hipGLDeviceList {
             1 => "hipGLDeviceListAll",
             2 => "hipGLDeviceListCurrentFrame",
             3 => "hipGLDeviceListNextFrame",
-            other => return write!(f, "{}({other})", "hipGLDeviceList"),
+            other => return write!(f, concat!("hipGLDeviceList", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2199,7 +2221,11 @@ impl fmt::Debug for hipGPUDirectRDMAWritesOrdering {
             100 => "hipGPUDirectRDMAWritesOrderingOwner",
             #[cfg(feature = "rocm-6-2")]
             200 => "hipGPUDirectRDMAWritesOrderingAllDevices",
-            other => return write!(f, "{}({other})", "hipGPUDirectRDMAWritesOrdering"),
+            other => {
+                return write!(
+                    f, concat!("hipGPUDirectRDMAWritesOrdering", "({})"), other
+                );
+            }
         };
         f.write_str(name)
     }
@@ -2208,19 +2234,19 @@ impl fmt::Debug for hipGPUDirectRDMAWritesOrdering {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGraphDebugDotFlags(pub c_uint);
 pub const hipGraphDebugDotFlagsVerbose: hipGraphDebugDotFlags = hipGraphDebugDotFlags(1);
-/// \< Adds `hipKernelNodeParams` to output
+/// Adds [`hipKernelNodeParams`] to output
 pub const hipGraphDebugDotFlagsKernelNodeParams: hipGraphDebugDotFlags = hipGraphDebugDotFlags(
     4,
 );
-/// \< Adds `hipMemcpy3DParms` to output
+/// Adds [`hipMemcpy3DParms`] to output
 pub const hipGraphDebugDotFlagsMemcpyNodeParams: hipGraphDebugDotFlags = hipGraphDebugDotFlags(
     8,
 );
-/// \< Adds `hipMemsetParams` to output
+/// Adds [`hipMemsetParams`] to output
 pub const hipGraphDebugDotFlagsMemsetNodeParams: hipGraphDebugDotFlags = hipGraphDebugDotFlags(
     16,
 );
-/// \< Adds `hipHostNodeParams` to output
+/// Adds [`hipHostNodeParams`] to output
 pub const hipGraphDebugDotFlagsHostNodeParams: hipGraphDebugDotFlags = hipGraphDebugDotFlags(
     32,
 );
@@ -2252,7 +2278,7 @@ impl fmt::Debug for hipGraphDebugDotFlags {
             256 => "hipGraphDebugDotFlagsExtSemasWaitNodeParams",
             512 => "hipGraphDebugDotFlagsKernelNodeAttributes",
             1024 => "hipGraphDebugDotFlagsHandles",
-            other => return write!(f, "{}({other})", "hipGraphDebugDotFlags"),
+            other => return write!(f, concat!("hipGraphDebugDotFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2280,7 +2306,7 @@ impl fmt::Debug for hipGraphDependencyType {
             0 => "hipGraphDependencyTypeDefault",
             #[cfg(feature = "rocm-6-2")]
             1 => "hipGraphDependencyTypeProgrammatic",
-            other => return write!(f, "{}({other})", "hipGraphDependencyType"),
+            other => return write!(f, concat!("hipGraphDependencyType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2289,20 +2315,20 @@ impl fmt::Debug for hipGraphDependencyType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGraphExecUpdateResult(pub c_uint);
-/// \< The update succeeded
+/// The update succeeded
 pub const hipGraphExecUpdateSuccess: hipGraphExecUpdateResult = hipGraphExecUpdateResult(
     0,
 );
-/// \< The update failed for an unexpected reason which is described
-/// \< in the return value of the function
+/// The update failed for an unexpected reason which is described
+/// in the return value of the function
 pub const hipGraphExecUpdateError: hipGraphExecUpdateResult = hipGraphExecUpdateResult(
     1,
 );
-/// \< The update failed because the topology changed
+/// The update failed because the topology changed
 pub const hipGraphExecUpdateErrorTopologyChanged: hipGraphExecUpdateResult = hipGraphExecUpdateResult(
     2,
 );
-/// \< The update failed because a node type changed
+/// The update failed because a node type changed
 pub const hipGraphExecUpdateErrorNodeTypeChanged: hipGraphExecUpdateResult = hipGraphExecUpdateResult(
     3,
 );
@@ -2329,7 +2355,7 @@ impl fmt::Debug for hipGraphExecUpdateResult {
             5 => "hipGraphExecUpdateErrorParametersChanged",
             6 => "hipGraphExecUpdateErrorNotSupported",
             7 => "hipGraphExecUpdateErrorUnsupportedFunctionChange",
-            other => return write!(f, "{}({other})", "hipGraphExecUpdateResult"),
+            other => return write!(f, concat!("hipGraphExecUpdateResult", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2340,7 +2366,7 @@ pub struct hipGraphInstantiateFlags(pub c_uint);
 pub const hipGraphInstantiateFlagAutoFreeOnLaunch: hipGraphInstantiateFlags = hipGraphInstantiateFlags(
     1,
 );
-/// \< Automatically upload the graph after instantiation.
+/// Automatically upload the graph after instantiation.
 pub const hipGraphInstantiateFlagUpload: hipGraphInstantiateFlags = hipGraphInstantiateFlags(
     2,
 );
@@ -2357,7 +2383,7 @@ impl fmt::Debug for hipGraphInstantiateFlags {
             2 => "hipGraphInstantiateFlagUpload",
             4 => "hipGraphInstantiateFlagDeviceLaunch",
             8 => "hipGraphInstantiateFlagUseNodePriority",
-            other => return write!(f, "{}({other})", "hipGraphInstantiateFlags"),
+            other => return write!(f, concat!("hipGraphInstantiateFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2370,14 +2396,14 @@ impl fmt::Debug for hipGraphInstantiateFlags {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGraphInstantiateResult(pub c_uint);
 #[cfg(feature = "rocm-6-2")]
-/// \< Instantiation Success
+/// Instantiation Success
 ///
 /// Since ROCm 6.2.
 pub const hipGraphInstantiateSuccess: hipGraphInstantiateResult = hipGraphInstantiateResult(
     0,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Instantiation failed for an
+/// Instantiation failed for an
 /// unexpected reason which is described in the return value of the function
 ///
 /// Since ROCm 6.2.
@@ -2385,7 +2411,7 @@ pub const hipGraphInstantiateError: hipGraphInstantiateResult = hipGraphInstanti
     1,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Instantiation failed due
+/// Instantiation failed due
 /// to invalid structure, such as cycles
 ///
 /// Since ROCm 6.2.
@@ -2393,7 +2419,7 @@ pub const hipGraphInstantiateInvalidStructure: hipGraphInstantiateResult = hipGr
     2,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Instantiation for device launch failed
+/// Instantiation for device launch failed
 /// because the graph contained an unsupported operation
 ///
 /// Since ROCm 6.2.
@@ -2401,7 +2427,7 @@ pub const hipGraphInstantiateNodeOperationNotSupported: hipGraphInstantiateResul
     3,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Instantiation for device launch failed
+/// Instantiation for device launch failed
 /// due to the nodes belonging to different contexts
 ///
 /// Since ROCm 6.2.
@@ -2422,7 +2448,9 @@ impl fmt::Debug for hipGraphInstantiateResult {
             3 => "hipGraphInstantiateNodeOperationNotSupported",
             #[cfg(feature = "rocm-6-2")]
             4 => "hipGraphInstantiateMultipleDevicesNotSupported",
-            other => return write!(f, "{}({other})", "hipGraphInstantiateResult"),
+            other => {
+                return write!(f, concat!("hipGraphInstantiateResult", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -2430,22 +2458,22 @@ impl fmt::Debug for hipGraphInstantiateResult {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGraphMemAttributeType(pub c_uint);
-/// \< Amount of memory, in bytes, currently associated with graphs
+/// Amount of memory, in bytes, currently associated with graphs
 pub const hipGraphMemAttrUsedMemCurrent: hipGraphMemAttributeType = hipGraphMemAttributeType(
     0,
 );
-/// \< High watermark of memory, in bytes, associated with graphs since
-/// \< the last time.
+/// High watermark of memory, in bytes, associated with graphs since
+/// the last time.
 pub const hipGraphMemAttrUsedMemHigh: hipGraphMemAttributeType = hipGraphMemAttributeType(
     1,
 );
-/// \< Amount of memory, in bytes, currently allocated for
-/// \< graphs.
+/// Amount of memory, in bytes, currently allocated for
+/// graphs.
 pub const hipGraphMemAttrReservedMemCurrent: hipGraphMemAttributeType = hipGraphMemAttributeType(
     2,
 );
-/// \< High watermark of memory, in bytes, currently allocated for
-/// \< graphs
+/// High watermark of memory, in bytes, currently allocated for
+/// graphs
 pub const hipGraphMemAttrReservedMemHigh: hipGraphMemAttributeType = hipGraphMemAttributeType(
     3,
 );
@@ -2456,48 +2484,48 @@ impl fmt::Debug for hipGraphMemAttributeType {
             1 => "hipGraphMemAttrUsedMemHigh",
             2 => "hipGraphMemAttrReservedMemCurrent",
             3 => "hipGraphMemAttrReservedMemHigh",
-            other => return write!(f, "{}({other})", "hipGraphMemAttributeType"),
+            other => return write!(f, concat!("hipGraphMemAttributeType", "({})"), other),
         };
         f.write_str(name)
     }
 }
-/// `hipGraphNodeType`
+/// [`hipGraphNodeType`]
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipGraphNodeType(pub c_uint);
-/// \< GPU kernel node
+/// GPU kernel node
 pub const hipGraphNodeTypeKernel: hipGraphNodeType = hipGraphNodeType(0);
-/// \< Memcpy node
+/// Memcpy node
 pub const hipGraphNodeTypeMemcpy: hipGraphNodeType = hipGraphNodeType(1);
-/// \< Memset node
+/// Memset node
 pub const hipGraphNodeTypeMemset: hipGraphNodeType = hipGraphNodeType(2);
-/// \< Host (executable) node
+/// Host (executable) node
 pub const hipGraphNodeTypeHost: hipGraphNodeType = hipGraphNodeType(3);
-/// \< Node which executes an embedded graph
+/// Node which executes an embedded graph
 pub const hipGraphNodeTypeGraph: hipGraphNodeType = hipGraphNodeType(4);
-/// \< Empty (no-op) node
+/// Empty (no-op) node
 pub const hipGraphNodeTypeEmpty: hipGraphNodeType = hipGraphNodeType(5);
-/// \< External event wait node
+/// External event wait node
 pub const hipGraphNodeTypeWaitEvent: hipGraphNodeType = hipGraphNodeType(6);
-/// \< External event record node
+/// External event record node
 pub const hipGraphNodeTypeEventRecord: hipGraphNodeType = hipGraphNodeType(7);
-/// \< External Semaphore signal node
+/// External Semaphore signal node
 pub const hipGraphNodeTypeExtSemaphoreSignal: hipGraphNodeType = hipGraphNodeType(8);
-/// \< External Semaphore wait node
+/// External Semaphore wait node
 pub const hipGraphNodeTypeExtSemaphoreWait: hipGraphNodeType = hipGraphNodeType(9);
-/// \< Memory alloc node
+/// Memory alloc node
 pub const hipGraphNodeTypeMemAlloc: hipGraphNodeType = hipGraphNodeType(10);
-/// \< Memory free node
+/// Memory free node
 pub const hipGraphNodeTypeMemFree: hipGraphNodeType = hipGraphNodeType(11);
-/// \< MemcpyFromSymbol node
+/// MemcpyFromSymbol node
 pub const hipGraphNodeTypeMemcpyFromSymbol: hipGraphNodeType = hipGraphNodeType(12);
-/// \< MemcpyToSymbol node
+/// MemcpyToSymbol node
 pub const hipGraphNodeTypeMemcpyToSymbol: hipGraphNodeType = hipGraphNodeType(13);
 #[cfg(not(feature = "rocm-6-4"))]
 /// Before ROCm 6.4.
 pub const hipGraphNodeTypeCount: hipGraphNodeType = hipGraphNodeType(14);
 #[cfg(feature = "rocm-6-4")]
-/// \< BatchMemOp node
+/// BatchMemOp node
 ///
 /// Since ROCm 6.4.
 pub const hipGraphNodeTypeBatchMemOp: hipGraphNodeType = hipGraphNodeType(14);
@@ -2527,7 +2555,7 @@ impl fmt::Debug for hipGraphNodeType {
             14 => "hipGraphNodeTypeBatchMemOp",
             #[cfg(feature = "rocm-6-4")]
             15 => "hipGraphNodeTypeCount",
-            other => return write!(f, "{}({other})", "hipGraphNodeType"),
+            other => return write!(f, concat!("hipGraphNodeType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2539,14 +2567,14 @@ pub struct hipGraphicsRegisterFlags(pub c_uint);
 pub const hipGraphicsRegisterFlagsNone: hipGraphicsRegisterFlags = hipGraphicsRegisterFlags(
     0,
 );
-/// \< HIP will not write to this registered resource, read only
+/// HIP will not write to this registered resource, read only
 pub const hipGraphicsRegisterFlagsReadOnly: hipGraphicsRegisterFlags = hipGraphicsRegisterFlags(
     1,
 );
 pub const hipGraphicsRegisterFlagsWriteDiscard: hipGraphicsRegisterFlags = hipGraphicsRegisterFlags(
     2,
 );
-/// \< HIP will bind this resource to a surface, read and write
+/// HIP will bind this resource to a surface, read and write
 pub const hipGraphicsRegisterFlagsSurfaceLoadStore: hipGraphicsRegisterFlags = hipGraphicsRegisterFlags(
     4,
 );
@@ -2561,7 +2589,7 @@ impl fmt::Debug for hipGraphicsRegisterFlags {
             2 => "hipGraphicsRegisterFlagsWriteDiscard",
             4 => "hipGraphicsRegisterFlagsSurfaceLoadStore",
             8 => "hipGraphicsRegisterFlagsTextureGather",
-            other => return write!(f, "{}({other})", "hipGraphicsRegisterFlags"),
+            other => return write!(f, concat!("hipGraphicsRegisterFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2592,7 +2620,7 @@ impl fmt::Debug for hipJitCacheMode {
             1 => "hipJitCacheOptionCG",
             #[cfg(feature = "rocm-6-4")]
             2 => "hipJitCacheOptionCA",
-            other => return write!(f, "{}({other})", "hipJitCacheMode"),
+            other => return write!(f, concat!("hipJitCacheMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2618,7 +2646,7 @@ impl fmt::Debug for hipJitFallback {
             0 => "hipJitPreferPTX",
             #[cfg(feature = "rocm-6-4")]
             1 => "hipJitPreferBinary",
-            other => return write!(f, "{}({other})", "hipJitFallback"),
+            other => return write!(f, concat!("hipJitFallback", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2631,66 +2659,66 @@ impl fmt::Debug for hipJitFallback {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipJitInputType(pub c_uint);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Input cubin
+/// Cuda only Input cubin
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputCubin: hipJitInputType = hipJitInputType(0);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Input PTX
+/// Cuda only Input PTX
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputPtx: hipJitInputType = hipJitInputType(1);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Input FAT Binary
+/// Cuda Only Input FAT Binary
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputFatBinary: hipJitInputType = hipJitInputType(2);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Host Object with embedded device code
+/// Cuda Only Host Object with embedded device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputObject: hipJitInputType = hipJitInputType(3);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Archive of Host Objects with embedded
-/// \< device code
+/// Cuda Only Archive of Host Objects with embedded
+/// device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLibrary: hipJitInputType = hipJitInputType(4);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated Cuda only High Level intermediate
-/// \< code for LTO
+/// **Deprecated:** Cuda only High Level intermediate
+/// code for LTO
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputNvvm: hipJitInputType = hipJitInputType(5);
 #[cfg(feature = "rocm-6-4")]
-/// \< Count of Legacy Input Types
+/// Count of Legacy Input Types
 ///
 /// Since ROCm 6.4.
 pub const hipJitNumLegacyInputTypes: hipJitInputType = hipJitInputType(6);
 #[cfg(feature = "rocm-6-4")]
-/// \< Count of Input Types
+/// Count of Input Types
 ///
 /// Since ROCm 6.4.
 pub const hipJitNumInputTypes: hipJitInputType = hipJitInputType(10);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Bitcode or IR assembly
+/// HIP Only LLVM Bitcode or IR assembly
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMBitcode: hipJitInputType = hipJitInputType(100);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Clang Bundled Code
+/// HIP Only LLVM Clang Bundled Code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMBundledBitcode: hipJitInputType = hipJitInputType(101);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Archive of Bundled Bitcode
+/// HIP Only LLVM Archive of Bundled Bitcode
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMArchivesOfBundledBitcode: hipJitInputType = hipJitInputType(
     102,
 );
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only SPIRV Code Object
+/// HIP Only SPIRV Code Object
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputSpirv: hipJitInputType = hipJitInputType(103);
@@ -2722,132 +2750,132 @@ impl fmt::Debug for hipJitInputType {
             102 => "hipJitInputLLVMArchivesOfBundledBitcode",
             #[cfg(feature = "rocm-6-4")]
             103 => "hipJitInputSpirv",
-            other => return write!(f, "{}({other})", "hipJitInputType"),
+            other => return write!(f, concat!("hipJitInputType", "({})"), other),
         };
         f.write_str(name)
     }
 }
-/// `hipJitOption`
+/// [`hipJitOption`]
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipJitOption(pub c_uint);
-/// \< CUDA Only Maximum registers may be used in a thread,
-/// \< passed to compiler
+/// CUDA Only Maximum registers may be used in a thread,
+/// passed to compiler
 pub const hipJitOptionMaxRegisters: hipJitOption = hipJitOption(0);
-/// \< CUDA Only Number of thread per block
+/// CUDA Only Number of thread per block
 pub const hipJitOptionThreadsPerBlock: hipJitOption = hipJitOption(1);
-/// \< CUDA Only Value for total wall clock time
+/// CUDA Only Value for total wall clock time
 pub const hipJitOptionWallTime: hipJitOption = hipJitOption(2);
-/// \< CUDA Only Pointer to the buffer with logged information
+/// CUDA Only Pointer to the buffer with logged information
 pub const hipJitOptionInfoLogBuffer: hipJitOption = hipJitOption(3);
-/// \< CUDA Only Size of the buffer in bytes for logged info
+/// CUDA Only Size of the buffer in bytes for logged info
 pub const hipJitOptionInfoLogBufferSizeBytes: hipJitOption = hipJitOption(4);
-/// \< CUDA Only Pointer to the buffer with logged error(s)
+/// CUDA Only Pointer to the buffer with logged error(s)
 pub const hipJitOptionErrorLogBuffer: hipJitOption = hipJitOption(5);
-/// \< CUDA Only Size of the buffer in bytes for logged
-/// \< error(s)
+/// CUDA Only Size of the buffer in bytes for logged
+/// error(s)
 pub const hipJitOptionErrorLogBufferSizeBytes: hipJitOption = hipJitOption(6);
-/// \< Value of optimization level for generated codes, acceptable
-/// \< options -O0, -O1, -O2, -O3
+/// Value of optimization level for generated codes, acceptable
+/// options -O0, -O1, -O2, -O3
 pub const hipJitOptionOptimizationLevel: hipJitOption = hipJitOption(7);
-/// \< CUDA Only The target context, which is the default
+/// CUDA Only The target context, which is the default
 pub const hipJitOptionTargetFromContext: hipJitOption = hipJitOption(8);
-/// \< CUDA Only JIT target
+/// CUDA Only JIT target
 pub const hipJitOptionTarget: hipJitOption = hipJitOption(9);
-/// \< CUDA Only Fallback strategy
+/// CUDA Only Fallback strategy
 pub const hipJitOptionFallbackStrategy: hipJitOption = hipJitOption(10);
-/// \< CUDA Only Generate debug information
+/// CUDA Only Generate debug information
 pub const hipJitOptionGenerateDebugInfo: hipJitOption = hipJitOption(11);
-/// \< CUDA Only Generate log verbose
+/// CUDA Only Generate log verbose
 pub const hipJitOptionLogVerbose: hipJitOption = hipJitOption(12);
-/// \< CUDA Only Generate line number information
+/// CUDA Only Generate line number information
 pub const hipJitOptionGenerateLineInfo: hipJitOption = hipJitOption(13);
-/// \< CUDA Only Set cache mode
+/// CUDA Only Set cache mode
 pub const hipJitOptionCacheMode: hipJitOption = hipJitOption(14);
-/// \< @deprecated CUDA Only New SM3X option.
+/// **Deprecated:** CUDA Only New SM3X option.
 pub const hipJitOptionSm3xOpt: hipJitOption = hipJitOption(15);
-/// \< CUDA Only Set fast compile
+/// CUDA Only Set fast compile
 pub const hipJitOptionFastCompile: hipJitOption = hipJitOption(16);
 #[cfg(not(feature = "rocm-6-4"))]
 /// Before ROCm 6.4.
 pub const hipJitOptionNumOptions: hipJitOption = hipJitOption(17);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Array of device symbol names to be relocated to the
-/// \< host
+/// CUDA Only Array of device symbol names to be relocated to the
+/// host
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolNames: hipJitOption = hipJitOption(17);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Array of host addresses to be relocated to the
-/// \< device
+/// CUDA Only Array of host addresses to be relocated to the
+/// device
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolAddresses: hipJitOption = hipJitOption(18);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Number of symbol count.
+/// CUDA Only Number of symbol count.
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolCount: hipJitOption = hipJitOption(19);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Enable link-time optimization for device code
+/// **Deprecated:** CUDA Only Enable link-time optimization for device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionLto: hipJitOption = hipJitOption(20);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision denormals.
+/// **Deprecated:** CUDA Only Set single-precision denormals.
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFtz: hipJitOption = hipJitOption(21);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision floating-point division
-/// \< and reciprocals
+/// **Deprecated:** CUDA Only Set single-precision floating-point division
+/// and reciprocals
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPrecDiv: hipJitOption = hipJitOption(22);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision floating-point square root
+/// **Deprecated:** CUDA Only Set single-precision floating-point square root
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPrecSqrt: hipJitOption = hipJitOption(23);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Enable floating-point multiplies and
-/// \< adds/subtracts operations
+/// **Deprecated:** CUDA Only Enable floating-point multiplies and
+/// adds/subtracts operations
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFma: hipJitOption = hipJitOption(24);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Generates Position Independent code
+/// CUDA Only Generates Position Independent code
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPositionIndependentCode: hipJitOption = hipJitOption(25);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Hints to JIT compiler the minimum number of CTAs frin
-/// \< kernel's grid to be mapped to SM
+/// CUDA Only Hints to JIT compiler the minimum number of CTAs frin
+/// kernel's grid to be mapped to SM
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionMinCTAPerSM: hipJitOption = hipJitOption(26);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA only Maximum number of threads in a thread block
+/// CUDA only Maximum number of threads in a thread block
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionMaxThreadsPerBlock: hipJitOption = hipJitOption(27);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Override Directive values
+/// Cuda only Override Directive values
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionOverrideDirectiveValues: hipJitOption = hipJitOption(28);
 #[cfg(feature = "rocm-6-4")]
-/// \< Number of options
+/// Number of options
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionNumOptions: hipJitOption = hipJitOption(29);
 #[cfg(feature = "rocm-6-4")]
-/// \< Hip Only Linker options to be passed on to compiler
+/// Hip Only Linker options to be passed on to compiler
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionIRtoISAOptExt: hipJitOption = hipJitOption(10000);
 #[cfg(feature = "rocm-6-4")]
-/// \< Hip Only Count of linker options to be passed on to compiler
+/// Hip Only Count of linker options to be passed on to compiler
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionIRtoISAOptCountExt: hipJitOption = hipJitOption(10001);
@@ -2903,7 +2931,7 @@ impl fmt::Debug for hipJitOption {
             10000 => "hipJitOptionIRtoISAOptExt",
             #[cfg(feature = "rocm-6-4")]
             10001 => "hipJitOptionIRtoISAOptCountExt",
-            other => return write!(f, "{}({other})", "hipJitOption"),
+            other => return write!(f, concat!("hipJitOption", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2933,7 +2961,7 @@ impl fmt::Debug for hipKernelNodeAttrID {
             1 => "hipKernelNodeAttributeAccessPolicyWindow",
             #[cfg(not(feature = "rocm-6-2"))]
             2 => "hipKernelNodeAttributeCooperative",
-            other => return write!(f, "{}({other})", "hipKernelNodeAttrID"),
+            other => return write!(f, concat!("hipKernelNodeAttrID", "({})"), other),
         };
         f.write_str(name)
     }
@@ -2949,19 +2977,19 @@ pub struct hipLaunchAttributeID(pub c_uint);
 /// Since ROCm 10.0.
 pub const hipLaunchAttributeIgnore: hipLaunchAttributeID = hipLaunchAttributeID(0);
 #[cfg(feature = "rocm-6-2")]
-/// \< Valid for Streams, graph nodes, launches
+/// Valid for Streams, graph nodes, launches
 ///
 /// Since ROCm 6.2.
 pub const hipLaunchAttributeAccessPolicyWindow: hipLaunchAttributeID = hipLaunchAttributeID(
     1,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Valid for graph nodes, launches
+/// Valid for graph nodes, launches
 ///
 /// Since ROCm 6.2.
 pub const hipLaunchAttributeCooperative: hipLaunchAttributeID = hipLaunchAttributeID(2);
 #[cfg(feature = "rocm-7-1")]
-/// \< Valid for streams
+/// Valid for streams
 ///
 /// Since ROCm 7.1.
 pub const hipLaunchAttributeSynchronizationPolicy: hipLaunchAttributeID = hipLaunchAttributeID(
@@ -2978,7 +3006,7 @@ pub const hipLaunchAttributeClusterSchedulingPolicyPreference: hipLaunchAttribut
     5,
 );
 #[cfg(feature = "rocm-6-2")]
-/// \< Valid for graph node, streams, launches
+/// Valid for graph node, streams, launches
 ///
 /// Since ROCm 6.2.
 pub const hipLaunchAttributePriority: hipLaunchAttributeID = hipLaunchAttributeID(8);
@@ -2986,14 +3014,14 @@ pub const hipLaunchAttributePriority: hipLaunchAttributeID = hipLaunchAttributeI
 /// Since ROCm 7.0, before 7.1.
 pub const hipLaunchAttributeMax: hipLaunchAttributeID = hipLaunchAttributeID(9);
 #[cfg(feature = "rocm-7-1")]
-/// \< Valid for streams, graph nodes, launches
+/// Valid for streams, graph nodes, launches
 ///
 /// Since ROCm 7.1.
 pub const hipLaunchAttributeMemSyncDomainMap: hipLaunchAttributeID = hipLaunchAttributeID(
     9,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< Valid for streams, graph nodes, launches
+/// Valid for streams, graph nodes, launches
 ///
 /// Since ROCm 7.1.
 pub const hipLaunchAttributeMemSyncDomain: hipLaunchAttributeID = hipLaunchAttributeID(
@@ -3040,7 +3068,7 @@ impl fmt::Debug for hipLaunchAttributeID {
             1024 => "hipLaunchAttributeExtDynDataPrefetch",
             #[cfg(feature = "rocm-10-0")]
             1025 => "hipLaunchAttributeMax",
-            other => return write!(f, "{}({other})", "hipLaunchAttributeID"),
+            other => return write!(f, concat!("hipLaunchAttributeID", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3053,14 +3081,14 @@ impl fmt::Debug for hipLaunchAttributeID {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipLaunchMemSyncDomain(pub c_uint);
 #[cfg(feature = "rocm-7-1")]
-/// \< Launch kernels in the default domain
+/// Launch kernels in the default domain
 ///
 /// Since ROCm 7.1.
 pub const hipLaunchMemSyncDomainDefault: hipLaunchMemSyncDomain = hipLaunchMemSyncDomain(
     0,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< Launch kernels in the remote domain
+/// Launch kernels in the remote domain
 ///
 /// Since ROCm 7.1.
 pub const hipLaunchMemSyncDomainRemote: hipLaunchMemSyncDomain = hipLaunchMemSyncDomain(
@@ -3074,7 +3102,7 @@ impl fmt::Debug for hipLaunchMemSyncDomain {
             0 => "hipLaunchMemSyncDomainDefault",
             #[cfg(feature = "rocm-7-1")]
             1 => "hipLaunchMemSyncDomainRemote",
-            other => return write!(f, "{}({other})", "hipLaunchMemSyncDomain"),
+            other => return write!(f, concat!("hipLaunchMemSyncDomain", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3100,7 +3128,7 @@ impl fmt::Debug for hipLibraryOption_e {
             0 => "hipLibraryHostUniversalFunctionAndDataTable",
             #[cfg(feature = "rocm-7-1")]
             1 => "hipLibraryBinaryIsPreserved",
-            other => return write!(f, "{}({other})", "hipLibraryOption_e"),
+            other => return write!(f, concat!("hipLibraryOption_e", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3117,7 +3145,7 @@ impl fmt::Debug for hipLibraryPropertyType {
             0 => "HIP_LIBRARY_MAJOR_VERSION",
             1 => "HIP_LIBRARY_MINOR_VERSION",
             2 => "HIP_LIBRARY_PATCH_LEVEL",
-            other => return write!(f, "{}({other})", "hipLibraryPropertyType"),
+            other => return write!(f, concat!("hipLibraryPropertyType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3129,43 +3157,43 @@ impl fmt::Debug for hipLibraryPropertyType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipLimit_t(pub c_uint);
-/// \< Limit of stack size in bytes on the current device, per
-/// \< thread. The size is in units of 256 dwords, up to the
-/// \< limit of (128K - 16)
+/// Limit of stack size in bytes on the current device, per
+/// thread. The size is in units of 256 dwords, up to the
+/// limit of (128K - 16)
 pub const hipLimitStackSize: hipLimit_t = hipLimit_t(0);
-/// \< Size limit in bytes of fifo used by printf call on the
-/// \< device. Currently not supported
+/// Size limit in bytes of fifo used by printf call on the
+/// device. Currently not supported
 pub const hipLimitPrintfFifoSize: hipLimit_t = hipLimit_t(1);
-/// \< Limit of heap size in bytes on the current device, should
-/// \< be less than the global memory size on the device
+/// Limit of heap size in bytes on the current device, should
+/// be less than the global memory size on the device
 pub const hipLimitMallocHeapSize: hipLimit_t = hipLimit_t(2);
 #[cfg(not(feature = "rocm-7-0"))]
-/// \< Supported limit range
+/// Supported limit range
 ///
 /// Before ROCm 7.0.
 pub const hipLimitRange: hipLimit_t = hipLimit_t(3);
 #[cfg(feature = "rocm-7-0")]
-/// \< Minimum allowed value in bytes for scratch limit on this
-/// \< device. Valid only on Rocm device. This is read only.
+/// Minimum allowed value in bytes for scratch limit on this
+/// device. Valid only on Rocm device. This is read only.
 ///
 /// Since ROCm 7.0.
 pub const hipExtLimitScratchMin: hipLimit_t = hipLimit_t(4096);
 #[cfg(feature = "rocm-7-0")]
-/// \< Maximum allowed value in bytes for scratch limit on this
-/// \< device. Valid only on Rocm device. This is read only.
+/// Maximum allowed value in bytes for scratch limit on this
+/// device. Valid only on Rocm device. This is read only.
 ///
 /// Since ROCm 7.0.
 pub const hipExtLimitScratchMax: hipLimit_t = hipLimit_t(4097);
 #[cfg(feature = "rocm-7-0")]
-/// \< Current scratch limit threshold in bytes on this
-/// \< device. Must be between `hipExtLimitScratchMin` and
-/// \< `hipExtLimitScratchMaxValid` values. Valid only on Rocm
-/// \< device. This can be modified.
+/// Current scratch limit threshold in bytes on this
+/// device. Must be between `hipExtLimitScratchMin` and
+/// `hipExtLimitScratchMaxValid` values. Valid only on Rocm
+/// device. This can be modified.
 ///
 /// Since ROCm 7.0.
 pub const hipExtLimitScratchCurrent: hipLimit_t = hipLimit_t(4098);
 #[cfg(feature = "rocm-7-0")]
-/// \< Supported limit range
+/// Supported limit range
 ///
 /// Since ROCm 7.0.
 pub const hipLimitRange: hipLimit_t = hipLimit_t(4099);
@@ -3185,7 +3213,7 @@ impl fmt::Debug for hipLimit_t {
             4098 => "hipExtLimitScratchCurrent",
             #[cfg(feature = "rocm-7-0")]
             4099 => "hipLimitRange",
-            other => return write!(f, "{}({other})", "hipLimit_t"),
+            other => return write!(f, concat!("hipLimit_t", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3194,11 +3222,11 @@ impl fmt::Debug for hipLimit_t {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemAccessFlags(pub c_uint);
-/// \< Default, make the address range not accessible
+/// Default, make the address range not accessible
 pub const hipMemAccessFlagsProtNone: hipMemAccessFlags = hipMemAccessFlags(0);
-/// \< Set the address range read accessible
+/// Set the address range read accessible
 pub const hipMemAccessFlagsProtRead: hipMemAccessFlags = hipMemAccessFlags(1);
-/// \< Set the address range read-write accessible
+/// Set the address range read-write accessible
 pub const hipMemAccessFlagsProtReadWrite: hipMemAccessFlags = hipMemAccessFlags(3);
 impl fmt::Debug for hipMemAccessFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -3206,7 +3234,7 @@ impl fmt::Debug for hipMemAccessFlags {
             0 => "hipMemAccessFlagsProtNone",
             1 => "hipMemAccessFlagsProtRead",
             3 => "hipMemAccessFlagsProtReadWrite",
-            other => return write!(f, "{}({other})", "hipMemAccessFlags"),
+            other => return write!(f, concat!("hipMemAccessFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3215,11 +3243,11 @@ impl fmt::Debug for hipMemAccessFlags {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemAllocationGranularity_flags(pub c_uint);
-/// \< Minimum granularity
+/// Minimum granularity
 pub const hipMemAllocationGranularityMinimum: hipMemAllocationGranularity_flags = hipMemAllocationGranularity_flags(
     0,
 );
-/// \< Recommended granularity for performance
+/// Recommended granularity for performance
 pub const hipMemAllocationGranularityRecommended: hipMemAllocationGranularity_flags = hipMemAllocationGranularity_flags(
     1,
 );
@@ -3228,7 +3256,11 @@ impl fmt::Debug for hipMemAllocationGranularity_flags {
         let name = match self.0 {
             0 => "hipMemAllocationGranularityMinimum",
             1 => "hipMemAllocationGranularityRecommended",
-            other => return write!(f, "{}({other})", "hipMemAllocationGranularity_flags"),
+            other => {
+                return write!(
+                    f, concat!("hipMemAllocationGranularity_flags", "({})"), other
+                );
+            }
         };
         f.write_str(name)
     }
@@ -3237,19 +3269,19 @@ impl fmt::Debug for hipMemAllocationGranularity_flags {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemAllocationHandleType(pub c_uint);
-/// \< Does not allow any export mechanism
+/// Does not allow any export mechanism
 pub const hipMemHandleTypeNone: hipMemAllocationHandleType = hipMemAllocationHandleType(
     0,
 );
-/// \< Allows a file descriptor for exporting. Permitted only on POSIX systems
+/// Allows a file descriptor for exporting. Permitted only on POSIX systems
 pub const hipMemHandleTypePosixFileDescriptor: hipMemAllocationHandleType = hipMemAllocationHandleType(
     1,
 );
-/// \< Allows a Win32 NT handle for exporting. (HANDLE)
+/// Allows a Win32 NT handle for exporting. (HANDLE)
 pub const hipMemHandleTypeWin32: hipMemAllocationHandleType = hipMemAllocationHandleType(
     2,
 );
-/// \< Allows a Win32 KMT handle for exporting. (`D3DKMT_HANDLE`)
+/// Allows a Win32 KMT handle for exporting. (`D3DKMT_HANDLE`)
 pub const hipMemHandleTypeWin32Kmt: hipMemAllocationHandleType = hipMemAllocationHandleType(
     4,
 );
@@ -3267,7 +3299,9 @@ impl fmt::Debug for hipMemAllocationHandleType {
             4 => "hipMemHandleTypeWin32Kmt",
             #[cfg(feature = "rocm-10-0")]
             8 => "hipMemHandleTypeFabric",
-            other => return write!(f, "{}({other})", "hipMemAllocationHandleType"),
+            other => {
+                return write!(f, concat!("hipMemAllocationHandleType", "({})"), other);
+            }
         };
         f.write_str(name)
     }
@@ -3306,7 +3340,7 @@ impl fmt::Debug for hipMemAllocationType {
             #[cfg(feature = "rocm-7-0")]
             1073741824 => "hipMemAllocationTypeUncached",
             2147483647 => "hipMemAllocationTypeMax",
-            other => return write!(f, "{}({other})", "hipMemAllocationType"),
+            other => return write!(f, concat!("hipMemAllocationType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3315,13 +3349,13 @@ impl fmt::Debug for hipMemAllocationType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemHandleType(pub c_uint);
-/// \< Generic handle type
+/// Generic handle type
 pub const hipMemHandleTypeGeneric: hipMemHandleType = hipMemHandleType(0);
 impl fmt::Debug for hipMemHandleType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             0 => "hipMemHandleTypeGeneric",
-            other => return write!(f, "{}({other})", "hipMemHandleType"),
+            other => return write!(f, concat!("hipMemHandleType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3334,15 +3368,15 @@ pub const hipMemLocationTypeInvalid: hipMemLocationType = hipMemLocationType(0);
 #[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 pub const hipMemLocationTypeNone: hipMemLocationType = hipMemLocationType(0);
-/// \< Device location, thus it's HIP device ID
+/// Device location, thus it's HIP device ID
 pub const hipMemLocationTypeDevice: hipMemLocationType = hipMemLocationType(1);
 #[cfg(feature = "rocm-7-1")]
-/// \< Host location, id is ignored
+/// Host location, id is ignored
 ///
 /// Since ROCm 7.1.
 pub const hipMemLocationTypeHost: hipMemLocationType = hipMemLocationType(2);
 #[cfg(feature = "rocm-7-1")]
-/// \< Host NUMA node location, id is host NUMA node id
+/// Host NUMA node location, id is host NUMA node id
 ///
 /// Since ROCm 7.1.
 pub const hipMemLocationTypeHostNuma: hipMemLocationType = hipMemLocationType(3);
@@ -3360,7 +3394,7 @@ impl fmt::Debug for hipMemLocationType {
             3 => "hipMemLocationTypeHostNuma",
             #[cfg(feature = "rocm-7-1")]
             4 => "hipMemLocationTypeHostNumaCurrent",
-            other => return write!(f, "{}({other})", "hipMemLocationType"),
+            other => return write!(f, concat!("hipMemLocationType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3369,16 +3403,16 @@ impl fmt::Debug for hipMemLocationType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemOperationType(pub c_uint);
-/// \< Map operation
+/// Map operation
 pub const hipMemOperationTypeMap: hipMemOperationType = hipMemOperationType(1);
-/// \< Unmap operation
+/// Unmap operation
 pub const hipMemOperationTypeUnmap: hipMemOperationType = hipMemOperationType(2);
 impl fmt::Debug for hipMemOperationType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             1 => "hipMemOperationTypeMap",
             2 => "hipMemOperationTypeUnmap",
-            other => return write!(f, "{}({other})", "hipMemOperationType"),
+            other => return write!(f, concat!("hipMemOperationType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3435,7 +3469,7 @@ impl fmt::Debug for hipMemPoolAttr {
             6 => "hipMemPoolAttrReservedMemHigh",
             7 => "hipMemPoolAttrUsedMemCurrent",
             8 => "hipMemPoolAttrUsedMemHigh",
-            other => return write!(f, "{}({other})", "hipMemPoolAttr"),
+            other => return write!(f, concat!("hipMemPoolAttr", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3444,23 +3478,23 @@ impl fmt::Debug for hipMemPoolAttr {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemRangeAttribute(pub c_uint);
-/// \< Whether the range will mostly be read and
-/// \< only occassionally be written to
+/// Whether the range will mostly be read and
+/// only occassionally be written to
 pub const hipMemRangeAttributeReadMostly: hipMemRangeAttribute = hipMemRangeAttribute(1);
-/// \< The preferred location of the range
+/// The preferred location of the range
 pub const hipMemRangeAttributePreferredLocation: hipMemRangeAttribute = hipMemRangeAttribute(
     2,
 );
-/// \< Memory range has `hipMemAdviseSetAccessedBy`
-/// \< set for the specified device
+/// Memory range has [`hipMemAdviseSetAccessedBy`]
+/// set for the specified device
 pub const hipMemRangeAttributeAccessedBy: hipMemRangeAttribute = hipMemRangeAttribute(3);
-/// \< The last location to where the range was
-/// \< prefetched
+/// The last location to where the range was
+/// prefetched
 pub const hipMemRangeAttributeLastPrefetchLocation: hipMemRangeAttribute = hipMemRangeAttribute(
     4,
 );
-/// \< Returns coherency mode
-/// \< `hipMemRangeCoherencyMode` for the range
+/// Returns coherency mode
+/// [`hipMemRangeCoherencyMode`] for the range
 pub const hipMemRangeAttributeCoherencyMode: hipMemRangeAttribute = hipMemRangeAttribute(
     100,
 );
@@ -3472,7 +3506,7 @@ impl fmt::Debug for hipMemRangeAttribute {
             3 => "hipMemRangeAttributeAccessedBy",
             4 => "hipMemRangeAttributeLastPrefetchLocation",
             100 => "hipMemRangeAttributeCoherencyMode",
-            other => return write!(f, "{}({other})", "hipMemRangeAttribute"),
+            other => return write!(f, concat!("hipMemRangeAttribute", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3481,19 +3515,19 @@ impl fmt::Debug for hipMemRangeAttribute {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemRangeCoherencyMode(pub c_uint);
-/// \< Updates to memory with this attribute can be
-/// \< done coherently from all devices
+/// Updates to memory with this attribute can be
+/// done coherently from all devices
 pub const hipMemRangeCoherencyModeFineGrain: hipMemRangeCoherencyMode = hipMemRangeCoherencyMode(
     0,
 );
-/// \< Writes to memory with this attribute can be
-/// \< performed by a single device at a time
+/// Writes to memory with this attribute can be
+/// performed by a single device at a time
 pub const hipMemRangeCoherencyModeCoarseGrain: hipMemRangeCoherencyMode = hipMemRangeCoherencyMode(
     1,
 );
-/// \< Memory region queried contains subregions with
-/// \< both `hipMemRangeCoherencyModeFineGrain` and
-/// \< `hipMemRangeCoherencyModeCoarseGrain` attributes
+/// Memory region queried contains subregions with
+/// both [`hipMemRangeCoherencyModeFineGrain`] and
+/// [`hipMemRangeCoherencyModeCoarseGrain`] attributes
 pub const hipMemRangeCoherencyModeIndeterminate: hipMemRangeCoherencyMode = hipMemRangeCoherencyMode(
     2,
 );
@@ -3503,7 +3537,7 @@ impl fmt::Debug for hipMemRangeCoherencyMode {
             0 => "hipMemRangeCoherencyModeFineGrain",
             1 => "hipMemRangeCoherencyModeCoarseGrain",
             2 => "hipMemRangeCoherencyModeIndeterminate",
-            other => return write!(f, "{}({other})", "hipMemRangeCoherencyMode"),
+            other => return write!(f, concat!("hipMemRangeCoherencyMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3529,7 +3563,7 @@ impl fmt::Debug for hipMemRangeFlags {
             1 => "hipMemRangeFlagDmaBufMappingTypePcie",
             #[cfg(feature = "rocm-7-0")]
             2147483647 => "hipMemRangeFlagsMax",
-            other => return write!(f, "{}({other})", "hipMemRangeFlags"),
+            other => return write!(f, concat!("hipMemRangeFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3559,7 +3593,7 @@ impl fmt::Debug for hipMemRangeHandleType {
             1 => "hipMemRangeHandleTypeDmaBufFd",
             #[cfg(feature = "rocm-7-0")]
             2147483647 => "hipMemRangeHandleTypeMax",
-            other => return write!(f, "{}({other})", "hipMemRangeHandleType"),
+            other => return write!(f, concat!("hipMemRangeHandleType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3572,14 +3606,14 @@ impl fmt::Debug for hipMemRangeHandleType {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemcpy3DOperandType(pub c_uint);
 #[cfg(feature = "rocm-7-1")]
-/// \< Mempcy operand is a valid pointer.
+/// Mempcy operand is a valid pointer.
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpyOperandTypePointer: hipMemcpy3DOperandType = hipMemcpy3DOperandType(
     1,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< Memcpy operand is a valid `hipArray`.
+/// Memcpy operand is a valid `hipArray`.
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpyOperandTypeArray: hipMemcpy3DOperandType = hipMemcpy3DOperandType(2);
@@ -3598,7 +3632,7 @@ impl fmt::Debug for hipMemcpy3DOperandType {
             2 => "hipMemcpyOperandTypeArray",
             #[cfg(feature = "rocm-7-1")]
             2147483647 => "hipMemcpyOperandTypeMax",
-            other => return write!(f, "{}({other})", "hipMemcpy3DOperandType"),
+            other => return write!(f, concat!("hipMemcpy3DOperandType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3611,12 +3645,12 @@ impl fmt::Debug for hipMemcpy3DOperandType {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemcpyFlags(pub c_uint);
 #[cfg(feature = "rocm-7-1")]
-/// \< Default flag
+/// Default flag
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpyFlagDefault: hipMemcpyFlags = hipMemcpyFlags(0);
 #[cfg(feature = "rocm-7-1")]
-/// \< Tries to overlap copy with compute work.
+/// Tries to overlap copy with compute work.
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpyFlagPreferOverlapWithCompute: hipMemcpyFlags = hipMemcpyFlags(1);
@@ -3648,7 +3682,7 @@ impl fmt::Debug for hipMemcpyFlags {
             1024 => "hipMemcpyFlagExtOpIndirectSrc",
             #[cfg(feature = "rocm-10-0")]
             2048 => "hipMemcpyFlagExtOpIndirectDst",
-            other => return write!(f, "{}({other})", "hipMemcpyFlags"),
+            other => return write!(f, concat!("hipMemcpyFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3656,19 +3690,19 @@ impl fmt::Debug for hipMemcpyFlags {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemcpyKind(pub c_uint);
-/// \< Host-to-Host Copy
+/// Host-to-Host Copy
 pub const hipMemcpyHostToHost: hipMemcpyKind = hipMemcpyKind(0);
-/// \< Host-to-Device Copy
+/// Host-to-Device Copy
 pub const hipMemcpyHostToDevice: hipMemcpyKind = hipMemcpyKind(1);
-/// \< Device-to-Host Copy
+/// Device-to-Host Copy
 pub const hipMemcpyDeviceToHost: hipMemcpyKind = hipMemcpyKind(2);
-/// \< Device-to-Device Copy
+/// Device-to-Device Copy
 pub const hipMemcpyDeviceToDevice: hipMemcpyKind = hipMemcpyKind(3);
-/// \< Runtime will automatically determine
-/// \< copy-kind based on virtual addresses.
+/// Runtime will automatically determine
+/// copy-kind based on virtual addresses.
 pub const hipMemcpyDefault: hipMemcpyKind = hipMemcpyKind(4);
 #[cfg(feature = "rocm-6-2")]
-/// \< Device-to-Device Copy without using compute units
+/// Device-to-Device Copy without using compute units
 ///
 /// Since ROCm 6.2.
 pub const hipMemcpyDeviceToDeviceNoCU: hipMemcpyKind = hipMemcpyKind(1024);
@@ -3682,7 +3716,7 @@ impl fmt::Debug for hipMemcpyKind {
             4 => "hipMemcpyDefault",
             #[cfg(feature = "rocm-6-2")]
             1024 => "hipMemcpyDeviceToDeviceNoCU",
-            other => return write!(f, "{}({other})", "hipMemcpyKind"),
+            other => return write!(f, concat!("hipMemcpyKind", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3695,14 +3729,14 @@ impl fmt::Debug for hipMemcpyKind {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemcpySrcAccessOrder(pub c_uint);
 #[cfg(feature = "rocm-7-1")]
-/// \< Default Invalid.
+/// Default Invalid.
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpySrcAccessOrderInvalid: hipMemcpySrcAccessOrder = hipMemcpySrcAccessOrder(
     0,
 );
 #[cfg(feature = "rocm-7-1")]
-/// \< Access to source pointer must be in stream order.
+/// Access to source pointer must be in stream order.
 ///
 /// Since ROCm 7.1.
 pub const hipMemcpySrcAccessOrderStream: hipMemcpySrcAccessOrder = hipMemcpySrcAccessOrder(
@@ -3737,7 +3771,7 @@ impl fmt::Debug for hipMemcpySrcAccessOrder {
             3 => "hipMemcpySrcAccessOrderAny",
             #[cfg(feature = "rocm-7-1")]
             2147483647 => "hipMemcpySrcAccessOrderMax",
-            other => return write!(f, "{}({other})", "hipMemcpySrcAccessOrder"),
+            other => return write!(f, concat!("hipMemcpySrcAccessOrder", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3748,29 +3782,29 @@ impl fmt::Debug for hipMemcpySrcAccessOrder {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemoryAdvise(pub c_uint);
-/// \< Data will mostly be read and only occassionally
-/// \< be written to
+/// Data will mostly be read and only occassionally
+/// be written to
 pub const hipMemAdviseSetReadMostly: hipMemoryAdvise = hipMemoryAdvise(1);
-/// \< Undo the effect of `hipMemAdviseSetReadMostly`
+/// Undo the effect of [`hipMemAdviseSetReadMostly`]
 pub const hipMemAdviseUnsetReadMostly: hipMemoryAdvise = hipMemoryAdvise(2);
-/// \< Set the preferred location for the data as
-/// \< the specified device
+/// Set the preferred location for the data as
+/// the specified device
 pub const hipMemAdviseSetPreferredLocation: hipMemoryAdvise = hipMemoryAdvise(3);
-/// \< Clear the preferred location for the data
+/// Clear the preferred location for the data
 pub const hipMemAdviseUnsetPreferredLocation: hipMemoryAdvise = hipMemoryAdvise(4);
-/// \< Data will be accessed by the specified device
-/// \< so prevent page faults as much as possible
+/// Data will be accessed by the specified device
+/// so prevent page faults as much as possible
 pub const hipMemAdviseSetAccessedBy: hipMemoryAdvise = hipMemoryAdvise(5);
-/// \< Let HIP to decide on the page faulting policy
-/// \< for the specified device
+/// Let HIP to decide on the page faulting policy
+/// for the specified device
 pub const hipMemAdviseUnsetAccessedBy: hipMemoryAdvise = hipMemoryAdvise(6);
-/// \< The default memory model is fine-grain. That allows
-/// \< coherent operations between host and device, while
-/// \< executing kernels. The coarse-grain can be used
-/// \< for data that only needs to be coherent at dispatch
-/// \< boundaries for better performance
+/// The default memory model is fine-grain. That allows
+/// coherent operations between host and device, while
+/// executing kernels. The coarse-grain can be used
+/// for data that only needs to be coherent at dispatch
+/// boundaries for better performance
 pub const hipMemAdviseSetCoarseGrain: hipMemoryAdvise = hipMemoryAdvise(100);
-/// \< Restores cache coherency policy back to fine-grain
+/// Restores cache coherency policy back to fine-grain
 pub const hipMemAdviseUnsetCoarseGrain: hipMemoryAdvise = hipMemoryAdvise(101);
 impl fmt::Debug for hipMemoryAdvise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -3783,77 +3817,77 @@ impl fmt::Debug for hipMemoryAdvise {
             6 => "hipMemAdviseUnsetAccessedBy",
             100 => "hipMemAdviseSetCoarseGrain",
             101 => "hipMemAdviseUnsetCoarseGrain",
-            other => return write!(f, "{}({other})", "hipMemoryAdvise"),
+            other => return write!(f, concat!("hipMemoryAdvise", "({})"), other),
         };
         f.write_str(name)
     }
 }
-/// `hipMemoryType` (for pointer attributes)
+/// [`hipMemoryType`] (for pointer attributes)
 ///
-/// **Note:** `hipMemoryType` enum values are combination of `cudaMemoryType` and `cuMemoryType` and AMD
+/// **Note:** [`hipMemoryType`] enum values are combination of `cudaMemoryType` and `cuMemoryType` and AMD
 /// specific enum values.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipMemoryType(pub c_uint);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Memory is physically located on host
+/// Memory is physically located on host
 ///
 /// Before ROCm 6.2.
 pub const hipMemoryTypeHost: hipMemoryType = hipMemoryType(0);
 #[cfg(feature = "rocm-6-2")]
-/// \< Unregistered memory
+/// Unregistered memory
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeUnregistered: hipMemoryType = hipMemoryType(0);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Memory is physically located on device. (see `deviceId` for
-/// \< specific device)
+/// Memory is physically located on device. (see `deviceId` for
+/// specific device)
 ///
 /// Before ROCm 6.2.
 pub const hipMemoryTypeDevice: hipMemoryType = hipMemoryType(1);
 #[cfg(feature = "rocm-6-2")]
-/// \< Memory is physically located on host
+/// Memory is physically located on host
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeHost: hipMemoryType = hipMemoryType(1);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Array memory, physically located on device. (see `deviceId` for
-/// \< specific device)
+/// Array memory, physically located on device. (see `deviceId` for
+/// specific device)
 ///
 /// Before ROCm 6.2.
 pub const hipMemoryTypeArray: hipMemoryType = hipMemoryType(2);
 #[cfg(feature = "rocm-6-2")]
-/// \< Memory is physically located on device. (see `deviceId` for
-/// \< specific device)
+/// Memory is physically located on device. (see `deviceId` for
+/// specific device)
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeDevice: hipMemoryType = hipMemoryType(2);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Not used currently
+/// Not used currently
 ///
 /// Before ROCm 6.2.
 pub const hipMemoryTypeUnified: hipMemoryType = hipMemoryType(3);
 #[cfg(feature = "rocm-6-2")]
-/// \< Managed memory, automaticallly managed by the unified
-/// \< memory system
-/// \< place holder for new values.
+/// Managed memory, automaticallly managed by the unified
+/// memory system
+/// place holder for new values.
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeManaged: hipMemoryType = hipMemoryType(3);
 #[cfg(not(feature = "rocm-6-2"))]
-/// \< Managed memory, automaticallly managed by the unified
-/// \< memory system
+/// Managed memory, automaticallly managed by the unified
+/// memory system
 ///
 /// Before ROCm 6.2.
 pub const hipMemoryTypeManaged: hipMemoryType = hipMemoryType(4);
 #[cfg(feature = "rocm-6-2")]
-/// \< Array memory, physically located on device. (see `deviceId` for
-/// \< specific device)
+/// Array memory, physically located on device. (see `deviceId` for
+/// specific device)
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeArray: hipMemoryType = hipMemoryType(10);
 #[cfg(feature = "rocm-6-2")]
-/// \< unified address space
+/// unified address space
 ///
 /// Since ROCm 6.2.
 pub const hipMemoryTypeUnified: hipMemoryType = hipMemoryType(11);
@@ -3882,7 +3916,7 @@ impl fmt::Debug for hipMemoryType {
             10 => "hipMemoryTypeArray",
             #[cfg(feature = "rocm-6-2")]
             11 => "hipMemoryTypeUnified",
-            other => return write!(f, "{}({other})", "hipMemoryType"),
+            other => return write!(f, concat!("hipMemoryType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -3890,85 +3924,92 @@ impl fmt::Debug for hipMemoryType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipPointer_attribute(pub c_uint);
-/// \< The context on which a pointer was allocated
-/// \< @warning This attribute is not supported in HIP
+/// The context on which a pointer was allocated
+///
+/// **Warning:** This attribute is not supported in HIP
 pub const HIP_POINTER_ATTRIBUTE_CONTEXT: hipPointer_attribute = hipPointer_attribute(1);
-/// \< memory type describing the location of a pointer
+/// memory type describing the location of a pointer
 pub const HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: hipPointer_attribute = hipPointer_attribute(
     2,
 );
-/// \< address at which the pointer is allocated on the
-/// \< device
+/// address at which the pointer is allocated on the
+/// device
 pub const HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: hipPointer_attribute = hipPointer_attribute(
     3,
 );
-/// \< address at which the pointer is allocated on the host
+/// address at which the pointer is allocated on the host
 pub const HIP_POINTER_ATTRIBUTE_HOST_POINTER: hipPointer_attribute = hipPointer_attribute(
     4,
 );
-/// \< A pair of tokens for use with Linux kernel interface
-/// \< @warning This attribute is not supported in HIP
+/// A pair of tokens for use with Linux kernel interface
+///
+/// **Warning:** This attribute is not supported in HIP
 pub const HIP_POINTER_ATTRIBUTE_P2P_TOKENS: hipPointer_attribute = hipPointer_attribute(
     5,
 );
-/// \< Synchronize every synchronous memory operation
-/// \< initiated on this region
+/// Synchronize every synchronous memory operation
+/// initiated on this region
 pub const HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS: hipPointer_attribute = hipPointer_attribute(
     6,
 );
-/// \< Unique ID for an allocated memory region
+/// Unique ID for an allocated memory region
 pub const HIP_POINTER_ATTRIBUTE_BUFFER_ID: hipPointer_attribute = hipPointer_attribute(
     7,
 );
-/// \< Indicates if the pointer points to managed memory
+/// Indicates if the pointer points to managed memory
 pub const HIP_POINTER_ATTRIBUTE_IS_MANAGED: hipPointer_attribute = hipPointer_attribute(
     8,
 );
-/// \< device ordinal of a device on which a pointer
-/// \< was allocated or registered
+/// device ordinal of a device on which a pointer
+/// was allocated or registered
 pub const HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: hipPointer_attribute = hipPointer_attribute(
     9,
 );
-/// \< if this pointer maps to an allocation
-/// \< that is suitable for `hipIpcGetMemHandle`
-/// \< @warning This attribute is not supported in
-/// \< HIP
+/// if this pointer maps to an allocation
+/// that is suitable for [`hipIpcGetMemHandle`]
+///
+/// **Warning:** This attribute is not supported in
+/// HIP
 pub const HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE: hipPointer_attribute = hipPointer_attribute(
     10,
 );
-/// \< Starting address for this requested pointer
+/// Starting address for this requested pointer
 pub const HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR: hipPointer_attribute = hipPointer_attribute(
     11,
 );
-/// \< Size of the address range for this requested pointer
+/// Size of the address range for this requested pointer
 pub const HIP_POINTER_ATTRIBUTE_RANGE_SIZE: hipPointer_attribute = hipPointer_attribute(
     12,
 );
-/// \< tells if this pointer is in a valid address range
-/// \< that is mapped to a backing allocation
+/// tells if this pointer is in a valid address range
+/// that is mapped to a backing allocation
 pub const HIP_POINTER_ATTRIBUTE_MAPPED: hipPointer_attribute = hipPointer_attribute(13);
-/// \< Bitmask of allowed `hipmemAllocationHandleType`
-/// \< for this allocation @warning This attribute is
-/// \< not supported in HIP
+/// Bitmask of allowed `hipmemAllocationHandleType`
+/// for this allocation
+///
+/// **Warning:** This attribute is
+/// not supported in HIP
 pub const HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: hipPointer_attribute = hipPointer_attribute(
     14,
 );
-/// \< returns if the memory referenced by
-/// \< this pointer can be used with the
-/// \< GPUDirect RDMA API
-/// \< @warning This attribute is not supported
-/// \< in HIP
+/// returns if the memory referenced by
+/// this pointer can be used with the
+/// GPUDirect RDMA API
+///
+/// **Warning:** This attribute is not supported
+/// in HIP
 pub const HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: hipPointer_attribute = hipPointer_attribute(
     15,
 );
-/// \< Returns the access flags the device associated with
-/// \< for the corresponding memory referenced by the ptr
+/// Returns the access flags the device associated with
+/// for the corresponding memory referenced by the ptr
 pub const HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS: hipPointer_attribute = hipPointer_attribute(
     16,
 );
-/// \< Returns the mempool handle for the allocation if
-/// \< it was allocated from a mempool
-/// \< @warning This attribute is not supported in HIP
+/// Returns the mempool handle for the allocation if
+/// it was allocated from a mempool
+///
+/// **Warning:** This attribute is not supported in HIP
 pub const HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: hipPointer_attribute = hipPointer_attribute(
     17,
 );
@@ -3992,7 +4033,7 @@ impl fmt::Debug for hipPointer_attribute {
             15 => "HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE",
             16 => "HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS",
             17 => "HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE",
-            other => return write!(f, "{}({other})", "hipPointer_attribute"),
+            other => return write!(f, concat!("hipPointer_attribute", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4001,13 +4042,13 @@ impl fmt::Debug for hipPointer_attribute {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipResourceType(pub c_uint);
-/// \< Array resource
+/// Array resource
 pub const hipResourceTypeArray: hipResourceType = hipResourceType(0);
-/// \< Mipmapped array resource
+/// Mipmapped array resource
 pub const hipResourceTypeMipmappedArray: hipResourceType = hipResourceType(1);
-/// \< Linear resource
+/// Linear resource
 pub const hipResourceTypeLinear: hipResourceType = hipResourceType(2);
-/// \< Pitch 2D resource
+/// Pitch 2D resource
 pub const hipResourceTypePitch2D: hipResourceType = hipResourceType(3);
 impl fmt::Debug for hipResourceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -4016,7 +4057,7 @@ impl fmt::Debug for hipResourceType {
             1 => "hipResourceTypeMipmappedArray",
             2 => "hipResourceTypeLinear",
             3 => "hipResourceTypePitch2D",
-            other => return write!(f, "{}({other})", "hipResourceType"),
+            other => return write!(f, concat!("hipResourceType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4025,117 +4066,117 @@ impl fmt::Debug for hipResourceType {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipResourceViewFormat(pub c_uint);
-/// \< No resource view format (use underlying resource format)
+/// No resource view format (use underlying resource format)
 pub const hipResViewFormatNone: hipResourceViewFormat = hipResourceViewFormat(0);
-/// \< 1 channel, unsigned 8-bit integers
+/// 1 channel, unsigned 8-bit integers
 pub const hipResViewFormatUnsignedChar1: hipResourceViewFormat = hipResourceViewFormat(
     1,
 );
-/// \< 2 channels, unsigned 8-bit integers
+/// 2 channels, unsigned 8-bit integers
 pub const hipResViewFormatUnsignedChar2: hipResourceViewFormat = hipResourceViewFormat(
     2,
 );
-/// \< 4 channels, unsigned 8-bit integers
+/// 4 channels, unsigned 8-bit integers
 pub const hipResViewFormatUnsignedChar4: hipResourceViewFormat = hipResourceViewFormat(
     3,
 );
-/// \< 1 channel, signed 8-bit integers
+/// 1 channel, signed 8-bit integers
 pub const hipResViewFormatSignedChar1: hipResourceViewFormat = hipResourceViewFormat(4);
-/// \< 2 channels, signed 8-bit integers
+/// 2 channels, signed 8-bit integers
 pub const hipResViewFormatSignedChar2: hipResourceViewFormat = hipResourceViewFormat(5);
-/// \< 4 channels, signed 8-bit integers
+/// 4 channels, signed 8-bit integers
 pub const hipResViewFormatSignedChar4: hipResourceViewFormat = hipResourceViewFormat(6);
-/// \< 1 channel, unsigned 16-bit integers
+/// 1 channel, unsigned 16-bit integers
 pub const hipResViewFormatUnsignedShort1: hipResourceViewFormat = hipResourceViewFormat(
     7,
 );
-/// \< 2 channels, unsigned 16-bit integers
+/// 2 channels, unsigned 16-bit integers
 pub const hipResViewFormatUnsignedShort2: hipResourceViewFormat = hipResourceViewFormat(
     8,
 );
-/// \< 4 channels, unsigned 16-bit integers
+/// 4 channels, unsigned 16-bit integers
 pub const hipResViewFormatUnsignedShort4: hipResourceViewFormat = hipResourceViewFormat(
     9,
 );
-/// \< 1 channel, signed 16-bit integers
+/// 1 channel, signed 16-bit integers
 pub const hipResViewFormatSignedShort1: hipResourceViewFormat = hipResourceViewFormat(
     10,
 );
-/// \< 2 channels, signed 16-bit integers
+/// 2 channels, signed 16-bit integers
 pub const hipResViewFormatSignedShort2: hipResourceViewFormat = hipResourceViewFormat(
     11,
 );
-/// \< 4 channels, signed 16-bit integers
+/// 4 channels, signed 16-bit integers
 pub const hipResViewFormatSignedShort4: hipResourceViewFormat = hipResourceViewFormat(
     12,
 );
-/// \< 1 channel, unsigned 32-bit integers
+/// 1 channel, unsigned 32-bit integers
 pub const hipResViewFormatUnsignedInt1: hipResourceViewFormat = hipResourceViewFormat(
     13,
 );
-/// \< 2 channels, unsigned 32-bit integers
+/// 2 channels, unsigned 32-bit integers
 pub const hipResViewFormatUnsignedInt2: hipResourceViewFormat = hipResourceViewFormat(
     14,
 );
-/// \< 4 channels, unsigned 32-bit integers
+/// 4 channels, unsigned 32-bit integers
 pub const hipResViewFormatUnsignedInt4: hipResourceViewFormat = hipResourceViewFormat(
     15,
 );
-/// \< 1 channel, signed 32-bit integers
+/// 1 channel, signed 32-bit integers
 pub const hipResViewFormatSignedInt1: hipResourceViewFormat = hipResourceViewFormat(16);
-/// \< 2 channels, signed 32-bit integers
+/// 2 channels, signed 32-bit integers
 pub const hipResViewFormatSignedInt2: hipResourceViewFormat = hipResourceViewFormat(17);
-/// \< 4 channels, signed 32-bit integers
+/// 4 channels, signed 32-bit integers
 pub const hipResViewFormatSignedInt4: hipResourceViewFormat = hipResourceViewFormat(18);
-/// \< 1 channel, 16-bit floating point
+/// 1 channel, 16-bit floating point
 pub const hipResViewFormatHalf1: hipResourceViewFormat = hipResourceViewFormat(19);
-/// \< 2 channels, 16-bit floating point
+/// 2 channels, 16-bit floating point
 pub const hipResViewFormatHalf2: hipResourceViewFormat = hipResourceViewFormat(20);
-/// \< 4 channels, 16-bit floating point
+/// 4 channels, 16-bit floating point
 pub const hipResViewFormatHalf4: hipResourceViewFormat = hipResourceViewFormat(21);
-/// \< 1 channel, 32-bit floating point
+/// 1 channel, 32-bit floating point
 pub const hipResViewFormatFloat1: hipResourceViewFormat = hipResourceViewFormat(22);
-/// \< 2 channels, 32-bit floating point
+/// 2 channels, 32-bit floating point
 pub const hipResViewFormatFloat2: hipResourceViewFormat = hipResourceViewFormat(23);
-/// \< 4 channels, 32-bit floating point
+/// 4 channels, 32-bit floating point
 pub const hipResViewFormatFloat4: hipResourceViewFormat = hipResourceViewFormat(24);
-/// \< Block-compressed 1
+/// Block-compressed 1
 pub const hipResViewFormatUnsignedBlockCompressed1: hipResourceViewFormat = hipResourceViewFormat(
     25,
 );
-/// \< Block-compressed 2
+/// Block-compressed 2
 pub const hipResViewFormatUnsignedBlockCompressed2: hipResourceViewFormat = hipResourceViewFormat(
     26,
 );
-/// \< Block-compressed 3
+/// Block-compressed 3
 pub const hipResViewFormatUnsignedBlockCompressed3: hipResourceViewFormat = hipResourceViewFormat(
     27,
 );
-/// \< Block-compressed 4 unsigned
+/// Block-compressed 4 unsigned
 pub const hipResViewFormatUnsignedBlockCompressed4: hipResourceViewFormat = hipResourceViewFormat(
     28,
 );
-/// \< Block-compressed 4 signed
+/// Block-compressed 4 signed
 pub const hipResViewFormatSignedBlockCompressed4: hipResourceViewFormat = hipResourceViewFormat(
     29,
 );
-/// \< Block-compressed 5 unsigned
+/// Block-compressed 5 unsigned
 pub const hipResViewFormatUnsignedBlockCompressed5: hipResourceViewFormat = hipResourceViewFormat(
     30,
 );
-/// \< Block-compressed 5 signed
+/// Block-compressed 5 signed
 pub const hipResViewFormatSignedBlockCompressed5: hipResourceViewFormat = hipResourceViewFormat(
     31,
 );
-/// \< Block-compressed 6 unsigned half-float
+/// Block-compressed 6 unsigned half-float
 pub const hipResViewFormatUnsignedBlockCompressed6H: hipResourceViewFormat = hipResourceViewFormat(
     32,
 );
-/// \< Block-compressed 6 signed half-float
+/// Block-compressed 6 signed half-float
 pub const hipResViewFormatSignedBlockCompressed6H: hipResourceViewFormat = hipResourceViewFormat(
     33,
 );
-/// \< Block-compressed 7
+/// Block-compressed 7
 pub const hipResViewFormatUnsignedBlockCompressed7: hipResourceViewFormat = hipResourceViewFormat(
     34,
 );
@@ -4177,7 +4218,7 @@ impl fmt::Debug for hipResourceViewFormat {
             32 => "hipResViewFormatUnsignedBlockCompressed6H",
             33 => "hipResViewFormatSignedBlockCompressed6H",
             34 => "hipResViewFormatUnsignedBlockCompressed7",
-            other => return write!(f, "{}({other})", "hipResourceViewFormat"),
+            other => return write!(f, concat!("hipResourceViewFormat", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4186,13 +4227,13 @@ impl fmt::Debug for hipResourceViewFormat {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipSharedMemConfig(pub c_uint);
-/// \< The compiler selects a device-specific value for the banking.
+/// The compiler selects a device-specific value for the banking.
 pub const hipSharedMemBankSizeDefault: hipSharedMemConfig = hipSharedMemConfig(0);
-/// \< Shared mem is banked at 4-bytes intervals and performs best
-/// \< when adjacent threads access data 4 bytes apart.
+/// Shared mem is banked at 4-bytes intervals and performs best
+/// when adjacent threads access data 4 bytes apart.
 pub const hipSharedMemBankSizeFourByte: hipSharedMemConfig = hipSharedMemConfig(1);
-/// \< Shared mem is banked at 8-byte intervals and performs best
-/// \< when adjacent threads access data 4 bytes apart.
+/// Shared mem is banked at 8-byte intervals and performs best
+/// when adjacent threads access data 4 bytes apart.
 pub const hipSharedMemBankSizeEightByte: hipSharedMemConfig = hipSharedMemConfig(2);
 impl fmt::Debug for hipSharedMemConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -4200,7 +4241,7 @@ impl fmt::Debug for hipSharedMemConfig {
             0 => "hipSharedMemBankSizeDefault",
             1 => "hipSharedMemBankSizeFourByte",
             2 => "hipSharedMemBankSizeEightByte",
-            other => return write!(f, "{}({other})", "hipSharedMemConfig"),
+            other => return write!(f, concat!("hipSharedMemConfig", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4223,7 +4264,7 @@ pub const hipStreamMemOpWriteValue32: hipStreamBatchMemOpType = hipStreamBatchMe
     2,
 );
 #[cfg(feature = "rocm-6-4")]
-/// \< Currently not supported
+/// Currently not supported
 ///
 /// Since ROCm 6.4.
 pub const hipStreamMemOpFlushRemoteWrites: hipStreamBatchMemOpType = hipStreamBatchMemOpType(
@@ -4240,7 +4281,7 @@ pub const hipStreamMemOpWriteValue64: hipStreamBatchMemOpType = hipStreamBatchMe
     5,
 );
 #[cfg(feature = "rocm-6-4")]
-/// \< Currently not supported
+/// Currently not supported
 ///
 /// Since ROCm 6.4.
 pub const hipStreamMemOpBarrier: hipStreamBatchMemOpType = hipStreamBatchMemOpType(6);
@@ -4260,7 +4301,7 @@ impl fmt::Debug for hipStreamBatchMemOpType {
             5 => "hipStreamMemOpWriteValue64",
             #[cfg(feature = "rocm-6-4")]
             6 => "hipStreamMemOpBarrier",
-            other => return write!(f, "{}({other})", "hipStreamBatchMemOpType"),
+            other => return write!(f, concat!("hipStreamBatchMemOpType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4279,7 +4320,7 @@ impl fmt::Debug for hipStreamCaptureMode {
             0 => "hipStreamCaptureModeGlobal",
             1 => "hipStreamCaptureModeThreadLocal",
             2 => "hipStreamCaptureModeRelaxed",
-            other => return write!(f, "{}({other})", "hipStreamCaptureMode"),
+            other => return write!(f, concat!("hipStreamCaptureMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4287,14 +4328,14 @@ impl fmt::Debug for hipStreamCaptureMode {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipStreamCaptureStatus(pub c_uint);
-/// \< Stream is not capturing
+/// Stream is not capturing
 pub const hipStreamCaptureStatusNone: hipStreamCaptureStatus = hipStreamCaptureStatus(0);
-/// \< Stream is actively capturing
+/// Stream is actively capturing
 pub const hipStreamCaptureStatusActive: hipStreamCaptureStatus = hipStreamCaptureStatus(
     1,
 );
-/// \< Stream is part of a capture sequence that has been
-/// \< invalidated, but not terminated
+/// Stream is part of a capture sequence that has been
+/// invalidated, but not terminated
 pub const hipStreamCaptureStatusInvalidated: hipStreamCaptureStatus = hipStreamCaptureStatus(
     2,
 );
@@ -4304,7 +4345,7 @@ impl fmt::Debug for hipStreamCaptureStatus {
             0 => "hipStreamCaptureStatusNone",
             1 => "hipStreamCaptureStatusActive",
             2 => "hipStreamCaptureStatusInvalidated",
-            other => return write!(f, "{}({other})", "hipStreamCaptureStatus"),
+            other => return write!(f, concat!("hipStreamCaptureStatus", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4312,11 +4353,11 @@ impl fmt::Debug for hipStreamCaptureStatus {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipStreamUpdateCaptureDependenciesFlags(pub c_uint);
-/// \< Add new nodes to the dependency set
+/// Add new nodes to the dependency set
 pub const hipStreamAddCaptureDependencies: hipStreamUpdateCaptureDependenciesFlags = hipStreamUpdateCaptureDependenciesFlags(
     0,
 );
-/// \< Replace the dependency set with the new nodes
+/// Replace the dependency set with the new nodes
 pub const hipStreamSetCaptureDependencies: hipStreamUpdateCaptureDependenciesFlags = hipStreamUpdateCaptureDependenciesFlags(
     1,
 );
@@ -4327,7 +4368,7 @@ impl fmt::Debug for hipStreamUpdateCaptureDependenciesFlags {
             1 => "hipStreamSetCaptureDependencies",
             other => {
                 return write!(
-                    f, "{}({other})", "hipStreamUpdateCaptureDependenciesFlags"
+                    f, concat!("hipStreamUpdateCaptureDependenciesFlags", "({})"), other
                 );
             }
         };
@@ -4347,7 +4388,7 @@ impl fmt::Debug for hipSurfaceBoundaryMode {
             0 => "hipBoundaryModeZero",
             1 => "hipBoundaryModeTrap",
             2 => "hipBoundaryModeClamp",
-            other => return write!(f, "{}({other})", "hipSurfaceBoundaryMode"),
+            other => return write!(f, concat!("hipSurfaceBoundaryMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4361,22 +4402,22 @@ impl fmt::Debug for hipSurfaceBoundaryMode {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipSynchronizationPolicy(pub c_uint);
 #[cfg(feature = "rocm-7-1")]
-/// \< Default Synchronization Policy. Host thread waits actively
+/// Default Synchronization Policy. Host thread waits actively
 ///
 /// Since ROCm 7.1.
 pub const hipSyncPolicyAuto: hipSynchronizationPolicy = hipSynchronizationPolicy(1);
 #[cfg(feature = "rocm-7-1")]
-/// \< Host thread spins in tight loop waiting for completition
+/// Host thread spins in tight loop waiting for completition
 ///
 /// Since ROCm 7.1.
 pub const hipSyncPolicySpin: hipSynchronizationPolicy = hipSynchronizationPolicy(2);
 #[cfg(feature = "rocm-7-1")]
-/// \< Host spins but yields to other threads, reducing CPU usage
+/// Host spins but yields to other threads, reducing CPU usage
 ///
 /// Since ROCm 7.1.
 pub const hipSyncPolicyYield: hipSynchronizationPolicy = hipSynchronizationPolicy(3);
 #[cfg(feature = "rocm-7-1")]
-/// \< Host thread blocks (sleeps) until the stream completes
+/// Host thread blocks (sleeps) until the stream completes
 ///
 /// Since ROCm 7.1.
 pub const hipSyncPolicyBlockingSync: hipSynchronizationPolicy = hipSynchronizationPolicy(
@@ -4394,7 +4435,7 @@ impl fmt::Debug for hipSynchronizationPolicy {
             3 => "hipSyncPolicyYield",
             #[cfg(feature = "rocm-7-1")]
             4 => "hipSyncPolicyBlockingSync",
-            other => return write!(f, "{}({other})", "hipSynchronizationPolicy"),
+            other => return write!(f, concat!("hipSynchronizationPolicy", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4414,7 +4455,7 @@ impl fmt::Debug for hipTextureAddressMode {
             1 => "hipAddressModeClamp",
             2 => "hipAddressModeMirror",
             3 => "hipAddressModeBorder",
-            other => return write!(f, "{}({other})", "hipTextureAddressMode"),
+            other => return write!(f, concat!("hipTextureAddressMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4430,7 +4471,7 @@ impl fmt::Debug for hipTextureFilterMode {
         let name = match self.0 {
             0 => "hipFilterModePoint",
             1 => "hipFilterModeLinear",
-            other => return write!(f, "{}({other})", "hipTextureFilterMode"),
+            other => return write!(f, concat!("hipTextureFilterMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4446,7 +4487,7 @@ impl fmt::Debug for hipTextureReadMode {
         let name = match self.0 {
             0 => "hipReadModeElementType",
             1 => "hipReadModeNormalizedFloat",
-            other => return write!(f, "{}({other})", "hipTextureReadMode"),
+            other => return write!(f, concat!("hipTextureReadMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4454,13 +4495,13 @@ impl fmt::Debug for hipTextureReadMode {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipUserObjectFlags(pub c_uint);
-/// \< Destructor execution is not synchronized.
+/// Destructor execution is not synchronized.
 pub const hipUserObjectNoDestructorSync: hipUserObjectFlags = hipUserObjectFlags(1);
 impl fmt::Debug for hipUserObjectFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             1 => "hipUserObjectNoDestructorSync",
-            other => return write!(f, "{}({other})", "hipUserObjectFlags"),
+            other => return write!(f, concat!("hipUserObjectFlags", "({})"), other),
         };
         f.write_str(name)
     }
@@ -4468,13 +4509,13 @@ impl fmt::Debug for hipUserObjectFlags {
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipUserObjectRetainFlags(pub c_uint);
-/// \< Add new reference or retain.
+/// Add new reference or retain.
 pub const hipGraphUserObjectMove: hipUserObjectRetainFlags = hipUserObjectRetainFlags(1);
 impl fmt::Debug for hipUserObjectRetainFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             1 => "hipGraphUserObjectMove",
-            other => return write!(f, "{}({other})", "hipUserObjectRetainFlags"),
+            other => return write!(f, concat!("hipUserObjectRetainFlags", "({})"), other),
         };
         f.write_str(name)
     }

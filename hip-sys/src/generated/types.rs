@@ -5,103 +5,20 @@ use ::core::ffi::{
     c_ushort, c_void,
 };
 use super::*;
+
 /// All bytes zero: what C's `= {0}` gives.
 macro_rules! zeroed {
-    ($($(#[$cfg:meta])* $name:ident)*) => {
-        $($(#[$cfg])* impl Default for $name { fn default() -> Self { unsafe {
-        ::core::mem::zeroed() } } })*
+    ($name:ident) => {
+        impl Default for $name {
+            fn default() -> Self {
+                // SAFETY: integers, floats, raw pointers, optional function pointers, and arrays and unions of them:
+                // all zero is a value of each.
+                unsafe { ::core::mem::zeroed() }
+            }
+        }
     };
 }
-zeroed! {
-    HIP_ARRAY3D_DESCRIPTOR HIP_ARRAY_DESCRIPTOR #[cfg(feature = "rocm-7-0")]
-    HIP_LAUNCH_CONFIG_st #[cfg(not(feature = "rocm-6-2"))] HIP_MEMCPY3D #[cfg(feature =
-    "rocm-6-2")] HIP_MEMCPY3D #[cfg(all(feature = "rocm-6-2", not(feature =
-    "rocm-7-0")))] HIP_MEMSET_NODE_PARAMS HIP_RESOURCE_DESC_res
-    HIP_RESOURCE_DESC_res_array HIP_RESOURCE_DESC_res_linear HIP_RESOURCE_DESC_res_mipmap
-    HIP_RESOURCE_DESC_res_pitch2D HIP_RESOURCE_DESC_res_reserved HIP_RESOURCE_DESC_st
-    HIP_RESOURCE_VIEW_DESC_st HIP_TEXTURE_DESC_st char1 char2 char3 char4 dim3 double1
-    double2 double3 double4 float1 float2 float3 float4 hipAccessPolicyWindow
-    #[cfg(not(feature = "rocm-6-2"))] hipArray hipArrayMapInfo hipArrayMapInfo_memHandle
-    hipArrayMapInfo_resource hipArrayMapInfo_subresource
-    hipArrayMapInfo_subresource_miptail hipArrayMapInfo_subresource_sparseLevel
-    #[cfg(feature = "rocm-10-0")] hipArrayMemoryRequirements #[cfg(feature = "rocm-6-4")]
-    hipBatchMemOpNodeParams hipChannelFormatDesc #[cfg(feature = "rocm-6-2")]
-    hipChildGraphNodeParams #[cfg(feature = "rocm-10-0")] hipDevResource_anon_1
-    #[cfg(feature = "rocm-10-0")] hipDevResource_st #[cfg(feature = "rocm-10-0")]
-    hipDevSmResource #[cfg(feature = "rocm-10-0")] hipDevSmResourceGroupParams_st
-    #[cfg(feature = "rocm-10-0")] hipDevWorkqueueConfigResource #[cfg(feature =
-    "rocm-10-0")] hipDevWorkqueueResource hipDeviceArch_t #[cfg(not(feature =
-    "rocm-6-2"))] hipDeviceProp_t #[cfg(feature = "rocm-6-2")] hipDeviceProp_tR0600
-    #[cfg(feature = "rocm-6-2")] hipEventRecordNodeParams #[cfg(feature = "rocm-6-2")]
-    hipEventWaitNodeParams #[cfg(feature = "rocm-10-0")] hipExtDynDataPrefetchConfig
-    #[cfg(feature = "rocm-10-0")] hipExtDynDataPrefetchRegion hipExtent #[cfg(not(feature
-    = "rocm-6-2"))] hipExternalMemoryBufferDesc_st #[cfg(feature = "rocm-6-2")]
-    hipExternalMemoryBufferDesc_st #[cfg(not(feature = "rocm-6-2"))]
-    hipExternalMemoryHandleDesc_handle #[cfg(feature = "rocm-6-2")]
-    hipExternalMemoryHandleDesc_handle hipExternalMemoryHandleDesc_handle_win32
-    #[cfg(not(feature = "rocm-6-2"))] hipExternalMemoryHandleDesc_st #[cfg(feature =
-    "rocm-6-2")] hipExternalMemoryHandleDesc_st #[cfg(feature = "rocm-6-2")]
-    hipExternalMemoryMipmappedArrayDesc_st #[cfg(not(feature = "rocm-6-2"))]
-    hipExternalSemaphoreHandleDesc_handle #[cfg(feature = "rocm-6-2")]
-    hipExternalSemaphoreHandleDesc_handle hipExternalSemaphoreHandleDesc_handle_win32
-    #[cfg(not(feature = "rocm-6-2"))] hipExternalSemaphoreHandleDesc_st #[cfg(feature =
-    "rocm-6-2")] hipExternalSemaphoreHandleDesc_st hipExternalSemaphoreSignalNodeParams
-    #[cfg(not(feature = "rocm-6-2"))] hipExternalSemaphoreSignalParams_params
-    #[cfg(feature = "rocm-6-2")] hipExternalSemaphoreSignalParams_params
-    hipExternalSemaphoreSignalParams_params_fence
-    hipExternalSemaphoreSignalParams_params_keyedMutex #[cfg(feature = "rocm-6-2")]
-    hipExternalSemaphoreSignalParams_params_nvSciSync #[cfg(not(feature = "rocm-6-2"))]
-    hipExternalSemaphoreSignalParams_st #[cfg(feature = "rocm-6-2")]
-    hipExternalSemaphoreSignalParams_st hipExternalSemaphoreWaitNodeParams
-    #[cfg(not(feature = "rocm-6-2"))] hipExternalSemaphoreWaitParams_params #[cfg(feature
-    = "rocm-6-2")] hipExternalSemaphoreWaitParams_params
-    hipExternalSemaphoreWaitParams_params_fence
-    hipExternalSemaphoreWaitParams_params_keyedMutex #[cfg(feature = "rocm-6-2")]
-    hipExternalSemaphoreWaitParams_params_nvSciSync #[cfg(not(feature = "rocm-6-2"))]
-    hipExternalSemaphoreWaitParams_st #[cfg(feature = "rocm-6-2")]
-    hipExternalSemaphoreWaitParams_st hipFuncAttributes hipFunctionLaunchParams_t
-    #[cfg(feature = "rocm-6-2")] hipGraphEdgeData #[cfg(feature = "rocm-6-2")]
-    hipGraphInstantiateParams #[cfg(feature = "rocm-6-2")] hipGraphNodeParams
-    #[cfg(feature = "rocm-6-2")] hipGraphNodeParams_anon_1 hipHostNodeParams
-    hipIpcEventHandle_st hipIpcMemHandle_st #[cfg(not(feature = "rocm-6-2"))]
-    hipKernelNodeAttrValue hipKernelNodeParams #[cfg(all(feature = "rocm-6-2",
-    not(feature = "rocm-7-0")))] hipLaunchAttributeValue #[cfg(all(feature = "rocm-7-0",
-    not(feature = "rocm-7-1")))] hipLaunchAttributeValue #[cfg(all(feature = "rocm-7-1",
-    not(feature = "rocm-10-0")))] hipLaunchAttributeValue #[cfg(feature = "rocm-10-0")]
-    hipLaunchAttributeValue #[cfg(feature = "rocm-10-0")]
-    hipLaunchAttributeValue_clusterDim #[cfg(feature = "rocm-7-0")]
-    hipLaunchAttribute_anon_1 #[cfg(feature = "rocm-7-0")] hipLaunchAttribute_st
-    #[cfg(feature = "rocm-7-0")] hipLaunchConfig_st #[cfg(feature = "rocm-7-1")]
-    hipLaunchMemSyncDomainMap hipLaunchParams_t hipMemAccessDesc hipMemAllocNodeParams
-    #[cfg(not(feature = "rocm-7-0"))] hipMemAllocationProp #[cfg(feature = "rocm-7-0")]
-    hipMemAllocationProp hipMemAllocationProp_allocFlags #[cfg(feature = "rocm-7-0")]
-    hipMemAllocationProp_anon_1 #[cfg(feature = "rocm-10-0")] hipMemFabricHandle_st
-    #[cfg(feature = "rocm-6-2")] hipMemFreeNodeParams hipMemLocation #[cfg(not(feature =
-    "rocm-6-2"))] hipMemPoolProps #[cfg(feature = "rocm-6-2")] hipMemPoolProps
-    hipMemPoolPtrExportData #[cfg(feature = "rocm-7-1")] hipMemcpy3DBatchOp #[cfg(feature
-    = "rocm-7-1")] hipMemcpy3DOperand #[cfg(feature = "rocm-7-1")] hipMemcpy3DOperand_op
-    #[cfg(feature = "rocm-7-1")] hipMemcpy3DOperand_op_array #[cfg(feature = "rocm-7-1")]
-    hipMemcpy3DOperand_op_ptr hipMemcpy3DParms #[cfg(feature = "rocm-7-1")]
-    hipMemcpy3DPeerParms #[cfg(feature = "rocm-7-1")] hipMemcpyAttributes #[cfg(feature =
-    "rocm-6-2")] hipMemcpyNodeParams hipMemsetParams hipMipmappedArray #[cfg(feature =
-    "rocm-7-1")] hipOffset3D hipPitchedPtr #[cfg(not(feature = "rocm-6-2"))]
-    hipPointerAttribute_t #[cfg(feature = "rocm-6-2")] hipPointerAttribute_t
-    #[cfg(not(feature = "rocm-6-2"))] hipPointerAttribute_t_anon_1 hipPos hipResourceDesc
-    hipResourceDesc_res hipResourceDesc_res_array hipResourceDesc_res_linear
-    hipResourceDesc_res_mipmap hipResourceDesc_res_pitch2D hipResourceViewDesc
-    #[cfg(feature = "rocm-6-4")] hipStreamBatchMemOpParams_union #[cfg(feature =
-    "rocm-6-4")] hipStreamMemOpFlushRemoteWritesParams_t #[cfg(feature = "rocm-6-4")]
-    hipStreamMemOpMemoryBarrierParams_t #[cfg(feature = "rocm-6-4")]
-    hipStreamMemOpWaitValueParams_t #[cfg(feature = "rocm-6-4")]
-    hipStreamMemOpWaitValueParams_t_anon_1 #[cfg(feature = "rocm-6-4")]
-    hipStreamMemOpWriteValueParams_t #[cfg(feature = "rocm-6-4")]
-    hipStreamMemOpWriteValueParams_t_anon_1 hipTextureDesc hipUUID_t #[cfg(not(feature =
-    "rocm-6-2"))] hip_Memcpy2D #[cfg(feature = "rocm-6-2")] hip_Memcpy2D int1 int2 int3
-    int4 long1 long2 long3 long4 longlong1 longlong2 longlong3 longlong4 short1 short2
-    short3 short4 surfaceReference textureReference uchar1 uchar2 uchar3 uchar4 uint1
-    uint2 uint3 uint4 ulong1 ulong2 ulong3 ulong4 ulonglong1 ulonglong2 ulonglong3
-    ulonglong4 ushort1 ushort2 ushort3 ushort4
-}
+
 /// GLenum as uint.
 pub type GLenum = c_uint;
 /// GLuint as uint.
@@ -110,32 +27,34 @@ pub type GLuint = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY3D_DESCRIPTOR {
-    /// \< Width of the array
+    /// Width of the array
     pub Width: usize,
-    /// \< Height of the array
+    /// Height of the array
     pub Height: usize,
-    /// \< Depth of the array
+    /// Depth of the array
     pub Depth: usize,
-    /// \< Format of the array
+    /// Format of the array
     pub Format: hipArray_Format,
-    /// \< Number of channels of the array
+    /// Number of channels of the array
     pub NumChannels: c_uint,
-    /// \< Flags of the array
+    /// Flags of the array
     pub Flags: c_uint,
 }
+zeroed!(HIP_ARRAY3D_DESCRIPTOR);
 /// HIP array descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_ARRAY_DESCRIPTOR {
-    /// \< Width of the array
+    /// Width of the array
     pub Width: usize,
-    /// \< Height of the array
+    /// Height of the array
     pub Height: usize,
-    /// \< Format of the array
+    /// Format of the array
     pub Format: hipArray_Format,
-    /// \< Number of channels of the array
+    /// Number of channels of the array
     pub NumChannels: c_uint,
 }
+zeroed!(HIP_ARRAY_DESCRIPTOR);
 #[cfg(feature = "rocm-7-0")]
 /// HIP driver extensible launch configuration
 ///
@@ -148,27 +67,29 @@ pub type HIP_LAUNCH_CONFIG = HIP_LAUNCH_CONFIG_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_LAUNCH_CONFIG_st {
-    /// \< Grid width in blocks
+    /// Grid width in blocks
     pub gridDimX: c_uint,
-    /// \< Grid height in blocks
+    /// Grid height in blocks
     pub gridDimY: c_uint,
-    /// \< Grid depth in blocks
+    /// Grid depth in blocks
     pub gridDimZ: c_uint,
-    /// \< Thread block dimension in X
+    /// Thread block dimension in X
     pub blockDimX: c_uint,
-    /// \< Thread block dimension in Y
+    /// Thread block dimension in Y
     pub blockDimY: c_uint,
-    /// \< Thread block dimension in Z
+    /// Thread block dimension in Z
     pub blockDimZ: c_uint,
-    /// \< Dynamic shared-memory size in bytes per block
+    /// Dynamic shared-memory size in bytes per block
     pub sharedMemBytes: c_uint,
-    /// \< HIP stream identifier
+    /// HIP stream identifier
     pub hStream: hipStream_t,
-    /// \< Attribute list
+    /// Attribute list
     pub attrs: *mut hipLaunchAttribute,
-    /// \< Number of attributes
+    /// Number of attributes
     pub numAttrs: c_uint,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(HIP_LAUNCH_CONFIG_st);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
@@ -198,6 +119,8 @@ pub struct HIP_MEMCPY3D {
     pub Height: c_uint,
     pub Depth: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(HIP_MEMCPY3D);
 #[cfg(feature = "rocm-6-2")]
 /// HIP 3D memory copy
 ///
@@ -205,53 +128,55 @@ pub struct HIP_MEMCPY3D {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_MEMCPY3D {
-    /// \< Source X in bytes
+    /// Source X in bytes
     pub srcXInBytes: usize,
-    /// \< Source Y
+    /// Source Y
     pub srcY: usize,
-    /// \< Source Z
+    /// Source Z
     pub srcZ: usize,
-    /// \< Source LOD
+    /// Source LOD
     pub srcLOD: usize,
-    /// \< Source memory type
+    /// Source memory type
     pub srcMemoryType: hipMemoryType,
-    /// \< Source host pointer
+    /// Source host pointer
     pub srcHost: *const c_void,
-    /// \< Source device
+    /// Source device
     pub srcDevice: hipDeviceptr_t,
-    /// \< Source array
+    /// Source array
     pub srcArray: hipArray_t,
-    /// \< Source pitch
+    /// Source pitch
     pub srcPitch: usize,
-    /// \< Source height
+    /// Source height
     pub srcHeight: usize,
-    /// \< Destination X in bytes
+    /// Destination X in bytes
     pub dstXInBytes: usize,
-    /// \< Destination Y
+    /// Destination Y
     pub dstY: usize,
-    /// \< Destination Z
+    /// Destination Z
     pub dstZ: usize,
-    /// \< Destination LOD
+    /// Destination LOD
     pub dstLOD: usize,
-    /// \< Destination memory type
+    /// Destination memory type
     pub dstMemoryType: hipMemoryType,
-    /// \< Destination host pointer
+    /// Destination host pointer
     pub dstHost: *mut c_void,
-    /// \< Destination device
+    /// Destination device
     pub dstDevice: hipDeviceptr_t,
-    /// \< Destination array
+    /// Destination array
     pub dstArray: hipArray_t,
-    /// \< Destination pitch
+    /// Destination pitch
     pub dstPitch: usize,
-    /// \< Destination height
+    /// Destination height
     pub dstHeight: usize,
-    /// \< Width in bytes of 3D memory copy
+    /// Width in bytes of 3D memory copy
     pub WidthInBytes: usize,
-    /// \< Height in bytes of 3D memory copy
+    /// Height in bytes of 3D memory copy
     pub Height: usize,
-    /// \< Depth in bytes of 3D memory copy
+    /// Depth in bytes of 3D memory copy
     pub Depth: usize,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(HIP_MEMCPY3D);
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
 /// Memset node params
 ///
@@ -259,19 +184,21 @@ pub struct HIP_MEMCPY3D {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_MEMSET_NODE_PARAMS {
-    /// \< Destination pointer on device
+    /// Destination pointer on device
     pub dst: hipDeviceptr_t,
-    /// \< Destination device pointer pitch. Unused if height equals 1
+    /// Destination device pointer pitch. Unused if height equals 1
     pub pitch: usize,
-    /// \< Value of memset to be set
+    /// Value of memset to be set
     pub value: c_uint,
-    /// \< Element in bytes. Must be 1, 2, or 4.
+    /// Element in bytes. Must be 1, 2, or 4.
     pub elementSize: c_uint,
-    /// \< Width of a row
+    /// Width of a row
     pub width: usize,
-    /// \< Number of rows
+    /// Number of rows
     pub height: usize,
 }
+#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
+zeroed!(HIP_MEMSET_NODE_PARAMS);
 /// HIP resource view descriptor struct
 pub type HIP_RESOURCE_DESC = HIP_RESOURCE_DESC_st;
 #[repr(C)]
@@ -283,111 +210,120 @@ pub union HIP_RESOURCE_DESC_res {
     pub pitch2D: HIP_RESOURCE_DESC_res_pitch2D,
     pub reserved: HIP_RESOURCE_DESC_res_reserved,
 }
+zeroed!(HIP_RESOURCE_DESC_res);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_array {
-    /// \< HIP array
+    /// HIP array
     pub hArray: hipArray_t,
 }
+zeroed!(HIP_RESOURCE_DESC_res_array);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_linear {
-    /// \< Device pointer
+    /// Device pointer
     pub devPtr: hipDeviceptr_t,
-    /// \< Array format
+    /// Array format
     pub format: hipArray_Format,
-    /// \< Channels per array element
+    /// Channels per array element
     pub numChannels: c_uint,
-    /// \< Size in bytes
+    /// Size in bytes
     pub sizeInBytes: usize,
 }
+zeroed!(HIP_RESOURCE_DESC_res_linear);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_mipmap {
-    /// \< HIP mipmapped array
+    /// HIP mipmapped array
     pub hMipmappedArray: hipMipmappedArray_t,
 }
+zeroed!(HIP_RESOURCE_DESC_res_mipmap);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_pitch2D {
-    /// \< Device pointer
+    /// Device pointer
     pub devPtr: hipDeviceptr_t,
-    /// \< Array format
+    /// Array format
     pub format: hipArray_Format,
-    /// \< Channels per array element
+    /// Channels per array element
     pub numChannels: c_uint,
-    /// \< Width of the array in elements
+    /// Width of the array in elements
     pub width: usize,
-    /// \< Height of the array in elements
+    /// Height of the array in elements
     pub height: usize,
-    /// \< Pitch between two rows in bytes
+    /// Pitch between two rows in bytes
     pub pitchInBytes: usize,
 }
+zeroed!(HIP_RESOURCE_DESC_res_pitch2D);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_res_reserved {
     pub reserved: [c_int; 32usize],
 }
+zeroed!(HIP_RESOURCE_DESC_res_reserved);
 /// HIP resource view descriptor struct
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct HIP_RESOURCE_DESC_st {
-    /// \< Resource type
+    /// Resource type
     pub resType: HIPresourcetype,
     pub res: HIP_RESOURCE_DESC_res,
-    /// \< Flags (must be zero)
+    /// Flags (must be zero)
     pub flags: c_uint,
 }
+zeroed!(HIP_RESOURCE_DESC_st);
 /// Resource view descriptor
 pub type HIP_RESOURCE_VIEW_DESC = HIP_RESOURCE_VIEW_DESC_st;
 /// Resource view descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_RESOURCE_VIEW_DESC_st {
-    /// \< Resource view format
+    /// Resource view format
     pub format: HIPresourceViewFormat,
-    /// \< Width of the resource view
+    /// Width of the resource view
     pub width: usize,
-    /// \< Height of the resource view
+    /// Height of the resource view
     pub height: usize,
-    /// \< Depth of the resource view
+    /// Depth of the resource view
     pub depth: usize,
-    /// \< First defined mipmap level
+    /// First defined mipmap level
     pub firstMipmapLevel: c_uint,
-    /// \< Last defined mipmap level
+    /// Last defined mipmap level
     pub lastMipmapLevel: c_uint,
-    /// \< First layer index
+    /// First layer index
     pub firstLayer: c_uint,
-    /// \< Last layer index
+    /// Last layer index
     pub lastLayer: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+zeroed!(HIP_RESOURCE_VIEW_DESC_st);
 /// HIP texture descriptor
 pub type HIP_TEXTURE_DESC = HIP_TEXTURE_DESC_st;
 /// HIP texture descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct HIP_TEXTURE_DESC_st {
-    /// \< Address modes
+    /// Address modes
     pub addressMode: [HIPaddress_mode; 3usize],
-    /// \< Filter mode
+    /// Filter mode
     pub filterMode: HIPfilter_mode,
-    /// \< Flags
+    /// Flags
     pub flags: c_uint,
-    /// \< Maximum anisotropy ratio
+    /// Maximum anisotropy ratio
     pub maxAnisotropy: c_uint,
-    /// \< Mipmap filter mode
+    /// Mipmap filter mode
     pub mipmapFilterMode: HIPfilter_mode,
-    /// \< Mipmap level bias
+    /// Mipmap level bias
     pub mipmapLevelBias: f32,
-    /// \< Mipmap minimum level clamp
+    /// Mipmap minimum level clamp
     pub minMipmapLevelClamp: f32,
-    /// \< Mipmap maximum level clamp
+    /// Mipmap maximum level clamp
     pub maxMipmapLevelClamp: f32,
-    /// \< Border Color
+    /// Border Color
     pub borderColor: [f32; 4usize],
     pub reserved: [c_int; 12usize],
 }
+zeroed!(HIP_TEXTURE_DESC_st);
 /// An opaque value that represents a hip surface object
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -410,12 +346,14 @@ pub struct _hipGraphicsResource {
 pub struct char1 {
     pub x: c_char,
 }
+zeroed!(char1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct char2 {
     pub x: c_char,
     pub y: c_char,
 }
+zeroed!(char2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct char3 {
@@ -423,6 +361,7 @@ pub struct char3 {
     pub y: c_char,
     pub z: c_char,
 }
+zeroed!(char3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct char4 {
@@ -431,28 +370,32 @@ pub struct char4 {
     pub z: c_char,
     pub w: c_char,
 }
+zeroed!(char4);
 /// Struct for data in 3D
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct dim3 {
-    /// \< x
+    /// x
     pub x: u32,
-    /// \< y
+    /// y
     pub y: u32,
-    /// \< z
+    /// z
     pub z: u32,
 }
+zeroed!(dim3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct double1 {
     pub x: f64,
 }
+zeroed!(double1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct double2 {
     pub x: f64,
     pub y: f64,
 }
+zeroed!(double2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct double3 {
@@ -460,6 +403,7 @@ pub struct double3 {
     pub y: f64,
     pub z: f64,
 }
+zeroed!(double3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct double4 {
@@ -468,17 +412,20 @@ pub struct double4 {
     pub z: f64,
     pub w: f64,
 }
+zeroed!(double4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct float1 {
     pub x: f32,
 }
+zeroed!(float1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct float2 {
     pub x: f32,
     pub y: f32,
 }
+zeroed!(float2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct float3 {
@@ -486,6 +433,7 @@ pub struct float3 {
     pub y: f32,
     pub z: f32,
 }
+zeroed!(float3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct float4 {
@@ -494,28 +442,29 @@ pub struct float4 {
     pub z: f32,
     pub w: f32,
 }
+zeroed!(float4);
 /// Specifies access policy for a window, a contiguous extent of memory
 /// beginning at `base_ptr` and ending at `base_ptr` + `num_bytes`.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipAccessPolicyWindow {
-    /// \< Starting address of the access policy window
+    /// Starting address of the access policy window
     pub base_ptr: *mut c_void,
-    /// \< `hipAccessProperty` set for hit
+    /// [`hipAccessProperty`] set for hit
     pub hitProp: hipAccessProperty,
-    /// \< `hitRatio` specifies percentage of lines assigned `hitProp`
+    /// `hitRatio` specifies percentage of lines assigned `hitProp`
     pub hitRatio: f32,
-    /// \< `hipAccessProperty` set for miss
+    /// [`hipAccessProperty`] set for miss
     pub missProp: hipAccessProperty,
-    /// \< Size in bytes of the window policy.
+    /// Size in bytes of the window policy.
     pub num_bytes: usize,
 }
+zeroed!(hipAccessPolicyWindow);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipArray {
-    /// FIXME: generalize this
     pub data: *mut c_void,
     pub desc: hipChannelFormatDesc,
     pub type_: c_uint,
@@ -528,6 +477,8 @@ pub struct hipArray {
     pub textureType: c_uint,
     pub flags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipArray);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -539,74 +490,82 @@ pub struct hipArray {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct hipArrayMapInfo {
-    /// \< Resource type
+    /// Resource type
     pub resourceType: hipResourceType,
     pub resource: hipArrayMapInfo_resource,
-    /// \< Sparse subresource type
+    /// Sparse subresource type
     pub subresourceType: hipArraySparseSubresourceType,
     pub subresource: hipArrayMapInfo_subresource,
-    /// \< Memory operation type
+    /// Memory operation type
     pub memOperationType: hipMemOperationType,
-    /// \< Memory handle type
+    /// Memory handle type
     pub memHandleType: hipMemHandleType,
     pub memHandle: hipArrayMapInfo_memHandle,
-    /// \< Offset within the memory
+    /// Offset within the memory
     pub offset: c_ulonglong,
-    /// \< Device ordinal bit mask
+    /// Device ordinal bit mask
     pub deviceBitMask: c_uint,
-    /// \< flags for future use, must be zero now.
+    /// flags for future use, must be zero now.
     pub flags: c_uint,
-    /// \< Reserved for future use, must be zero now.
+    /// Reserved for future use, must be zero now.
     pub reserved: [c_uint; 2usize],
 }
+zeroed!(hipArrayMapInfo);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipArrayMapInfo_memHandle {
     pub memHandle: hipMemGenericAllocationHandle_t,
 }
+zeroed!(hipArrayMapInfo_memHandle);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipArrayMapInfo_resource {
     pub mipmap: hipMipmappedArray,
     pub array: hipArray_t,
 }
+zeroed!(hipArrayMapInfo_resource);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipArrayMapInfo_subresource {
     pub sparseLevel: hipArrayMapInfo_subresource_sparseLevel,
     pub miptail: hipArrayMapInfo_subresource_miptail,
 }
+zeroed!(hipArrayMapInfo_subresource);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipArrayMapInfo_subresource_miptail {
-    /// \< For layered arrays must be a valid layer index. Otherwise, must be zero
+    /// For layered arrays must be a valid layer index. Otherwise, must be zero
     pub layer: c_uint,
-    /// \< Offset within mip tail
+    /// Offset within mip tail
     pub offset: c_ulonglong,
-    /// \< Extent in bytes
+    /// Extent in bytes
     pub size: c_ulonglong,
 }
+zeroed!(hipArrayMapInfo_subresource_miptail);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipArrayMapInfo_subresource_sparseLevel {
-    /// \< For mipmapped arrays must be a valid mipmap level. For arrays must be zero
+    /// For mipmapped arrays must be a valid mipmap level. For arrays must be zero
     pub level: c_uint,
-    /// \< For layered arrays must be a valid layer index. Otherwise, must be zero
+    /// For layered arrays must be a valid layer index. Otherwise, must be zero
     pub layer: c_uint,
-    /// \< X offset in elements
+    /// X offset in elements
     pub offsetX: c_uint,
-    /// \< Y offset in elements
+    /// Y offset in elements
     pub offsetY: c_uint,
-    /// \< Z offset in elements
+    /// Z offset in elements
     pub offsetZ: c_uint,
-    /// \< Width in elements
+    /// Width in elements
     pub extentWidth: c_uint,
-    /// \< Height in elements
+    /// Height in elements
     pub extentHeight: c_uint,
-    /// \< Depth in elements
+    /// Depth in elements
     pub extentDepth: c_uint,
 }
+zeroed!(hipArrayMapInfo_subresource_sparseLevel);
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -614,6 +573,8 @@ pub struct hipArrayMemoryRequirements {
     pub alignment: usize,
     pub size: usize,
 }
+#[cfg(feature = "rocm-10-0")]
+zeroed!(hipArrayMemoryRequirements);
 pub type hipArray_const_t = *const hipArray;
 pub type hipArray_t = *mut hipArray;
 #[cfg(feature = "rocm-6-4")]
@@ -652,6 +613,8 @@ pub struct hipBatchMemOpNodeParams {
     pub paramArray: *mut hipStreamBatchMemOpParams,
     pub flags: c_uint,
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipBatchMemOpNodeParams);
 /// HIP channel format descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -660,9 +623,10 @@ pub struct hipChannelFormatDesc {
     pub y: c_int,
     pub z: c_int,
     pub w: c_int,
-    /// \< Channel format kind
+    /// Channel format kind
     pub f: hipChannelFormatKind,
 }
+zeroed!(hipChannelFormatDesc);
 #[cfg(feature = "rocm-6-2")]
 /// Child graph node params
 ///
@@ -670,12 +634,12 @@ pub struct hipChannelFormatDesc {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipChildGraphNodeParams {
-    /// \< Either the child graph to clone into the node, or
-    /// \< a handle to the graph possesed by the node used during query
+    /// Either the child graph to clone into the node, or
+    /// a handle to the graph possesed by the node used during query
     pub graph: hipGraph_t,
 }
-/// ---
-/// API-visible structures
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipChildGraphNodeParams);
 pub type hipCtx_t = *mut ihipCtx_t;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
@@ -694,6 +658,10 @@ pub union hipDevResource_anon_1 {
     pub _oversize: [c_uchar; 40usize],
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevResource_anon_1);
+#[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -704,6 +672,10 @@ pub struct hipDevResource_st {
     pub nextResource: *mut hipDevResource_st,
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevResource_st);
+#[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -714,9 +686,13 @@ pub struct hipDevSmResource {
     pub flags: c_uint,
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevSmResource);
+#[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub type hipDevSmResourceGroupParams = hipDevSmResourceGroupParams_st;
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -728,6 +704,10 @@ pub struct hipDevSmResourceGroupParams_st {
     pub reserved: [c_uint; 12usize],
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevSmResourceGroupParams_st);
+#[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -737,21 +717,19 @@ pub struct hipDevWorkqueueConfigResource {
     pub sharingScope: hipDevWorkqueueConfigScope,
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevWorkqueueConfigResource);
+#[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipDevWorkqueueResource {
     pub reserved: [c_uchar; 40usize],
 }
-/// hack to get these to show up in Doxygen:
-/// \*\*
-/// - @defgroup GlobalDefs Global enum and defines
-/// - @{
-/// \*
-///
-/// \*\*
-/// - `hipDeviceArch_t`
-/// \*
+#[cfg(feature = "rocm-10-0")]
+zeroed!(hipDevWorkqueueResource);
+/// [`hipDeviceArch_t`]
 #[repr(C)]
 #[repr(align(4))]
 #[derive(Debug, Copy, Clone)]
@@ -897,6 +875,7 @@ impl hipDeviceArch_t {
         self.bits = (self.bits & !(1 << 16)) | ((value & 1) << 16);
     }
 }
+zeroed!(hipDeviceArch_t);
 #[cfg(not(feature = "rocm-6-2"))]
 /// `hipDeviceProp`
 ///
@@ -904,123 +883,125 @@ impl hipDeviceArch_t {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipDeviceProp_t {
-    /// \< Device name.
+    /// Device name.
     pub name: [c_char; 256usize],
-    /// \< Size of global memory region (in bytes).
+    /// Size of global memory region (in bytes).
     pub totalGlobalMem: usize,
-    /// \< Size of shared memory region (in bytes).
+    /// Size of shared memory region (in bytes).
     pub sharedMemPerBlock: usize,
-    /// \< Registers per block.
+    /// Registers per block.
     pub regsPerBlock: c_int,
-    /// \< Warp size.
+    /// Warp size.
     pub warpSize: c_int,
-    /// \< Max work items per work group or workgroup max size.
+    /// Max work items per work group or workgroup max size.
     pub maxThreadsPerBlock: c_int,
-    /// \< Max number of threads in each dimension (XYZ) of a block.
+    /// Max number of threads in each dimension (XYZ) of a block.
     pub maxThreadsDim: [c_int; 3usize],
-    /// \< Max grid dimensions (XYZ).
+    /// Max grid dimensions (XYZ).
     pub maxGridSize: [c_int; 3usize],
-    /// \< Max clock frequency of the `multiProcessors` in khz.
+    /// Max clock frequency of the `multiProcessors` in khz.
     pub clockRate: c_int,
-    /// \< Max global memory clock frequency in khz.
+    /// Max global memory clock frequency in khz.
     pub memoryClockRate: c_int,
-    /// \< Global memory bus width in bits.
+    /// Global memory bus width in bits.
     pub memoryBusWidth: c_int,
-    /// \< Size of shared memory region (in bytes).
+    /// Size of shared memory region (in bytes).
     pub totalConstMem: usize,
-    /// \< Major compute capability. On HCC, this is an approximation and features may
-    /// \< differ from CUDA CC. See the arch feature flags for portable ways to query
-    /// \< feature caps.
+    /// Major compute capability. On HCC, this is an approximation and features may
+    /// differ from CUDA CC. See the arch feature flags for portable ways to query
+    /// feature caps.
     pub major: c_int,
-    /// \< Minor compute capability. On HCC, this is an approximation and features may
-    /// \< differ from CUDA CC. See the arch feature flags for portable ways to query
-    /// \< feature caps.
+    /// Minor compute capability. On HCC, this is an approximation and features may
+    /// differ from CUDA CC. See the arch feature flags for portable ways to query
+    /// feature caps.
     pub minor: c_int,
-    /// \< Number of multi-processors (compute units).
+    /// Number of multi-processors (compute units).
     pub multiProcessorCount: c_int,
-    /// \< L2 cache size.
+    /// L2 cache size.
     pub l2CacheSize: c_int,
-    /// \< Maximum resident threads per multi-processor.
+    /// Maximum resident threads per multi-processor.
     pub maxThreadsPerMultiProcessor: c_int,
-    /// \< Compute mode.
+    /// Compute mode.
     pub computeMode: c_int,
-    /// \< Frequency in khz of the timer used by the device-side "clock\*"
-    /// \< instructions. New for HIP.
+    /// Frequency in khz of the timer used by the device-side "clock\*"
+    /// instructions. New for HIP.
     pub clockInstructionRate: c_int,
-    /// \< Architectural feature flags. New for HIP.
+    /// Architectural feature flags. New for HIP.
     pub arch: hipDeviceArch_t,
-    /// \< Device can possibly execute multiple kernels concurrently.
+    /// Device can possibly execute multiple kernels concurrently.
     pub concurrentKernels: c_int,
-    /// \< PCI Domain ID
+    /// PCI Domain ID
     pub pciDomainID: c_int,
-    /// \< PCI Bus ID.
+    /// PCI Bus ID.
     pub pciBusID: c_int,
-    /// \< PCI Device ID.
+    /// PCI Device ID.
     pub pciDeviceID: c_int,
-    /// \< Maximum Shared Memory Per Multiprocessor.
+    /// Maximum Shared Memory Per Multiprocessor.
     pub maxSharedMemoryPerMultiProcessor: usize,
-    /// \< 1 if device is on a multi-GPU board, 0 if not.
+    /// 1 if device is on a multi-GPU board, 0 if not.
     pub isMultiGpuBoard: c_int,
-    /// \< Check whether HIP can map host memory
+    /// Check whether HIP can map host memory
     pub canMapHostMemory: c_int,
-    /// \< DEPRECATED: use `gcnArchName` instead
+    /// DEPRECATED: use `gcnArchName` instead
     pub gcnArch: c_int,
-    /// \< AMD GCN Arch Name.
+    /// AMD GCN Arch Name.
     pub gcnArchName: [c_char; 256usize],
-    /// \< APU vs `dGPU`
+    /// APU vs `dGPU`
     pub integrated: c_int,
-    /// \< HIP device supports cooperative launch
+    /// HIP device supports cooperative launch
     pub cooperativeLaunch: c_int,
-    /// \< HIP device supports cooperative launch on multiple devices
+    /// HIP device supports cooperative launch on multiple devices
     pub cooperativeMultiDeviceLaunch: c_int,
-    /// \< Maximum size for 1D textures bound to linear memory
+    /// Maximum size for 1D textures bound to linear memory
     pub maxTexture1DLinear: c_int,
-    /// \< Maximum number of elements in 1D images
+    /// Maximum number of elements in 1D images
     pub maxTexture1D: c_int,
-    /// \< Maximum dimensions (width, height) of 2D images, in image elements
+    /// Maximum dimensions (width, height) of 2D images, in image elements
     pub maxTexture2D: [c_int; 2usize],
-    /// \< Maximum dimensions (width, height, depth) of 3D images, in image elements
+    /// Maximum dimensions (width, height, depth) of 3D images, in image elements
     pub maxTexture3D: [c_int; 3usize],
-    /// \< Addres of `HDP_MEM_COHERENCY_FLUSH_CNTL` register
+    /// Addres of `HDP_MEM_COHERENCY_FLUSH_CNTL` register
     pub hdpMemFlushCntl: *mut c_uint,
-    /// \< Addres of `HDP_REG_COHERENCY_FLUSH_CNTL` register
+    /// Addres of `HDP_REG_COHERENCY_FLUSH_CNTL` register
     pub hdpRegFlushCntl: *mut c_uint,
-    /// \<Maximum pitch in bytes allowed by memory copies
+    /// Maximum pitch in bytes allowed by memory copies
     pub memPitch: usize,
-    /// \<Alignment requirement for textures
+    /// Alignment requirement for textures
     pub textureAlignment: usize,
-    /// \<Pitch alignment requirement for texture references bound to pitched memory
+    /// Pitch alignment requirement for texture references bound to pitched memory
     pub texturePitchAlignment: usize,
-    /// \<Run time limit for kernels executed on the device
+    /// Run time limit for kernels executed on the device
     pub kernelExecTimeoutEnabled: c_int,
-    /// \<Device has ECC support enabled
+    /// Device has ECC support enabled
     pub ECCEnabled: c_int,
-    /// \< 1:If device is Tesla device using TCC driver, else 0
+    /// 1:If device is Tesla device using TCC driver, else 0
     pub tccDriver: c_int,
-    /// \< HIP device supports cooperative launch on multiple
+    /// HIP device supports cooperative launch on multiple
     pub cooperativeMultiDeviceUnmatchedFunc: c_int,
-    /// \< HIP device supports cooperative launch on multiple
+    /// HIP device supports cooperative launch on multiple
     pub cooperativeMultiDeviceUnmatchedGridDim: c_int,
-    /// \< HIP device supports cooperative launch on multiple
+    /// HIP device supports cooperative launch on multiple
     pub cooperativeMultiDeviceUnmatchedBlockDim: c_int,
-    /// \< HIP device supports cooperative launch on multiple
+    /// HIP device supports cooperative launch on multiple
     pub cooperativeMultiDeviceUnmatchedSharedMem: c_int,
-    /// \< 1: if it is a large PCI bar device, else 0
+    /// 1: if it is a large PCI bar device, else 0
     pub isLargeBar: c_int,
-    /// \< Revision of the GPU in this device
+    /// Revision of the GPU in this device
     pub asicRevision: c_int,
-    /// \< Device supports allocating managed memory on this system
+    /// Device supports allocating managed memory on this system
     pub managedMemory: c_int,
-    /// \< Host can directly access managed memory on the device without migration
+    /// Host can directly access managed memory on the device without migration
     pub directManagedMemAccessFromHost: c_int,
-    /// \< Device can coherently access managed memory concurrently with the CPU
+    /// Device can coherently access managed memory concurrently with the CPU
     pub concurrentManagedAccess: c_int,
-    /// \< Device supports coherently accessing pageable memory
-    /// \< without calling `hipHostRegister` on it
+    /// Device supports coherently accessing pageable memory
+    /// without calling [`hipHostRegister`] on it
     pub pageableMemoryAccess: c_int,
-    /// \< Device accesses pageable memory via the host's page tables
+    /// Device accesses pageable memory via the host's page tables
     pub pageableMemoryAccessUsesHostPageTables: c_int,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipDeviceProp_t);
 #[cfg(feature = "rocm-6-2")]
 /// `hipDeviceProp`
 ///
@@ -1028,249 +1009,250 @@ pub struct hipDeviceProp_t {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipDeviceProp_tR0600 {
-    /// \< Device name.
+    /// Device name.
     pub name: [c_char; 256usize],
-    /// \< UUID of a device
+    /// UUID of a device
     pub uuid: hipUUID,
-    /// \< 8-byte unique identifier. Only valid on windows
+    /// 8-byte unique identifier. Only valid on windows
     pub luid: [c_char; 8usize],
-    /// \< LUID node mask
+    /// LUID node mask
     pub luidDeviceNodeMask: c_uint,
-    /// \< Size of global memory region (in bytes).
+    /// Size of global memory region (in bytes).
     pub totalGlobalMem: usize,
-    /// \< Size of shared memory per block (in bytes).
+    /// Size of shared memory per block (in bytes).
     pub sharedMemPerBlock: usize,
-    /// \< Registers per block.
+    /// Registers per block.
     pub regsPerBlock: c_int,
-    /// \< Warp size.
+    /// Warp size.
     pub warpSize: c_int,
-    /// \< Maximum pitch in bytes allowed by memory copies
-    /// \< pitched memory
+    /// Maximum pitch in bytes allowed by memory copies
+    /// pitched memory
     pub memPitch: usize,
-    /// \< Max work items per work group or workgroup max size.
+    /// Max work items per work group or workgroup max size.
     pub maxThreadsPerBlock: c_int,
-    /// \< Max number of threads in each dimension (XYZ) of a block.
+    /// Max number of threads in each dimension (XYZ) of a block.
     pub maxThreadsDim: [c_int; 3usize],
-    /// \< Max grid dimensions (XYZ).
+    /// Max grid dimensions (XYZ).
     pub maxGridSize: [c_int; 3usize],
-    /// \< Max clock frequency of the `multiProcessors` in khz.
+    /// Max clock frequency of the `multiProcessors` in khz.
     pub clockRate: c_int,
-    /// \< Size of shared constant memory region on the device
-    /// \< (in bytes).
+    /// Size of shared constant memory region on the device
+    /// (in bytes).
     pub totalConstMem: usize,
-    /// \< Major compute capability version. This indicates the core instruction set
-    /// \< of the GPU architecture. For example, a value of 11 would correspond to
-    /// \< Navi III (RDNA3). See the arch feature flags for portable ways to query
-    /// \< feature caps.
+    /// Major compute capability version. This indicates the core instruction set
+    /// of the GPU architecture. For example, a value of 11 would correspond to
+    /// Navi III (RDNA3). See the arch feature flags for portable ways to query
+    /// feature caps.
     pub major: c_int,
-    /// \< Minor compute capability version. This indicates a particular configuration,
-    /// \< feature set, or variation within the group represented by the major compute
-    /// \< capability version. For example, different models within the same major version
-    /// \< might have varying levels of support for certain features or optimizations.
-    /// \< See the arch feature flags for portable ways to query feature caps.
+    /// Minor compute capability version. This indicates a particular configuration,
+    /// feature set, or variation within the group represented by the major compute
+    /// capability version. For example, different models within the same major version
+    /// might have varying levels of support for certain features or optimizations.
+    /// See the arch feature flags for portable ways to query feature caps.
     pub minor: c_int,
-    /// \< Alignment requirement for textures
+    /// Alignment requirement for textures
     pub textureAlignment: usize,
-    /// \< Pitch alignment requirement for texture references bound to
+    /// Pitch alignment requirement for texture references bound to
     pub texturePitchAlignment: usize,
-    /// \< Deprecated. Use `asyncEngineCount` instead
+    /// Deprecated. Use `asyncEngineCount` instead
     pub deviceOverlap: c_int,
-    /// \< Number of multi-processors. When the GPU works in Compute
-    /// \< Unit (CU) mode, this value equals the number of CUs;
-    /// \< when in Workgroup Processor (WGP) mode, this value equels
-    /// \< half of CUs, because a single WGP contains two CUs.
+    /// Number of multi-processors. When the GPU works in Compute
+    /// Unit (CU) mode, this value equals the number of CUs;
+    /// when in Workgroup Processor (WGP) mode, this value equels
+    /// half of CUs, because a single WGP contains two CUs.
     pub multiProcessorCount: c_int,
-    /// \< Run time limit for kernels executed on the device
+    /// Run time limit for kernels executed on the device
     pub kernelExecTimeoutEnabled: c_int,
-    /// \< APU vs `dGPU`
+    /// APU vs `dGPU`
     pub integrated: c_int,
-    /// \< Check whether HIP can map host memory
+    /// Check whether HIP can map host memory
     pub canMapHostMemory: c_int,
-    /// \< Compute mode.
+    /// Compute mode.
     pub computeMode: c_int,
-    /// \< Maximum number of elements in 1D images
+    /// Maximum number of elements in 1D images
     pub maxTexture1D: c_int,
-    /// \< Maximum 1D mipmap texture size
+    /// Maximum 1D mipmap texture size
     pub maxTexture1DMipmap: c_int,
-    /// \< Maximum size for 1D textures bound to linear memory
+    /// Maximum size for 1D textures bound to linear memory
     pub maxTexture1DLinear: c_int,
-    /// \< Maximum dimensions (width, height) of 2D images, in image elements
+    /// Maximum dimensions (width, height) of 2D images, in image elements
     pub maxTexture2D: [c_int; 2usize],
-    /// \< Maximum number of elements in 2D array mipmap of images
+    /// Maximum number of elements in 2D array mipmap of images
     pub maxTexture2DMipmap: [c_int; 2usize],
-    /// \< Maximum 2D tex dimensions if tex are bound to pitched memory
+    /// Maximum 2D tex dimensions if tex are bound to pitched memory
     pub maxTexture2DLinear: [c_int; 3usize],
-    /// \< Maximum 2D tex dimensions if gather has to be performed
+    /// Maximum 2D tex dimensions if gather has to be performed
     pub maxTexture2DGather: [c_int; 2usize],
-    /// \< Maximum dimensions (width, height, depth) of 3D images, in image
-    /// \< elements
+    /// Maximum dimensions (width, height, depth) of 3D images, in image
+    /// elements
     pub maxTexture3D: [c_int; 3usize],
-    /// \< Maximum alternate 3D texture dims
+    /// Maximum alternate 3D texture dims
     pub maxTexture3DAlt: [c_int; 3usize],
-    /// \< Maximum cubemap texture dims
+    /// Maximum cubemap texture dims
     pub maxTextureCubemap: c_int,
-    /// \< Maximum number of elements in 1D array images
+    /// Maximum number of elements in 1D array images
     pub maxTexture1DLayered: [c_int; 2usize],
-    /// \< Maximum number of elements in 2D array images
+    /// Maximum number of elements in 2D array images
     pub maxTexture2DLayered: [c_int; 3usize],
-    /// \< Maximum cubemaps layered texture dims
+    /// Maximum cubemaps layered texture dims
     pub maxTextureCubemapLayered: [c_int; 2usize],
-    /// \< Maximum 1D surface size
+    /// Maximum 1D surface size
     pub maxSurface1D: c_int,
-    /// \< Maximum 2D surface size
+    /// Maximum 2D surface size
     pub maxSurface2D: [c_int; 2usize],
-    /// \< Maximum 3D surface size
+    /// Maximum 3D surface size
     pub maxSurface3D: [c_int; 3usize],
-    /// \< Maximum 1D layered surface size
+    /// Maximum 1D layered surface size
     pub maxSurface1DLayered: [c_int; 2usize],
-    /// \< Maximum 2D layared surface size
+    /// Maximum 2D layared surface size
     pub maxSurface2DLayered: [c_int; 3usize],
-    /// \< Maximum cubemap surface size
+    /// Maximum cubemap surface size
     pub maxSurfaceCubemap: c_int,
-    /// \< Maximum cubemap layered surface size
+    /// Maximum cubemap layered surface size
     pub maxSurfaceCubemapLayered: [c_int; 2usize],
-    /// \< Alignment requirement for surface
+    /// Alignment requirement for surface
     pub surfaceAlignment: usize,
-    /// \< Device can possibly execute multiple kernels concurrently.
+    /// Device can possibly execute multiple kernels concurrently.
     pub concurrentKernels: c_int,
-    /// \< Device has ECC support enabled
+    /// Device has ECC support enabled
     pub ECCEnabled: c_int,
-    /// \< PCI Bus ID.
+    /// PCI Bus ID.
     pub pciBusID: c_int,
-    /// \< PCI Device ID
+    /// PCI Device ID
     pub pciDeviceID: c_int,
-    /// \< PCI Domain ID
+    /// PCI Domain ID
     pub pciDomainID: c_int,
-    /// \< 1:If device is Tesla device using TCC driver, else 0
+    /// 1:If device is Tesla device using TCC driver, else 0
     pub tccDriver: c_int,
-    /// \< Number of async engines
+    /// Number of async engines
     pub asyncEngineCount: c_int,
-    /// \< Does device and host share unified address space
+    /// Does device and host share unified address space
     pub unifiedAddressing: c_int,
-    /// \< Max global memory clock frequency in khz.
+    /// Max global memory clock frequency in khz.
     pub memoryClockRate: c_int,
-    /// \< Global memory bus width in bits.
+    /// Global memory bus width in bits.
     pub memoryBusWidth: c_int,
-    /// \< L2 cache size.
+    /// L2 cache size.
     pub l2CacheSize: c_int,
-    /// \< Device's max L2 persisting lines in bytes
+    /// Device's max L2 persisting lines in bytes
     pub persistingL2CacheMaxSize: c_int,
-    /// \< Maximum resident threads per multi-processor.
+    /// Maximum resident threads per multi-processor.
     pub maxThreadsPerMultiProcessor: c_int,
-    /// \< Device supports stream priority
+    /// Device supports stream priority
     pub streamPrioritiesSupported: c_int,
-    /// \< Indicates globals are cached in L1
+    /// Indicates globals are cached in L1
     pub globalL1CacheSupported: c_int,
-    /// \< Locals are cahced in L1
+    /// Locals are cahced in L1
     pub localL1CacheSupported: c_int,
-    /// \< Amount of shared memory available per multiprocessor.
+    /// Amount of shared memory available per multiprocessor.
     pub sharedMemPerMultiprocessor: usize,
-    /// \< registers available per multiprocessor
+    /// registers available per multiprocessor
     pub regsPerMultiprocessor: c_int,
-    /// \< Device supports allocating managed memory on this system
+    /// Device supports allocating managed memory on this system
     pub managedMemory: c_int,
-    /// \< 1 if device is on a multi-GPU board, 0 if not.
+    /// 1 if device is on a multi-GPU board, 0 if not.
     pub isMultiGpuBoard: c_int,
-    /// \< Unique identifier for a group of devices on same multiboard GPU
+    /// Unique identifier for a group of devices on same multiboard GPU
     pub multiGpuBoardGroupID: c_int,
-    /// \< Link between host and device supports native atomics
+    /// Link between host and device supports native atomics
     pub hostNativeAtomicSupported: c_int,
-    /// \< Deprecated. CUDA only.
+    /// Deprecated. CUDA only.
     pub singleToDoublePrecisionPerfRatio: c_int,
-    /// \< Device supports coherently accessing pageable memory
-    /// \< without calling `hipHostRegister` on it
+    /// Device supports coherently accessing pageable memory
+    /// without calling [`hipHostRegister`] on it
     pub pageableMemoryAccess: c_int,
-    /// \< Device can coherently access managed memory concurrently with
-    /// \< the CPU
+    /// Device can coherently access managed memory concurrently with
+    /// the CPU
     pub concurrentManagedAccess: c_int,
-    /// \< Is compute preemption supported on the device
+    /// Is compute preemption supported on the device
     pub computePreemptionSupported: c_int,
-    /// \< Device can access host registered memory with same
-    /// \< address as the host
+    /// Device can access host registered memory with same
+    /// address as the host
     pub canUseHostPointerForRegisteredMem: c_int,
-    /// \< HIP device supports cooperative launch
+    /// HIP device supports cooperative launch
     pub cooperativeLaunch: c_int,
-    /// \< HIP device supports cooperative launch on multiple
-    /// \< devices
+    /// HIP device supports cooperative launch on multiple
+    /// devices
     pub cooperativeMultiDeviceLaunch: c_int,
-    /// \< Per device m ax shared mem per block usable by special opt in
+    /// Per device m ax shared mem per block usable by special opt in
     pub sharedMemPerBlockOptin: usize,
-    /// \< Device accesses pageable memory via the host's
-    /// \< page tables
+    /// Device accesses pageable memory via the host's
+    /// page tables
     pub pageableMemoryAccessUsesHostPageTables: c_int,
-    /// \< Host can directly access managed memory on the device
-    /// \< without migration
+    /// Host can directly access managed memory on the device
+    /// without migration
     pub directManagedMemAccessFromHost: c_int,
-    /// \< Max number of blocks on CU
+    /// Max number of blocks on CU
     pub maxBlocksPerMultiProcessor: c_int,
-    /// \< Max value of access policy window
+    /// Max value of access policy window
     pub accessPolicyMaxWindowSize: c_int,
-    /// \< Shared memory reserved by driver per block
+    /// Shared memory reserved by driver per block
     pub reservedSharedMemPerBlock: usize,
-    /// \< Device supports `hipHostRegister`
+    /// Device supports [`hipHostRegister`]
     pub hostRegisterSupported: c_int,
-    /// \< Indicates if device supports sparse hip arrays
+    /// Indicates if device supports sparse hip arrays
     pub sparseHipArraySupported: c_int,
-    /// \< Device supports using the `hipHostRegisterReadOnly` flag
-    /// \< with `hipHostRegistger`
+    /// Device supports using the [`hipHostRegisterReadOnly`] flag
+    /// with `hipHostRegistger`
     pub hostRegisterReadOnlySupported: c_int,
-    /// \< Indicates external timeline semaphore support
+    /// Indicates external timeline semaphore support
     pub timelineSemaphoreInteropSupported: c_int,
-    /// \< Indicates if device supports `hipMallocAsync` and `hipMemPool` APIs
+    /// Indicates if device supports [`hipMallocAsync`] and `hipMemPool` APIs
     pub memoryPoolsSupported: c_int,
-    /// \< Indicates device support of RDMA APIs
+    /// Indicates device support of RDMA APIs
     pub gpuDirectRDMASupported: c_int,
-    /// \< Bitmask to be interpreted according to
-    /// \< `hipFlushGPUDirectRDMAWritesOptions`
+    /// Bitmask to be interpreted according to
+    /// `hipFlushGPUDirectRDMAWritesOptions`
     pub gpuDirectRDMAFlushWritesOptions: c_uint,
-    /// \< value of `hipGPUDirectRDMAWritesOrdering`
+    /// value of `hipGPUDirectRDMAWritesOrdering`
     pub gpuDirectRDMAWritesOrdering: c_int,
-    /// \< Bitmask of handle types support with mempool based IPC
+    /// Bitmask of handle types support with mempool based IPC
     pub memoryPoolSupportedHandleTypes: c_uint,
-    /// \< Device supports deferred mapping HIP arrays and HIP
-    /// \< mipmapped arrays
+    /// Device supports deferred mapping HIP arrays and HIP
+    /// mipmapped arrays
     pub deferredMappingHipArraySupported: c_int,
-    /// \< Device supports IPC events
+    /// Device supports IPC events
     pub ipcEventSupported: c_int,
-    /// \< Device supports cluster launch
+    /// Device supports cluster launch
     pub clusterLaunch: c_int,
-    /// \< Indicates device supports unified function pointers
+    /// Indicates device supports unified function pointers
     pub unifiedFunctionPointers: c_int,
-    /// \< CUDA Reserved.
+    /// CUDA Reserved.
     pub reserved: [c_int; 63usize],
-    /// \< Reserved for adding new entries for HIP/CUDA.
+    /// Reserved for adding new entries for HIP/CUDA.
     pub hipReserved: [c_int; 32usize],
-    /// \< AMD GCN Arch Name. HIP Only.
+    /// AMD GCN Arch Name. HIP Only.
     pub gcnArchName: [c_char; 256usize],
-    /// \< Maximum Shared Memory Per CU. HIP Only.
+    /// Maximum Shared Memory Per CU. HIP Only.
     pub maxSharedMemoryPerMultiProcessor: usize,
-    /// \< Frequency in khz of the timer used by the device-side "clock\*"
-    /// \< instructions. New for HIP.
+    /// Frequency in khz of the timer used by the device-side "clock\*"
+    /// instructions. New for HIP.
     pub clockInstructionRate: c_int,
-    /// \< Architectural feature flags. New for HIP.
+    /// Architectural feature flags. New for HIP.
     pub arch: hipDeviceArch_t,
-    /// \< Addres of `HDP_MEM_COHERENCY_FLUSH_CNTL` register
+    /// Addres of `HDP_MEM_COHERENCY_FLUSH_CNTL` register
     pub hdpMemFlushCntl: *mut c_uint,
-    /// \< Addres of `HDP_REG_COHERENCY_FLUSH_CNTL` register
+    /// Addres of `HDP_REG_COHERENCY_FLUSH_CNTL` register
     pub hdpRegFlushCntl: *mut c_uint,
-    /// \< HIP device supports cooperative launch on
-    /// \< multiple
+    /// HIP device supports cooperative launch on
+    /// multiple
     pub cooperativeMultiDeviceUnmatchedFunc: c_int,
-    /// \< HIP device supports cooperative launch on
-    /// \< multiple
+    /// HIP device supports cooperative launch on
+    /// multiple
     pub cooperativeMultiDeviceUnmatchedGridDim: c_int,
-    /// \< HIP device supports cooperative launch on
-    /// \< multiple
+    /// HIP device supports cooperative launch on
+    /// multiple
     pub cooperativeMultiDeviceUnmatchedBlockDim: c_int,
-    /// \< HIP device supports cooperative launch on
-    /// \< multiple
+    /// HIP device supports cooperative launch on
+    /// multiple
     pub cooperativeMultiDeviceUnmatchedSharedMem: c_int,
-    /// \< 1: if it is a large PCI bar device, else 0
+    /// 1: if it is a large PCI bar device, else 0
     pub isLargeBar: c_int,
-    /// \< Revision of the GPU in this device
+    /// Revision of the GPU in this device
     pub asicRevision: c_int,
 }
-/// Note many APIs also use integer `deviceIds` as an alternative to the device pointer:
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipDeviceProp_tR0600);
 pub type hipDevice_t = c_int;
 /// This section describes the driver data types.
 pub type hipDeviceptr_t = *mut c_void;
@@ -1281,9 +1263,11 @@ pub type hipDeviceptr_t = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipEventRecordNodeParams {
-    /// \< The event to be recorded when node executes
+    /// The event to be recorded when node executes
     pub event: hipEvent_t,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipEventRecordNodeParams);
 #[cfg(feature = "rocm-6-2")]
 /// Event record node params
 ///
@@ -1291,14 +1275,18 @@ pub struct hipEventRecordNodeParams {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipEventWaitNodeParams {
-    /// \< Event to wait on
+    /// Event to wait on
     pub event: hipEvent_t,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipEventWaitNodeParams);
 pub type hipEvent_t = *mut ihipEvent_t;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub type hipExecutionCtx_t = *mut ihipExecutionCtx_t;
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1308,6 +1296,10 @@ pub struct hipExtDynDataPrefetchConfig {
     pub regions: [hipExtDynDataPrefetchRegion; 2usize],
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipExtDynDataPrefetchConfig);
+#[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1317,16 +1309,17 @@ pub struct hipExtDynDataPrefetchRegion {
     pub width: usize,
     pub height: usize,
 }
+#[cfg(feature = "rocm-10-0")]
+zeroed!(hipExtDynDataPrefetchRegion);
 /// HIP extent
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExtent {
-    /// Width in elements when referring to array memory, in bytes when referring to
-    /// linear memory
     pub width: usize,
     pub height: usize,
     pub depth: usize,
 }
+zeroed!(hipExtent);
 pub type hipExternalMemoryBufferDesc = hipExternalMemoryBufferDesc_st;
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
@@ -1337,6 +1330,8 @@ pub struct hipExternalMemoryBufferDesc_st {
     pub size: c_ulonglong,
     pub flags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalMemoryBufferDesc_st);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1347,6 +1342,8 @@ pub struct hipExternalMemoryBufferDesc_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalMemoryBufferDesc_st);
 pub type hipExternalMemoryHandleDesc = hipExternalMemoryHandleDesc_st;
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
@@ -1356,6 +1353,8 @@ pub union hipExternalMemoryHandleDesc_handle {
     pub fd: c_int,
     pub win32: hipExternalMemoryHandleDesc_handle_win32,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalMemoryHandleDesc_handle);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1365,12 +1364,15 @@ pub union hipExternalMemoryHandleDesc_handle {
     pub win32: hipExternalMemoryHandleDesc_handle_win32,
     pub nvSciBufObject: *const c_void,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalMemoryHandleDesc_handle);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalMemoryHandleDesc_handle_win32 {
     pub handle: *mut c_void,
     pub name: *const c_void,
 }
+zeroed!(hipExternalMemoryHandleDesc_handle_win32);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
@@ -1381,6 +1383,8 @@ pub struct hipExternalMemoryHandleDesc_st {
     pub size: c_ulonglong,
     pub flags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalMemoryHandleDesc_st);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1392,6 +1396,8 @@ pub struct hipExternalMemoryHandleDesc_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalMemoryHandleDesc_st);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 pub type hipExternalMemoryMipmappedArrayDesc = hipExternalMemoryMipmappedArrayDesc_st;
@@ -1406,6 +1412,8 @@ pub struct hipExternalMemoryMipmappedArrayDesc_st {
     pub flags: c_uint,
     pub numLevels: c_uint,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalMemoryMipmappedArrayDesc_st);
 pub type hipExternalMemory_t = *mut c_void;
 pub type hipExternalSemaphoreHandleDesc = hipExternalSemaphoreHandleDesc_st;
 #[cfg(not(feature = "rocm-6-2"))]
@@ -1416,6 +1424,8 @@ pub union hipExternalSemaphoreHandleDesc_handle {
     pub fd: c_int,
     pub win32: hipExternalSemaphoreHandleDesc_handle_win32,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreHandleDesc_handle);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1425,12 +1435,15 @@ pub union hipExternalSemaphoreHandleDesc_handle {
     pub win32: hipExternalSemaphoreHandleDesc_handle_win32,
     pub NvSciSyncObj: *const c_void,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreHandleDesc_handle);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalSemaphoreHandleDesc_handle_win32 {
     pub handle: *mut c_void,
     pub name: *const c_void,
 }
+zeroed!(hipExternalSemaphoreHandleDesc_handle_win32);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
@@ -1440,6 +1453,8 @@ pub struct hipExternalSemaphoreHandleDesc_st {
     pub handle: hipExternalSemaphoreHandleDesc_handle,
     pub flags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreHandleDesc_st);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1450,6 +1465,8 @@ pub struct hipExternalSemaphoreHandleDesc_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreHandleDesc_st);
 /// External semaphore signal node parameters
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1458,6 +1475,7 @@ pub struct hipExternalSemaphoreSignalNodeParams {
     pub paramsArray: *const hipExternalSemaphoreSignalParams,
     pub numExtSems: c_uint,
 }
+zeroed!(hipExternalSemaphoreSignalNodeParams);
 pub type hipExternalSemaphoreSignalParams = hipExternalSemaphoreSignalParams_st;
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
@@ -1468,6 +1486,8 @@ pub struct hipExternalSemaphoreSignalParams_params {
     pub keyedMutex: hipExternalSemaphoreSignalParams_params_keyedMutex,
     pub reserved: [c_uint; 12usize],
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreSignalParams_params);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1478,16 +1498,20 @@ pub struct hipExternalSemaphoreSignalParams_params {
     pub keyedMutex: hipExternalSemaphoreSignalParams_params_keyedMutex,
     pub reserved: [c_uint; 12usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreSignalParams_params);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalSemaphoreSignalParams_params_fence {
     pub value: c_ulonglong,
 }
+zeroed!(hipExternalSemaphoreSignalParams_params_fence);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalSemaphoreSignalParams_params_keyedMutex {
     pub key: c_ulonglong,
 }
+zeroed!(hipExternalSemaphoreSignalParams_params_keyedMutex);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1496,6 +1520,8 @@ pub union hipExternalSemaphoreSignalParams_params_nvSciSync {
     pub fence: *mut c_void,
     pub reserved: c_ulonglong,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreSignalParams_params_nvSciSync);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
@@ -1505,6 +1531,8 @@ pub struct hipExternalSemaphoreSignalParams_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreSignalParams_st);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1514,6 +1542,8 @@ pub struct hipExternalSemaphoreSignalParams_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreSignalParams_st);
 /// External semaphore wait node parameters
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1522,6 +1552,7 @@ pub struct hipExternalSemaphoreWaitNodeParams {
     pub paramsArray: *const hipExternalSemaphoreWaitParams,
     pub numExtSems: c_uint,
 }
+zeroed!(hipExternalSemaphoreWaitNodeParams);
 /// External semaphore wait parameters, compatible with driver type
 pub type hipExternalSemaphoreWaitParams = hipExternalSemaphoreWaitParams_st;
 #[cfg(not(feature = "rocm-6-2"))]
@@ -1533,6 +1564,8 @@ pub struct hipExternalSemaphoreWaitParams_params {
     pub keyedMutex: hipExternalSemaphoreWaitParams_params_keyedMutex,
     pub reserved: [c_uint; 10usize],
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreWaitParams_params);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1543,17 +1576,21 @@ pub struct hipExternalSemaphoreWaitParams_params {
     pub keyedMutex: hipExternalSemaphoreWaitParams_params_keyedMutex,
     pub reserved: [c_uint; 10usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreWaitParams_params);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalSemaphoreWaitParams_params_fence {
     pub value: c_ulonglong,
 }
+zeroed!(hipExternalSemaphoreWaitParams_params_fence);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipExternalSemaphoreWaitParams_params_keyedMutex {
     pub key: c_ulonglong,
     pub timeoutMs: c_uint,
 }
+zeroed!(hipExternalSemaphoreWaitParams_params_keyedMutex);
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -1562,6 +1599,8 @@ pub union hipExternalSemaphoreWaitParams_params_nvSciSync {
     pub fence: *mut c_void,
     pub reserved: c_ulonglong,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreWaitParams_params_nvSciSync);
 #[cfg(not(feature = "rocm-6-2"))]
 /// External semaphore wait parameters, compatible with driver type
 ///
@@ -1573,6 +1612,8 @@ pub struct hipExternalSemaphoreWaitParams_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipExternalSemaphoreWaitParams_st);
 #[cfg(feature = "rocm-6-2")]
 /// External semaphore wait parameters, compatible with driver type
 ///
@@ -1584,6 +1625,8 @@ pub struct hipExternalSemaphoreWaitParams_st {
     pub flags: c_uint,
     pub reserved: [c_uint; 16usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipExternalSemaphoreWaitParams_st);
 pub type hipExternalSemaphore_t = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1599,54 +1642,58 @@ pub struct hipFuncAttributes {
     pub ptxVersion: c_int,
     pub sharedSizeBytes: usize,
 }
-/// struct `hipFunctionLaunchParams_t`
+zeroed!(hipFuncAttributes);
+/// struct [`hipFunctionLaunchParams_t`]
 pub type hipFunctionLaunchParams = hipFunctionLaunchParams_t;
-/// struct `hipFunctionLaunchParams_t`
+/// struct [`hipFunctionLaunchParams_t`]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipFunctionLaunchParams_t {
-    /// \< Kernel to launch
+    /// Kernel to launch
     pub function: hipFunction_t,
-    /// \< Width(X) of grid in blocks
+    /// Width(X) of grid in blocks
     pub gridDimX: c_uint,
-    /// \< Height(Y) of grid in blocks
+    /// Height(Y) of grid in blocks
     pub gridDimY: c_uint,
-    /// \< Depth(Z) of grid in blocks
+    /// Depth(Z) of grid in blocks
     pub gridDimZ: c_uint,
-    /// \< X dimension of each thread block
+    /// X dimension of each thread block
     pub blockDimX: c_uint,
-    /// \< Y dimension of each thread block
+    /// Y dimension of each thread block
     pub blockDimY: c_uint,
-    /// \< Z dimension of each thread block
+    /// Z dimension of each thread block
     pub blockDimZ: c_uint,
-    /// \< Shared memory
+    /// Shared memory
     pub sharedMemBytes: c_uint,
-    /// \< Stream identifier
+    /// Stream identifier
     pub hStream: hipStream_t,
-    /// \< Kernel parameters
+    /// Kernel parameters
     pub kernelParams: *mut *mut c_void,
 }
+zeroed!(hipFunctionLaunchParams_t);
 pub type hipFunction_t = *mut ihipModuleSymbol_t;
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipGraphEdgeData {
-    /// \< This indicates when the dependency is triggered from the upstream node on the
-    /// \< edge. The meaning is specfic to the node type. A value of 0 in all cases
-    /// \< means full completion of the upstream node, with memory visibility to the
-    /// \< downstream node or portion thereof (indicated by `to_port`). Only kernel nodes
-    /// \< define non-zero ports. A kernel node can use the following output port types:
-    /// \< `hipGraphKernelNodePortDefault`, `hipGraphKernelNodePortProgrammatic`, or
-    /// \< `hipGraphKernelNodePortLaunchCompletion`.
+    /// This indicates when the dependency is triggered from the upstream node on the
+    /// edge. The meaning is specfic to the node type. A value of 0 in all cases
+    /// means full completion of the upstream node, with memory visibility to the
+    /// downstream node or portion thereof (indicated by `to_port`). Only kernel nodes
+    /// define non-zero ports. A kernel node can use the following output port types:
+    /// `hipGraphKernelNodePortDefault`, `hipGraphKernelNodePortProgrammatic`, or
+    /// `hipGraphKernelNodePortLaunchCompletion`.
     pub from_port: c_uchar,
-    /// \< These bytes are unused and must be zeroed
+    /// These bytes are unused and must be zeroed
     pub reserved: [c_uchar; 5usize],
-    /// \< Currently no node types define non-zero ports. This field must be set to zero.
+    /// Currently no node types define non-zero ports. This field must be set to zero.
     pub to_port: c_uchar,
-    /// \< This should be populated with a value from `hipGraphDependencyType`
+    /// This should be populated with a value from `hipGraphDependencyType`
     pub type_: c_uchar,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipGraphEdgeData);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipGraphExec {
@@ -1661,16 +1708,18 @@ pub type hipGraphExec_t = *mut hipGraphExec;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipGraphInstantiateParams {
-    /// \< The node which caused instantiation to fail, if any
+    /// The node which caused instantiation to fail, if any
     pub errNode_out: hipGraphNode_t,
-    /// \< Instantiation flags
+    /// Instantiation flags
     pub flags: c_ulonglong,
-    /// \< Whether instantiation was successful.
+    /// Whether instantiation was successful.
     /// If it failed, the reason why
     pub result_out: hipGraphInstantiateResult,
-    /// \< Upload stream
+    /// Upload stream
     pub uploadStream: hipStream_t,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipGraphInstantiateParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipGraphNode {
@@ -1689,6 +1738,8 @@ pub struct hipGraphNodeParams {
     pub reserved2: c_longlong,
 }
 #[cfg(feature = "rocm-6-2")]
+zeroed!(hipGraphNodeParams);
+#[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1706,6 +1757,8 @@ pub union hipGraphNodeParams_anon_1 {
     pub alloc: hipMemAllocNodeParams,
     pub free: hipMemFreeNodeParams,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipGraphNodeParams_anon_1);
 /// An opaque value that represents a hip graph node
 pub type hipGraphNode_t = *mut hipGraphNode;
 /// An opaque value that represents a hip graph
@@ -1719,17 +1772,20 @@ pub struct hipHostNodeParams {
     pub fn_: hipHostFn_t,
     pub userData: *mut c_void,
 }
+zeroed!(hipHostNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipIpcEventHandle_st {
     pub reserved: [c_char; 64usize],
 }
+zeroed!(hipIpcEventHandle_st);
 pub type hipIpcEventHandle_t = hipIpcEventHandle_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipIpcMemHandle_st {
     pub reserved: [c_char; 64usize],
 }
+zeroed!(hipIpcMemHandle_st);
 pub type hipIpcMemHandle_t = hipIpcMemHandle_st;
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
@@ -1739,6 +1795,8 @@ pub union hipKernelNodeAttrValue {
     pub accessPolicyWindow: hipAccessPolicyWindow,
     pub cooperative: c_int,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipKernelNodeAttrValue);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipKernelNodeParams {
@@ -1749,6 +1807,7 @@ pub struct hipKernelNodeParams {
     pub kernelParams: *mut *mut c_void,
     pub sharedMemBytes: c_uint,
 }
+zeroed!(hipKernelNodeParams);
 #[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 pub type hipKernel_t = *mut ihipKernel_t;
@@ -1764,16 +1823,20 @@ pub type hipLaunchAttribute = hipLaunchAttribute_st;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipLaunchAttributeValue {
-    /// \< Value of launch attribute::
+    /// Value of launch attribute::
     /// `hipLaunchAttributePolicyWindow`.
     pub accessPolicyWindow: hipAccessPolicyWindow,
-    /// \< Value of launch attribute ::`hipLaunchAttributeCooperative`
+    /// Value of launch attribute ::`hipLaunchAttributeCooperative`
     pub cooperative: c_int,
-    /// \< Value of launch attribute :: `hipLaunchAttributePriority`. Execution
+    /// Value of launch attribute :: `hipLaunchAttributePriority`. Execution
     /// priority of kernel.
     pub priority: c_int,
 }
+#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
+zeroed!(hipLaunchAttributeValue);
 #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
+/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+///
 /// Since ROCm 7.0, before 7.1.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1783,6 +1846,8 @@ pub union hipLaunchAttributeValue {
     pub cooperative: c_int,
     pub priority: c_int,
 }
+#[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
+zeroed!(hipLaunchAttributeValue);
 #[cfg(all(feature = "rocm-7-1", not(feature = "rocm-10-0")))]
 /// Launch Attribute Value
 ///
@@ -1790,25 +1855,29 @@ pub union hipLaunchAttributeValue {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipLaunchAttributeValue {
-    /// \< 64 byte padding
+    /// 64 byte padding
     pub pad: [c_char; 64usize],
-    /// \< Value of launch attribute ::`hipLaunchAttributeAccessPolicyWindow`.
+    /// Value of launch attribute ::`hipLaunchAttributeAccessPolicyWindow`.
     pub accessPolicyWindow: hipAccessPolicyWindow,
-    /// \< Value of launch attribute ::`hipLaunchAttributeCooperative`. Indicates
-    /// \< whether the kernel is cooperative.
+    /// Value of launch attribute ::`hipLaunchAttributeCooperative`. Indicates
+    /// whether the kernel is cooperative.
     pub cooperative: c_int,
-    /// \< Value of launch attribute :: `hipLaunchAttributePriority`. Execution priority of
-    /// \< kernel
+    /// Value of launch attribute :: `hipLaunchAttributePriority`. Execution priority of
+    /// kernel
     pub priority: c_int,
-    /// \< Value of launch attribute :: `hipLaunchAttributeSynchronizationPolicy`. Used
-    /// \< to work queued up in stream
+    /// Value of launch attribute :: `hipLaunchAttributeSynchronizationPolicy`. Used
+    /// to work queued up in stream
     pub syncPolicy: hipSynchronizationPolicy,
-    /// \< Value of launch attribute `hipLaunchAttributeMemSyncDomainMap`
+    /// Value of launch attribute `hipLaunchAttributeMemSyncDomainMap`
     pub memSyncDomainMap: hipLaunchMemSyncDomainMap,
-    /// \< Value of launch attribute `hipLaunchAttributeMemSyncDomain`
+    /// Value of launch attribute `hipLaunchAttributeMemSyncDomain`
     pub memSyncDomain: hipLaunchMemSyncDomain,
 }
+#[cfg(all(feature = "rocm-7-1", not(feature = "rocm-10-0")))]
+zeroed!(hipLaunchAttributeValue);
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1825,6 +1894,8 @@ pub union hipLaunchAttributeValue {
     pub dynDataPrefetch: *const hipExtDynDataPrefetchConfig,
 }
 #[cfg(feature = "rocm-10-0")]
+zeroed!(hipLaunchAttributeValue);
+#[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1833,16 +1904,20 @@ pub struct hipLaunchAttributeValue_clusterDim {
     pub y: c_uint,
     pub z: c_uint,
 }
+#[cfg(feature = "rocm-10-0")]
+zeroed!(hipLaunchAttributeValue_clusterDim);
 #[cfg(feature = "rocm-7-0")]
 /// Since ROCm 7.0.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipLaunchAttribute_anon_1 {
-    /// \< Value associated with the launch attribute
+    /// Value associated with the launch attribute
     pub val: hipLaunchAttributeValue,
-    /// \< Value associated with the launch attribute
+    /// Value associated with the launch attribute
     pub value: hipLaunchAttributeValue,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(hipLaunchAttribute_anon_1);
 #[cfg(feature = "rocm-7-0")]
 /// Used to specify custom attributes for launching kernels
 ///
@@ -1850,12 +1925,14 @@ pub union hipLaunchAttribute_anon_1 {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct hipLaunchAttribute_st {
-    /// \< Identifier of the launch attribute
+    /// Identifier of the launch attribute
     pub id: hipLaunchAttributeID,
-    /// \< Padding to align the structure to 8 bytes
+    /// Padding to align the structure to 8 bytes
     pub pad: [c_char; 4usize],
     pub anon_1: hipLaunchAttribute_anon_1,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(hipLaunchAttribute_st);
 #[cfg(feature = "rocm-7-0")]
 /// HIP extensible launch configuration
 ///
@@ -1863,19 +1940,21 @@ pub struct hipLaunchAttribute_st {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipLaunchConfig_st {
-    /// \< Grid dimensions
+    /// Grid dimensions
     pub gridDim: dim3,
-    /// \< Block dimensions
+    /// Block dimensions
     pub blockDim: dim3,
-    /// \< Dynamic shared-memory size per thread block
+    /// Dynamic shared-memory size per thread block
     pub dynamicSmemBytes: usize,
-    /// \< Stream identifier
+    /// Stream identifier
     pub stream: hipStream_t,
-    /// \< Attributes list
+    /// Attributes list
     pub attrs: *mut hipLaunchAttribute,
-    /// \< Number of attributes
+    /// Number of attributes
     pub numAttrs: c_uint,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(hipLaunchConfig_st);
 #[cfg(feature = "rocm-7-0")]
 /// HIP extensible launch configuration
 ///
@@ -1888,30 +1967,33 @@ pub type hipLaunchConfig_t = hipLaunchConfig_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipLaunchMemSyncDomainMap {
-    /// \< The default domain ID to use for designated kernels
+    /// The default domain ID to use for designated kernels
     pub default_: c_uchar,
-    /// \< The remote domain ID to use for designated kernels
+    /// The remote domain ID to use for designated kernels
     pub remote: c_uchar,
 }
-/// struct `hipLaunchParams_t`
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipLaunchMemSyncDomainMap);
+/// struct [`hipLaunchParams_t`]
 pub type hipLaunchParams = hipLaunchParams_t;
-/// struct `hipLaunchParams_t`
+/// struct [`hipLaunchParams_t`]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipLaunchParams_t {
-    /// \< Device function symbol
+    /// Device function symbol
     pub func: *mut c_void,
-    /// \< Grid dimensions
+    /// Grid dimensions
     pub gridDim: dim3,
-    /// \< Block dimensions
+    /// Block dimensions
     pub blockDim: dim3,
-    /// \< Arguments
+    /// Arguments
     pub args: *mut *mut c_void,
-    /// \< Shared memory
+    /// Shared memory
     pub sharedMem: usize,
-    /// \< Stream identifier
+    /// Stream identifier
     pub stream: hipStream_t,
 }
+zeroed!(hipLaunchParams_t);
 #[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 pub type hipLibrary_t = *mut ihipLibrary_t;
@@ -1925,27 +2007,29 @@ pub type hipLinkState_t = *mut ihipLinkState_t;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemAccessDesc {
-    /// \< Location on which the accessibility has to change
+    /// Location on which the accessibility has to change
     pub location: hipMemLocation,
-    /// \< Accessibility flags to set
+    /// Accessibility flags to set
     pub flags: hipMemAccessFlags,
 }
+zeroed!(hipMemAccessDesc);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemAllocNodeParams {
-    /// \< Pool properties, which contain where
-    /// \< the location should reside
+    /// Pool properties, which contain where
+    /// the location should reside
     pub poolProps: hipMemPoolProps,
-    /// \< The number of memory access descriptors.
+    /// The number of memory access descriptors.
     pub accessDescs: *const hipMemAccessDesc,
-    /// \< The number of access descriptors.
-    /// \< Must not be bigger than the number of GPUs
+    /// The number of access descriptors.
+    /// Must not be bigger than the number of GPUs
     pub accessDescCount: usize,
-    /// \< The size of the requested allocation in bytes
+    /// The size of the requested allocation in bytes
     pub bytesize: usize,
-    /// \< Returned device address of the allocation
+    /// Returned device address of the allocation
     pub dptr: *mut c_void,
 }
+zeroed!(hipMemAllocNodeParams);
 #[cfg(not(feature = "rocm-7-0"))]
 /// Memory allocation properties
 ///
@@ -1953,16 +2037,18 @@ pub struct hipMemAllocNodeParams {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemAllocationProp {
-    /// \< Memory allocation type
+    /// Memory allocation type
     pub type_: hipMemAllocationType,
-    /// \< Requested handle type
+    /// Requested handle type
     pub requestedHandleType: hipMemAllocationHandleType,
-    /// \< Memory location
+    /// Memory location
     pub location: hipMemLocation,
-    /// \< Metadata for Win32 handles
+    /// Metadata for Win32 handles
     pub win32HandleMetaData: *mut c_void,
     pub allocFlags: hipMemAllocationProp_allocFlags,
 }
+#[cfg(not(feature = "rocm-7-0"))]
+zeroed!(hipMemAllocationProp);
 #[cfg(feature = "rocm-7-0")]
 /// Memory allocation properties
 ///
@@ -1970,42 +2056,51 @@ pub struct hipMemAllocationProp {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct hipMemAllocationProp {
-    /// \< Memory allocation type
+    /// Memory allocation type
     pub type_: hipMemAllocationType,
     pub anon_1: hipMemAllocationProp_anon_1,
-    /// \< Memory location
+    /// Memory location
     pub location: hipMemLocation,
-    /// \< Metadata for Win32 handles
+    /// Metadata for Win32 handles
     pub win32HandleMetaData: *mut c_void,
     pub allocFlags: hipMemAllocationProp_allocFlags,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(hipMemAllocationProp);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemAllocationProp_allocFlags {
-    /// \< Compression type
+    /// Compression type
     pub compressionType: c_uchar,
-    /// \< RDMA capable
+    /// RDMA capable
     pub gpuDirectRDMACapable: c_uchar,
-    /// \< Usage
+    /// Usage
     pub usage: c_ushort,
 }
+zeroed!(hipMemAllocationProp_allocFlags);
 #[cfg(feature = "rocm-7-0")]
 /// Since ROCm 7.0.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipMemAllocationProp_anon_1 {
-    /// \< Requested handle type
+    /// Requested handle type
     pub requestedHandleType: hipMemAllocationHandleType,
-    /// \< Requested handle types
+    /// Requested handle types
     pub requestedHandleTypes: hipMemAllocationHandleType,
 }
+#[cfg(feature = "rocm-7-0")]
+zeroed!(hipMemAllocationProp_anon_1);
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemFabricHandle_st {
     pub data: [c_uchar; 64usize],
 }
+#[cfg(feature = "rocm-10-0")]
+zeroed!(hipMemFabricHandle_st);
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub type hipMemFabricHandle_t = hipMemFabricHandle_st;
@@ -2016,22 +2111,25 @@ pub type hipMemFabricHandle_t = hipMemFabricHandle_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemFreeNodeParams {
-    /// \< the pointer to be freed
+    /// the pointer to be freed
     pub dptr: *mut c_void,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipMemFreeNodeParams);
 /// Generic handle for memory allocation
 pub type hipMemGenericAllocationHandle_t = *mut ihipMemGenericAllocationHandle;
 /// Specifies a memory location.
 ///
-/// To specify a gpu, set type = `hipMemLocationTypeDevice` and set id = the gpu's device ID
+/// To specify a gpu, set type = [`hipMemLocationTypeDevice`] and set id = the gpu's device ID
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemLocation {
-    /// \< Specifies the location type, which describes the meaning of id
+    /// Specifies the location type, which describes the meaning of id
     pub type_: hipMemLocationType,
-    /// \< Identifier for the provided location type `hipMemLocationType`
+    /// Identifier for the provided location type [`hipMemLocationType`]
     pub id: c_int,
 }
+zeroed!(hipMemLocation);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Specifies the properties of allocations made from the pool.
 ///
@@ -2039,17 +2137,19 @@ pub struct hipMemLocation {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemPoolProps {
-    /// \< Allocation type. Currently must be specified as `hipMemAllocationTypePinned`
+    /// Allocation type. Currently must be specified as [`hipMemAllocationTypePinned`]
     pub allocType: hipMemAllocationType,
-    /// \< Handle types that will be supported by allocations from the pool
+    /// Handle types that will be supported by allocations from the pool
     pub handleTypes: hipMemAllocationHandleType,
-    /// \< Location where allocations should reside
+    /// Location where allocations should reside
     pub location: hipMemLocation,
-    /// Windows-specific LPSECURITYATTRIBUTES required when `hipMemHandleTypeWin32` is specified
+    /// Windows-specific LPSECURITYATTRIBUTES required when [`hipMemHandleTypeWin32`] is specified
     pub win32SecurityAttributes: *mut c_void,
-    /// \< Reserved for future use, must be 0
+    /// Reserved for future use, must be 0
     pub reserved: [c_uchar; 64usize],
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipMemPoolProps);
 #[cfg(feature = "rocm-6-2")]
 /// Specifies the properties of allocations made from the pool.
 ///
@@ -2057,25 +2157,28 @@ pub struct hipMemPoolProps {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemPoolProps {
-    /// \< Allocation type. Currently must be specified as `hipMemAllocationTypePinned`
+    /// Allocation type. Currently must be specified as [`hipMemAllocationTypePinned`]
     pub allocType: hipMemAllocationType,
-    /// \< Handle types that will be supported by allocations from the pool
+    /// Handle types that will be supported by allocations from the pool
     pub handleTypes: hipMemAllocationHandleType,
-    /// \< Location where allocations should reside
+    /// Location where allocations should reside
     pub location: hipMemLocation,
-    /// Windows-specific LPSECURITYATTRIBUTES required when `hipMemHandleTypeWin32` is specified
+    /// Windows-specific LPSECURITYATTRIBUTES required when [`hipMemHandleTypeWin32`] is specified
     pub win32SecurityAttributes: *mut c_void,
-    /// \< Maximum pool size. When set to 0, defaults to a system dependent value
+    /// Maximum pool size. When set to 0, defaults to a system dependent value
     pub maxSize: usize,
-    /// \< Reserved for future use, must be 0
+    /// Reserved for future use, must be 0
     pub reserved: [c_uchar; 56usize],
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipMemPoolProps);
 /// Opaque data structure for exporting a pool allocation
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemPoolPtrExportData {
     pub reserved: [c_uchar; 64usize],
 }
+zeroed!(hipMemPoolPtrExportData);
 /// HIP memory pool
 pub type hipMemPool_t = *mut ihipMemPoolHandle_t;
 #[cfg(feature = "rocm-7-1")]
@@ -2092,6 +2195,8 @@ pub struct hipMemcpy3DBatchOp {
     pub flags: c_uint,
 }
 #[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DBatchOp);
+#[cfg(feature = "rocm-7-1")]
 /// Struct representing an operand for copy with `hipMemcpy3DBatchAsync`.
 ///
 /// Since ROCm 7.1.
@@ -2102,6 +2207,8 @@ pub struct hipMemcpy3DOperand {
     pub op: hipMemcpy3DOperand_op,
 }
 #[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DOperand);
+#[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2110,73 +2217,82 @@ pub union hipMemcpy3DOperand_op {
     pub array: hipMemcpy3DOperand_op_array,
 }
 #[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DOperand_op);
+#[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpy3DOperand_op_array {
-    /// \< Array struct for `hipMemcpyOperandTypeArray`.
+    /// Array struct for `hipMemcpyOperandTypeArray`.
     pub array: hipArray_t,
-    /// \< Offset into array in elements.
+    /// Offset into array in elements.
     pub offset: hipOffset3D,
 }
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DOperand_op_array);
 #[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpy3DOperand_op_ptr {
     pub ptr: *mut c_void,
-    /// \< Length of each row in elements.
+    /// Length of each row in elements.
     pub rowLength: usize,
-    /// \< Height of each layer in elements.
+    /// Height of each layer in elements.
     pub layerHeight: usize,
-    /// \< Location Hint for the operand.
+    /// Location Hint for the operand.
     pub locHint: hipMemLocation,
 }
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DOperand_op_ptr);
 /// HIP 3D memory copy parameters
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpy3DParms {
-    /// \< Source array
+    /// Source array
     pub srcArray: hipArray_t,
-    /// \< Source position
+    /// Source position
     pub srcPos: hipPos,
-    /// \< Source pointer
+    /// Source pointer
     pub srcPtr: hipPitchedPtr,
-    /// \< Destination array
+    /// Destination array
     pub dstArray: hipArray_t,
-    /// \< Destination position
+    /// Destination position
     pub dstPos: hipPos,
-    /// \< Destination pointer
+    /// Destination pointer
     pub dstPtr: hipPitchedPtr,
-    /// \< Extent of 3D memory copy
+    /// Extent of 3D memory copy
     pub extent: hipExtent,
-    /// \< Kind of 3D memory copy
+    /// Kind of 3D memory copy
     pub kind: hipMemcpyKind,
 }
+zeroed!(hipMemcpy3DParms);
 #[cfg(feature = "rocm-7-1")]
 /// Since ROCm 7.1.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpy3DPeerParms {
-    /// \< Source memory address
+    /// Source memory address
     pub srcArray: hipArray_t,
-    /// \< Source position offset
+    /// Source position offset
     pub srcPos: hipPos,
-    /// \< Pitched source memory address
+    /// Pitched source memory address
     pub srcPtr: hipPitchedPtr,
-    /// \< Source device
+    /// Source device
     pub srcDevice: c_int,
-    /// \< Destination memory address
+    /// Destination memory address
     pub dstArray: hipArray_t,
-    /// \< Destination position offset
+    /// Destination position offset
     pub dstPos: hipPos,
-    /// \< Pitched destination memory address
+    /// Pitched destination memory address
     pub dstPtr: hipPitchedPtr,
-    /// \< Destination device
+    /// Destination device
     pub dstDevice: c_int,
-    /// \< Requested memory copy size
+    /// Requested memory copy size
     pub extent: hipExtent,
 }
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpy3DPeerParms);
 #[cfg(feature = "rocm-7-1")]
 /// Attributes for copies within a batch.
 ///
@@ -2184,15 +2300,17 @@ pub struct hipMemcpy3DPeerParms {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpyAttributes {
-    /// \< Source access ordering to be observed for copies with this attribute.
+    /// Source access ordering to be observed for copies with this attribute.
     pub srcAccessOrder: hipMemcpySrcAccessOrder,
-    /// \< Location hint for src operand.
+    /// Location hint for src operand.
     pub srcLocHint: hipMemLocation,
-    /// \< Location hint for destination operand.
+    /// Location hint for destination operand.
     pub dstLocHint: hipMemLocation,
-    /// \< Additional Flags for copies. See `hipMemcpyFlags`.
+    /// Additional Flags for copies. See `hipMemcpyFlags`.
     pub flags: c_uint,
 }
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipMemcpyAttributes);
 #[cfg(feature = "rocm-6-2")]
 /// Memcpy node params
 ///
@@ -2200,13 +2318,15 @@ pub struct hipMemcpyAttributes {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemcpyNodeParams {
-    /// \< Must be zero.
+    /// Must be zero.
     pub flags: c_int,
-    /// \< Must be zero.
+    /// Must be zero.
     pub reserved: [c_int; 3usize],
-    /// \< Params set for the memory copy.
+    /// Params set for the memory copy.
     pub copyParams: hipMemcpy3DParms,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipMemcpyNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMemsetParams {
@@ -2217,39 +2337,41 @@ pub struct hipMemsetParams {
     pub value: c_uint,
     pub width: usize,
 }
+zeroed!(hipMemsetParams);
 /// HIP mipmapped array
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipMipmappedArray {
-    /// \< Data pointer of the mipmapped array
+    /// Data pointer of the mipmapped array
     pub data: *mut c_void,
-    /// \< Description of the mipmapped array
+    /// Description of the mipmapped array
     pub desc: hipChannelFormatDesc,
-    /// \< Type of the mipmapped array
+    /// Type of the mipmapped array
     pub type_: c_uint,
-    /// \< Width of the mipmapped array
+    /// Width of the mipmapped array
     pub width: c_uint,
-    /// \< Height of the mipmapped array
+    /// Height of the mipmapped array
     pub height: c_uint,
-    /// \< Depth of the mipmapped array
+    /// Depth of the mipmapped array
     pub depth: c_uint,
-    /// \< Minimum level of the mipmapped array
+    /// Minimum level of the mipmapped array
     pub min_mipmap_level: c_uint,
-    /// \< Maximum level of the mipmapped array
+    /// Maximum level of the mipmapped array
     pub max_mipmap_level: c_uint,
-    /// \< Flags of the mipmapped array
+    /// Flags of the mipmapped array
     pub flags: c_uint,
-    /// \< Format of the mipmapped array
+    /// Format of the mipmapped array
     pub format: hipArray_Format,
-    /// \< Number of channels of the mipmapped array
+    /// Number of channels of the mipmapped array
     pub num_channels: c_uint,
 }
+zeroed!(hipMipmappedArray);
 pub type hipMipmappedArray_const_t = *const hipMipmappedArray;
 /// HIP mipmapped array pointer
 pub type hipMipmappedArray_t = *mut hipMipmappedArray;
 pub type hipModule_t = *mut ihipModule_t;
 #[cfg(feature = "rocm-7-1")]
-/// Struct representing offset into a `hipArray_t` in elements.
+/// Struct representing offset into a [`hipArray_t`] in elements.
 ///
 /// Since ROCm 7.1.
 #[repr(C)]
@@ -2259,19 +2381,22 @@ pub struct hipOffset3D {
     pub y: usize,
     pub z: usize,
 }
+#[cfg(feature = "rocm-7-1")]
+zeroed!(hipOffset3D);
 /// HIP pithed pointer
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipPitchedPtr {
-    /// \< Pointer to the allocated memory
+    /// Pointer to the allocated memory
     pub ptr: *mut c_void,
-    /// \< Pitch in bytes
+    /// Pitch in bytes
     pub pitch: usize,
-    /// \< Logical size of the first dimension of allocation in elements
+    /// Logical size of the first dimension of allocation in elements
     pub xsize: usize,
-    /// \< Logical size of the second dimension of allocation in elements
+    /// Logical size of the second dimension of allocation in elements
     pub ysize: usize,
 }
+zeroed!(hipPitchedPtr);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Pointer attributes
 ///
@@ -2284,9 +2409,10 @@ pub struct hipPointerAttribute_t {
     pub devicePointer: *mut c_void,
     pub hostPointer: *mut c_void,
     pub isManaged: c_int,
-    /// flags specified when memory was allocated
     pub allocationFlags: c_uint,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipPointerAttribute_t);
 #[cfg(feature = "rocm-6-2")]
 /// Pointer attributes
 ///
@@ -2299,38 +2425,41 @@ pub struct hipPointerAttribute_t {
     pub devicePointer: *mut c_void,
     pub hostPointer: *mut c_void,
     pub isManaged: c_int,
-    /// flags specified when memory was allocated
-    /// /\* peers?
     pub allocationFlags: c_uint,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hipPointerAttribute_t);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipPointerAttribute_t_anon_1 {
-    /// Deprecated, use instead type
     pub memoryType: hipMemoryType,
     pub type_: hipMemoryType,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hipPointerAttribute_t_anon_1);
 /// HIP position
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipPos {
-    /// \< X coordinate
+    /// X coordinate
     pub x: usize,
-    /// \< Y coordinate
+    /// Y coordinate
     pub y: usize,
-    /// \< Z coordinate
+    /// Z coordinate
     pub z: usize,
 }
+zeroed!(hipPos);
 /// HIP resource descriptor
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct hipResourceDesc {
-    /// \< Resource type
+    /// Resource type
     pub resType: hipResourceType,
     pub res: hipResourceDesc_res,
 }
+zeroed!(hipResourceDesc);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union hipResourceDesc_res {
@@ -2339,63 +2468,69 @@ pub union hipResourceDesc_res {
     pub linear: hipResourceDesc_res_linear,
     pub pitch2D: hipResourceDesc_res_pitch2D,
 }
+zeroed!(hipResourceDesc_res);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipResourceDesc_res_array {
-    /// \< HIP array
+    /// HIP array
     pub array: hipArray_t,
 }
+zeroed!(hipResourceDesc_res_array);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipResourceDesc_res_linear {
-    /// \< Device pointer
+    /// Device pointer
     pub devPtr: *mut c_void,
-    /// \< Channel format description
+    /// Channel format description
     pub desc: hipChannelFormatDesc,
-    /// \< Size in bytes
+    /// Size in bytes
     pub sizeInBytes: usize,
 }
+zeroed!(hipResourceDesc_res_linear);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipResourceDesc_res_mipmap {
-    /// \< HIP mipmapped array
+    /// HIP mipmapped array
     pub mipmap: hipMipmappedArray_t,
 }
+zeroed!(hipResourceDesc_res_mipmap);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipResourceDesc_res_pitch2D {
-    /// \< Device pointer
+    /// Device pointer
     pub devPtr: *mut c_void,
-    /// \< Channel format description
+    /// Channel format description
     pub desc: hipChannelFormatDesc,
-    /// \< Width of the array in elements
+    /// Width of the array in elements
     pub width: usize,
-    /// \< Height of the array in elements
+    /// Height of the array in elements
     pub height: usize,
-    /// \< Pitch between two rows in bytes
+    /// Pitch between two rows in bytes
     pub pitchInBytes: usize,
 }
+zeroed!(hipResourceDesc_res_pitch2D);
 /// HIP resource view descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipResourceViewDesc {
-    /// \< Resource view format
+    /// Resource view format
     pub format: hipResourceViewFormat,
-    /// \< Width of the resource view
+    /// Width of the resource view
     pub width: usize,
-    /// \< Height of the resource view
+    /// Height of the resource view
     pub height: usize,
-    /// \< Depth of the resource view
+    /// Depth of the resource view
     pub depth: usize,
-    /// \< First defined mipmap level
+    /// First defined mipmap level
     pub firstMipmapLevel: c_uint,
-    /// \< Last defined mipmap level
+    /// Last defined mipmap level
     pub lastMipmapLevel: c_uint,
-    /// \< First layer index
+    /// First layer index
     pub firstLayer: c_uint,
-    /// \< Last layer index
+    /// Last layer index
     pub lastLayer: c_uint,
 }
+zeroed!(hipResourceViewDesc);
 #[cfg(feature = "rocm-6-4")]
 /// Union representing batch memory operation parameters for HIP streams.
 ///
@@ -2477,12 +2612,14 @@ pub union hipStreamBatchMemOpParams_union {
     pub operation: hipStreamBatchMemOpType,
     pub waitValue: hipStreamMemOpWaitValueParams_t,
     pub writeValue: hipStreamMemOpWriteValueParams_t,
-    /// \< Currently not supported on AMD
+    /// Currently not supported on AMD
     pub flushRemoteWrites: hipStreamMemOpFlushRemoteWritesParams_t,
-    /// \< Currently not supported on AMD
+    /// Currently not supported on AMD
     pub memoryBarrier: hipStreamMemOpMemoryBarrierParams_t,
     pub pad: [u64; 6usize],
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamBatchMemOpParams_union);
 /// Stream CallBack struct
 pub type hipStreamCallback_t = Option<
     unsafe extern "C" fn(stream: hipStream_t, status: hipError_t, userData: *mut c_void),
@@ -2496,6 +2633,8 @@ pub struct hipStreamMemOpFlushRemoteWritesParams_t {
     pub flags: c_uint,
 }
 #[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpFlushRemoteWritesParams_t);
+#[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2503,6 +2642,8 @@ pub struct hipStreamMemOpMemoryBarrierParams_t {
     pub operation: hipStreamBatchMemOpType,
     pub flags: c_uint,
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpMemoryBarrierParams_t);
 #[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
 #[repr(C)]
@@ -2512,9 +2653,11 @@ pub struct hipStreamMemOpWaitValueParams_t {
     pub address: hipDeviceptr_t,
     pub anon_1: hipStreamMemOpWaitValueParams_t_anon_1,
     pub flags: c_uint,
-    /// \< Not valid for AMD backend. Initial value is unimportant
+    /// Not valid for AMD backend. Initial value is unimportant
     pub alias: hipDeviceptr_t,
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpWaitValueParams_t);
 #[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
 #[repr(C)]
@@ -2524,6 +2667,8 @@ pub union hipStreamMemOpWaitValueParams_t_anon_1 {
     pub value64: u64,
 }
 #[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpWaitValueParams_t_anon_1);
+#[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2532,9 +2677,11 @@ pub struct hipStreamMemOpWriteValueParams_t {
     pub address: hipDeviceptr_t,
     pub anon_1: hipStreamMemOpWriteValueParams_t_anon_1,
     pub flags: c_uint,
-    /// \< Not valid for AMD backend. Initial value is unimportant
+    /// Not valid for AMD backend. Initial value is unimportant
     pub alias: hipDeviceptr_t,
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpWriteValueParams_t);
 #[cfg(feature = "rocm-6-4")]
 /// Since ROCm 6.4.
 #[repr(C)]
@@ -2543,17 +2690,17 @@ pub union hipStreamMemOpWriteValueParams_t_anon_1 {
     pub value: u32,
     pub value64: u64,
 }
+#[cfg(feature = "rocm-6-4")]
+zeroed!(hipStreamMemOpWriteValueParams_t_anon_1);
 pub type hipStream_t = *mut ihipStream_t;
 pub type hipSurfaceObject_t = *mut __hip_surface;
 /// hip texture descriptor
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipTextureDesc {
-    /// Texture address mode for up to 3 dimensions
     pub addressMode: [hipTextureAddressMode; 3usize],
     pub filterMode: hipTextureFilterMode,
     pub readMode: hipTextureReadMode,
-    /// Perform `sRGB`-\>linear conversion during texture read
     pub sRGB: c_int,
     pub borderColor: [f32; 4usize],
     pub normalizedCoords: c_int,
@@ -2563,6 +2710,7 @@ pub struct hipTextureDesc {
     pub minMipmapLevelClamp: f32,
     pub maxMipmapLevelClamp: f32,
 }
+zeroed!(hipTextureDesc);
 pub type hipTextureObject_t = *mut __hip_texture;
 pub type hipUUID = hipUUID_t;
 #[repr(C)]
@@ -2570,6 +2718,7 @@ pub type hipUUID = hipUUID_t;
 pub struct hipUUID_t {
     pub bytes: [c_char; 16usize],
 }
+zeroed!(hipUUID_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipUserObject {
@@ -2599,6 +2748,8 @@ pub struct hip_Memcpy2D {
     pub WidthInBytes: usize,
     pub Height: usize,
 }
+#[cfg(not(feature = "rocm-6-2"))]
+zeroed!(hip_Memcpy2D);
 #[cfg(feature = "rocm-6-2")]
 /// HIP 2D memory copy parameters
 ///
@@ -2606,39 +2757,41 @@ pub struct hip_Memcpy2D {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hip_Memcpy2D {
-    /// \< Source width in bytes
+    /// Source width in bytes
     pub srcXInBytes: usize,
-    /// \< Source height
+    /// Source height
     pub srcY: usize,
-    /// \< Source memory type
+    /// Source memory type
     pub srcMemoryType: hipMemoryType,
-    /// \< Source pointer
+    /// Source pointer
     pub srcHost: *const c_void,
-    /// \< Source device
+    /// Source device
     pub srcDevice: hipDeviceptr_t,
-    /// \< Source array
+    /// Source array
     pub srcArray: hipArray_t,
-    /// \< Source pitch
+    /// Source pitch
     pub srcPitch: usize,
-    /// \< Destination width in bytes
+    /// Destination width in bytes
     pub dstXInBytes: usize,
-    /// \< Destination height
+    /// Destination height
     pub dstY: usize,
-    /// \< Destination memory type
+    /// Destination memory type
     pub dstMemoryType: hipMemoryType,
-    /// \< Destination pointer
+    /// Destination pointer
     pub dstHost: *mut c_void,
-    /// \< Destination device
+    /// Destination device
     pub dstDevice: hipDeviceptr_t,
-    /// \< Destination array
+    /// Destination array
     pub dstArray: hipArray_t,
-    /// \< Destination pitch
+    /// Destination pitch
     pub dstPitch: usize,
-    /// \< Width in bytes of the 2D memory copy
+    /// Width in bytes of the 2D memory copy
     pub WidthInBytes: usize,
-    /// \< Height of the 2D memory copy
+    /// Height of the 2D memory copy
     pub Height: usize,
 }
+#[cfg(feature = "rocm-6-2")]
+zeroed!(hip_Memcpy2D);
 #[cfg(not(feature = "rocm-6-2"))]
 /// Before ROCm 6.2.
 pub type hiparray = hipArray_t;
@@ -2649,6 +2802,8 @@ pub struct ihipCtx_t {
     _unused: [u8; 0],
 }
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2661,6 +2816,8 @@ pub struct ihipEvent_t {
     _unused: [u8; 0],
 }
 #[cfg(feature = "rocm-10-0")]
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
 /// Since ROCm 10.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2723,12 +2880,14 @@ pub struct ihipStream_t {
 pub struct int1 {
     pub x: c_int,
 }
+zeroed!(int1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct int2 {
     pub x: c_int,
     pub y: c_int,
 }
+zeroed!(int2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct int3 {
@@ -2736,6 +2895,7 @@ pub struct int3 {
     pub y: c_int,
     pub z: c_int,
 }
+zeroed!(int3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct int4 {
@@ -2744,17 +2904,20 @@ pub struct int4 {
     pub z: c_int,
     pub w: c_int,
 }
+zeroed!(int4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct long1 {
     pub x: c_long,
 }
+zeroed!(long1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct long2 {
     pub x: c_long,
     pub y: c_long,
 }
+zeroed!(long2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct long3 {
@@ -2762,6 +2925,7 @@ pub struct long3 {
     pub y: c_long,
     pub z: c_long,
 }
+zeroed!(long3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct long4 {
@@ -2770,17 +2934,20 @@ pub struct long4 {
     pub z: c_long,
     pub w: c_long,
 }
+zeroed!(long4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct longlong1 {
     pub x: c_longlong,
 }
+zeroed!(longlong1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct longlong2 {
     pub x: c_longlong,
     pub y: c_longlong,
 }
+zeroed!(longlong2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct longlong3 {
@@ -2788,6 +2955,7 @@ pub struct longlong3 {
     pub y: c_longlong,
     pub z: c_longlong,
 }
+zeroed!(longlong3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct longlong4 {
@@ -2796,17 +2964,20 @@ pub struct longlong4 {
     pub z: c_longlong,
     pub w: c_longlong,
 }
+zeroed!(longlong4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct short1 {
     pub x: c_short,
 }
+zeroed!(short1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct short2 {
     pub x: c_short,
     pub y: c_short,
 }
+zeroed!(short2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct short3 {
@@ -2814,6 +2985,7 @@ pub struct short3 {
     pub y: c_short,
     pub z: c_short,
 }
+zeroed!(short3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct short4 {
@@ -2822,26 +2994,24 @@ pub struct short4 {
     pub z: c_short,
     pub w: c_short,
 }
+zeroed!(short4);
 /// hip surface reference
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct surfaceReference {
     pub surfaceObject: hipSurfaceObject_t,
 }
+zeroed!(surfaceReference);
 /// hip texture reference
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct textureReference {
     pub normalized: c_int,
-    /// used only for driver API's
     pub readMode: hipTextureReadMode,
     pub filterMode: hipTextureFilterMode,
-    /// Texture address mode for up to 3 dimensions
     pub addressMode: [hipTextureAddressMode; 3usize],
     pub channelDesc: hipChannelFormatDesc,
-    /// Perform `sRGB`-\>linear conversion during texture read
     pub sRGB: c_int,
-    /// Limit to the anisotropy ratio
     pub maxAnisotropy: c_uint,
     pub mipmapFilterMode: hipTextureFilterMode,
     pub mipmapLevelBias: f32,
@@ -2851,17 +3021,20 @@ pub struct textureReference {
     pub numChannels: c_int,
     pub format: hipArray_Format,
 }
+zeroed!(textureReference);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uchar1 {
     pub x: c_uchar,
 }
+zeroed!(uchar1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uchar2 {
     pub x: c_uchar,
     pub y: c_uchar,
 }
+zeroed!(uchar2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uchar3 {
@@ -2869,6 +3042,7 @@ pub struct uchar3 {
     pub y: c_uchar,
     pub z: c_uchar,
 }
+zeroed!(uchar3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uchar4 {
@@ -2877,17 +3051,20 @@ pub struct uchar4 {
     pub z: c_uchar,
     pub w: c_uchar,
 }
+zeroed!(uchar4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uint1 {
     pub x: c_uint,
 }
+zeroed!(uint1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uint2 {
     pub x: c_uint,
     pub y: c_uint,
 }
+zeroed!(uint2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uint3 {
@@ -2895,6 +3072,7 @@ pub struct uint3 {
     pub y: c_uint,
     pub z: c_uint,
 }
+zeroed!(uint3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct uint4 {
@@ -2903,17 +3081,20 @@ pub struct uint4 {
     pub z: c_uint,
     pub w: c_uint,
 }
+zeroed!(uint4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulong1 {
     pub x: c_ulong,
 }
+zeroed!(ulong1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulong2 {
     pub x: c_ulong,
     pub y: c_ulong,
 }
+zeroed!(ulong2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulong3 {
@@ -2921,6 +3102,7 @@ pub struct ulong3 {
     pub y: c_ulong,
     pub z: c_ulong,
 }
+zeroed!(ulong3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulong4 {
@@ -2929,17 +3111,20 @@ pub struct ulong4 {
     pub z: c_ulong,
     pub w: c_ulong,
 }
+zeroed!(ulong4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulonglong1 {
     pub x: c_ulonglong,
 }
+zeroed!(ulonglong1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulonglong2 {
     pub x: c_ulonglong,
     pub y: c_ulonglong,
 }
+zeroed!(ulonglong2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulonglong3 {
@@ -2947,6 +3132,7 @@ pub struct ulonglong3 {
     pub y: c_ulonglong,
     pub z: c_ulonglong,
 }
+zeroed!(ulonglong3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ulonglong4 {
@@ -2955,17 +3141,20 @@ pub struct ulonglong4 {
     pub z: c_ulonglong,
     pub w: c_ulonglong,
 }
+zeroed!(ulonglong4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ushort1 {
     pub x: c_ushort,
 }
+zeroed!(ushort1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ushort2 {
     pub x: c_ushort,
     pub y: c_ushort,
 }
+zeroed!(ushort2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ushort3 {
@@ -2973,6 +3162,7 @@ pub struct ushort3 {
     pub y: c_ushort,
     pub z: c_ushort,
 }
+zeroed!(ushort3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ushort4 {
@@ -2981,3 +3171,4 @@ pub struct ushort4 {
     pub z: c_ushort,
     pub w: c_ushort,
 }
+zeroed!(ushort4);

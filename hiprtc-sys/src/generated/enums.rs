@@ -2,6 +2,7 @@
 
 use ::core::fmt;
 use ::core::ffi::c_uint;
+use super::*;
 #[cfg(feature = "rocm-6-4")]
 /// `hipJitCacheMode`
 ///
@@ -28,7 +29,7 @@ impl fmt::Debug for hipJitCacheMode {
             1 => "hipJitCacheOptionCG",
             #[cfg(feature = "rocm-6-4")]
             2 => "hipJitCacheOptionCA",
-            other => return write!(f, "{}({other})", "hipJitCacheMode"),
+            other => return write!(f, concat!("hipJitCacheMode", "({})"), other),
         };
         f.write_str(name)
     }
@@ -54,7 +55,7 @@ impl fmt::Debug for hipJitFallback {
             0 => "hipJitPreferPTX",
             #[cfg(feature = "rocm-6-4")]
             1 => "hipJitPreferBinary",
-            other => return write!(f, "{}({other})", "hipJitFallback"),
+            other => return write!(f, concat!("hipJitFallback", "({})"), other),
         };
         f.write_str(name)
     }
@@ -67,66 +68,66 @@ impl fmt::Debug for hipJitFallback {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipJitInputType(pub c_uint);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Input cubin
+/// Cuda only Input cubin
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputCubin: hipJitInputType = hipJitInputType(0);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Input PTX
+/// Cuda only Input PTX
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputPtx: hipJitInputType = hipJitInputType(1);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Input FAT Binary
+/// Cuda Only Input FAT Binary
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputFatBinary: hipJitInputType = hipJitInputType(2);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Host Object with embedded device code
+/// Cuda Only Host Object with embedded device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputObject: hipJitInputType = hipJitInputType(3);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda Only Archive of Host Objects with embedded
-/// \< device code
+/// Cuda Only Archive of Host Objects with embedded
+/// device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLibrary: hipJitInputType = hipJitInputType(4);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated Cuda only High Level intermediate
-/// \< code for LTO
+/// **Deprecated:** Cuda only High Level intermediate
+/// code for LTO
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputNvvm: hipJitInputType = hipJitInputType(5);
 #[cfg(feature = "rocm-6-4")]
-/// \< Count of Legacy Input Types
+/// Count of Legacy Input Types
 ///
 /// Since ROCm 6.4.
 pub const hipJitNumLegacyInputTypes: hipJitInputType = hipJitInputType(6);
 #[cfg(feature = "rocm-6-4")]
-/// \< Count of Input Types
+/// Count of Input Types
 ///
 /// Since ROCm 6.4.
 pub const hipJitNumInputTypes: hipJitInputType = hipJitInputType(10);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Bitcode or IR assembly
+/// HIP Only LLVM Bitcode or IR assembly
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMBitcode: hipJitInputType = hipJitInputType(100);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Clang Bundled Code
+/// HIP Only LLVM Clang Bundled Code
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMBundledBitcode: hipJitInputType = hipJitInputType(101);
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only LLVM Archive of Bundled Bitcode
+/// HIP Only LLVM Archive of Bundled Bitcode
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputLLVMArchivesOfBundledBitcode: hipJitInputType = hipJitInputType(
     102,
 );
 #[cfg(feature = "rocm-6-4")]
-/// \< HIP Only SPIRV Code Object
+/// HIP Only SPIRV Code Object
 ///
 /// Since ROCm 6.4.
 pub const hipJitInputSpirv: hipJitInputType = hipJitInputType(103);
@@ -158,7 +159,7 @@ impl fmt::Debug for hipJitInputType {
             102 => "hipJitInputLLVMArchivesOfBundledBitcode",
             #[cfg(feature = "rocm-6-4")]
             103 => "hipJitInputSpirv",
-            other => return write!(f, "{}({other})", "hipJitInputType"),
+            other => return write!(f, concat!("hipJitInputType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -171,170 +172,170 @@ impl fmt::Debug for hipJitInputType {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hipJitOption(pub c_uint);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Maximum registers may be used in a thread,
-/// \< passed to compiler
+/// CUDA Only Maximum registers may be used in a thread,
+/// passed to compiler
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionMaxRegisters: hipJitOption = hipJitOption(0);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Number of thread per block
+/// CUDA Only Number of thread per block
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionThreadsPerBlock: hipJitOption = hipJitOption(1);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Value for total wall clock time
+/// CUDA Only Value for total wall clock time
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionWallTime: hipJitOption = hipJitOption(2);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Pointer to the buffer with logged information
+/// CUDA Only Pointer to the buffer with logged information
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionInfoLogBuffer: hipJitOption = hipJitOption(3);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Size of the buffer in bytes for logged info
+/// CUDA Only Size of the buffer in bytes for logged info
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionInfoLogBufferSizeBytes: hipJitOption = hipJitOption(4);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Pointer to the buffer with logged error(s)
+/// CUDA Only Pointer to the buffer with logged error(s)
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionErrorLogBuffer: hipJitOption = hipJitOption(5);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Size of the buffer in bytes for logged
-/// \< error(s)
+/// CUDA Only Size of the buffer in bytes for logged
+/// error(s)
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionErrorLogBufferSizeBytes: hipJitOption = hipJitOption(6);
 #[cfg(feature = "rocm-6-4")]
-/// \< Value of optimization level for generated codes, acceptable
-/// \< options -O0, -O1, -O2, -O3
+/// Value of optimization level for generated codes, acceptable
+/// options -O0, -O1, -O2, -O3
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionOptimizationLevel: hipJitOption = hipJitOption(7);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only The target context, which is the default
+/// CUDA Only The target context, which is the default
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionTargetFromContext: hipJitOption = hipJitOption(8);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only JIT target
+/// CUDA Only JIT target
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionTarget: hipJitOption = hipJitOption(9);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Fallback strategy
+/// CUDA Only Fallback strategy
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFallbackStrategy: hipJitOption = hipJitOption(10);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Generate debug information
+/// CUDA Only Generate debug information
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGenerateDebugInfo: hipJitOption = hipJitOption(11);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Generate log verbose
+/// CUDA Only Generate log verbose
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionLogVerbose: hipJitOption = hipJitOption(12);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Generate line number information
+/// CUDA Only Generate line number information
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGenerateLineInfo: hipJitOption = hipJitOption(13);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Set cache mode
+/// CUDA Only Set cache mode
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionCacheMode: hipJitOption = hipJitOption(14);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only New SM3X option.
+/// **Deprecated:** CUDA Only New SM3X option.
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionSm3xOpt: hipJitOption = hipJitOption(15);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Set fast compile
+/// CUDA Only Set fast compile
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFastCompile: hipJitOption = hipJitOption(16);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Array of device symbol names to be relocated to the
-/// \< host
+/// CUDA Only Array of device symbol names to be relocated to the
+/// host
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolNames: hipJitOption = hipJitOption(17);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Array of host addresses to be relocated to the
-/// \< device
+/// CUDA Only Array of host addresses to be relocated to the
+/// device
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolAddresses: hipJitOption = hipJitOption(18);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Number of symbol count.
+/// CUDA Only Number of symbol count.
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionGlobalSymbolCount: hipJitOption = hipJitOption(19);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Enable link-time optimization for device code
+/// **Deprecated:** CUDA Only Enable link-time optimization for device code
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionLto: hipJitOption = hipJitOption(20);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision denormals.
+/// **Deprecated:** CUDA Only Set single-precision denormals.
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFtz: hipJitOption = hipJitOption(21);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision floating-point division
-/// \< and reciprocals
+/// **Deprecated:** CUDA Only Set single-precision floating-point division
+/// and reciprocals
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPrecDiv: hipJitOption = hipJitOption(22);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Set single-precision floating-point square root
+/// **Deprecated:** CUDA Only Set single-precision floating-point square root
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPrecSqrt: hipJitOption = hipJitOption(23);
 #[cfg(feature = "rocm-6-4")]
-/// \< @deprecated CUDA Only Enable floating-point multiplies and
-/// \< adds/subtracts operations
+/// **Deprecated:** CUDA Only Enable floating-point multiplies and
+/// adds/subtracts operations
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionFma: hipJitOption = hipJitOption(24);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Generates Position Independent code
+/// CUDA Only Generates Position Independent code
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionPositionIndependentCode: hipJitOption = hipJitOption(25);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA Only Hints to JIT compiler the minimum number of CTAs frin
-/// \< kernel's grid to be mapped to SM
+/// CUDA Only Hints to JIT compiler the minimum number of CTAs frin
+/// kernel's grid to be mapped to SM
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionMinCTAPerSM: hipJitOption = hipJitOption(26);
 #[cfg(feature = "rocm-6-4")]
-/// \< CUDA only Maximum number of threads in a thread block
+/// CUDA only Maximum number of threads in a thread block
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionMaxThreadsPerBlock: hipJitOption = hipJitOption(27);
 #[cfg(feature = "rocm-6-4")]
-/// \< Cuda only Override Directive values
+/// Cuda only Override Directive values
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionOverrideDirectiveValues: hipJitOption = hipJitOption(28);
 #[cfg(feature = "rocm-6-4")]
-/// \< Number of options
+/// Number of options
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionNumOptions: hipJitOption = hipJitOption(29);
 #[cfg(feature = "rocm-6-4")]
-/// \< Hip Only Linker options to be passed on to compiler
+/// Hip Only Linker options to be passed on to compiler
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionIRtoISAOptExt: hipJitOption = hipJitOption(10000);
 #[cfg(feature = "rocm-6-4")]
-/// \< Hip Only Count of linker options to be passed on to compiler
+/// Hip Only Count of linker options to be passed on to compiler
 ///
 /// Since ROCm 6.4.
 pub const hipJitOptionIRtoISAOptCountExt: hipJitOption = hipJitOption(10001);
@@ -406,7 +407,7 @@ impl fmt::Debug for hipJitOption {
             10000 => "hipJitOptionIRtoISAOptExt",
             #[cfg(feature = "rocm-6-4")]
             10001 => "hipJitOptionIRtoISAOptCountExt",
-            other => return write!(f, "{}({other})", "hipJitOption"),
+            other => return write!(f, concat!("hipJitOption", "({})"), other),
         };
         f.write_str(name)
     }
@@ -419,37 +420,37 @@ impl fmt::Debug for hipJitOption {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hiprtcJITInputType(pub c_uint);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input cubin
+/// Input cubin
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_CUBIN: hiprtcJITInputType = hiprtcJITInputType(0);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input PTX
+/// Input PTX
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_PTX: hiprtcJITInputType = hiprtcJITInputType(1);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input fat binary
+/// Input fat binary
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_FATBINARY: hiprtcJITInputType = hiprtcJITInputType(2);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input object
+/// Input object
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_OBJECT: hiprtcJITInputType = hiprtcJITInputType(3);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input library
+/// Input library
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_LIBRARY: hiprtcJITInputType = hiprtcJITInputType(4);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Input NVVM
+/// Input NVVM
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_NVVM: hiprtcJITInputType = hiprtcJITInputType(5);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Number of legacy input type
+/// Number of legacy input type
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES: hiprtcJITInputType = hiprtcJITInputType(6);
@@ -457,19 +458,19 @@ pub const HIPRTC_JIT_NUM_LEGACY_INPUT_TYPES: hiprtcJITInputType = hiprtcJITInput
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_NUM_INPUT_TYPES: hiprtcJITInputType = hiprtcJITInputType(9);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< LLVM bitcode
+/// LLVM bitcode
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_LLVM_BITCODE: hiprtcJITInputType = hiprtcJITInputType(100);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< LLVM bundled bitcode
+/// LLVM bundled bitcode
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_LLVM_BUNDLED_BITCODE: hiprtcJITInputType = hiprtcJITInputType(
     101,
 );
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< LLVM archives of boundled bitcode
+/// LLVM archives of boundled bitcode
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INPUT_LLVM_ARCHIVES_OF_BUNDLED_BITCODE: hiprtcJITInputType = hiprtcJITInputType(
@@ -501,7 +502,7 @@ impl fmt::Debug for hiprtcJITInputType {
             101 => "HIPRTC_JIT_INPUT_LLVM_BUNDLED_BITCODE",
             #[cfg(not(feature = "rocm-6-4"))]
             102 => "HIPRTC_JIT_INPUT_LLVM_ARCHIVES_OF_BUNDLED_BITCODE",
-            other => return write!(f, "{}({other})", "hiprtcJITInputType"),
+            other => return write!(f, concat!("hiprtcJITInputType", "({})"), other),
         };
         f.write_str(name)
     }
@@ -514,142 +515,140 @@ impl fmt::Debug for hiprtcJITInputType {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hiprtcJIT_option(pub c_uint);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Maximum registers
+/// Maximum registers
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_MAX_REGISTERS: hiprtcJIT_option = hiprtcJIT_option(0);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Thread per block
+/// Thread per block
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_THREADS_PER_BLOCK: hiprtcJIT_option = hiprtcJIT_option(1);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Time from aall clock
+/// Time from aall clock
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_WALL_TIME: hiprtcJIT_option = hiprtcJIT_option(2);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Log buffer info
+/// Log buffer info
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INFO_LOG_BUFFER: hiprtcJIT_option = hiprtcJIT_option(3);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Log buffer size in bytes
+/// Log buffer size in bytes
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_INFO_LOG_BUFFER_SIZE_BYTES: hiprtcJIT_option = hiprtcJIT_option(4);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Log buffer error
+/// Log buffer error
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_ERROR_LOG_BUFFER: hiprtcJIT_option = hiprtcJIT_option(5);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Log buffer size in bytes
+/// Log buffer size in bytes
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: hiprtcJIT_option = hiprtcJIT_option(6);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Optimization level
+/// Optimization level
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_OPTIMIZATION_LEVEL: hiprtcJIT_option = hiprtcJIT_option(7);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \<
-///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_TARGET_FROM_HIPCONTEXT: hiprtcJIT_option = hiprtcJIT_option(8);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< JIT target
+/// JIT target
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_TARGET: hiprtcJIT_option = hiprtcJIT_option(9);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Fallback strategy
+/// Fallback strategy
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_FALLBACK_STRATEGY: hiprtcJIT_option = hiprtcJIT_option(10);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Generate debug information
+/// Generate debug information
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_GENERATE_DEBUG_INFO: hiprtcJIT_option = hiprtcJIT_option(11);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Log verbose
+/// Log verbose
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_LOG_VERBOSE: hiprtcJIT_option = hiprtcJIT_option(12);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Generate line information
+/// Generate line information
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_GENERATE_LINE_INFO: hiprtcJIT_option = hiprtcJIT_option(13);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Cache mode
+/// Cache mode
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_CACHE_MODE: hiprtcJIT_option = hiprtcJIT_option(14);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< New SM3X option
+/// New SM3X option
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_NEW_SM3X_OPT: hiprtcJIT_option = hiprtcJIT_option(15);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Fast compile
+/// Fast compile
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_FAST_COMPILE: hiprtcJIT_option = hiprtcJIT_option(16);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Global symbol names
+/// Global symbol names
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_GLOBAL_SYMBOL_NAMES: hiprtcJIT_option = hiprtcJIT_option(17);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Global symbol address
+/// Global symbol address
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_GLOBAL_SYMBOL_ADDRESS: hiprtcJIT_option = hiprtcJIT_option(18);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Global symbol count
+/// Global symbol count
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_GLOBAL_SYMBOL_COUNT: hiprtcJIT_option = hiprtcJIT_option(19);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< LTO
+/// LTO
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_LTO: hiprtcJIT_option = hiprtcJIT_option(20);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< FTZ
+/// FTZ
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_FTZ: hiprtcJIT_option = hiprtcJIT_option(21);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< `Prec_VIV`
+/// `Prec_VIV`
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_PREC_DIV: hiprtcJIT_option = hiprtcJIT_option(22);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< `PREC_SQRT`
+/// `PREC_SQRT`
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_PREC_SQRT: hiprtcJIT_option = hiprtcJIT_option(23);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< FMA
+/// FMA
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_FMA: hiprtcJIT_option = hiprtcJIT_option(24);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< Number of options
+/// Number of options
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_NUM_OPTIONS: hiprtcJIT_option = hiprtcJIT_option(25);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< AMD only. Linker options to be passed on to
+/// AMD only. Linker options to be passed on to
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_IR_TO_ISA_OPT_EXT: hiprtcJIT_option = hiprtcJIT_option(10000);
 #[cfg(not(feature = "rocm-6-4"))]
-/// \< AMD only. Count of linker options
+/// AMD only. Count of linker options
 ///
 /// Before ROCm 6.4.
 pub const HIPRTC_JIT_IR_TO_ISA_OPT_COUNT_EXT: hiprtcJIT_option = hiprtcJIT_option(10001);
@@ -713,46 +712,44 @@ impl fmt::Debug for hiprtcJIT_option {
             10000 => "HIPRTC_JIT_IR_TO_ISA_OPT_EXT",
             #[cfg(not(feature = "rocm-6-4"))]
             10001 => "HIPRTC_JIT_IR_TO_ISA_OPT_COUNT_EXT",
-            other => return write!(f, "{}({other})", "hiprtcJIT_option"),
+            other => return write!(f, concat!("hiprtcJIT_option", "({})"), other),
         };
         f.write_str(name)
     }
 }
-/// /
-/// /\*\*
 /// `hiprtc` error code
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct hiprtcResult(pub c_uint);
-/// \< Success
+/// Success
 pub const HIPRTC_SUCCESS: hiprtcResult = hiprtcResult(0);
-/// \< Out of memory
+/// Out of memory
 pub const HIPRTC_ERROR_OUT_OF_MEMORY: hiprtcResult = hiprtcResult(1);
-/// \< Failed to create program
+/// Failed to create program
 pub const HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: hiprtcResult = hiprtcResult(2);
-/// \< Invalid input
+/// Invalid input
 pub const HIPRTC_ERROR_INVALID_INPUT: hiprtcResult = hiprtcResult(3);
-/// \< Invalid program
+/// Invalid program
 pub const HIPRTC_ERROR_INVALID_PROGRAM: hiprtcResult = hiprtcResult(4);
-/// \< Invalid option
+/// Invalid option
 pub const HIPRTC_ERROR_INVALID_OPTION: hiprtcResult = hiprtcResult(5);
-/// \< Compilation error
+/// Compilation error
 pub const HIPRTC_ERROR_COMPILATION: hiprtcResult = hiprtcResult(6);
-/// \< Failed in builtin operation
+/// Failed in builtin operation
 pub const HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: hiprtcResult = hiprtcResult(7);
-/// \< No name expression after compilation
+/// No name expression after compilation
 pub const HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION: hiprtcResult = hiprtcResult(
     8,
 );
-/// \< No lowered names before compilation
+/// No lowered names before compilation
 pub const HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: hiprtcResult = hiprtcResult(
     9,
 );
-/// \< Invalid name expression
+/// Invalid name expression
 pub const HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: hiprtcResult = hiprtcResult(10);
-/// \< Internal error
+/// Internal error
 pub const HIPRTC_ERROR_INTERNAL_ERROR: hiprtcResult = hiprtcResult(11);
-/// \< Error in linking
+/// Error in linking
 pub const HIPRTC_ERROR_LINKING: hiprtcResult = hiprtcResult(100);
 impl fmt::Debug for hiprtcResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -770,7 +767,7 @@ impl fmt::Debug for hiprtcResult {
             10 => "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
             11 => "HIPRTC_ERROR_INTERNAL_ERROR",
             100 => "HIPRTC_ERROR_LINKING",
-            other => return write!(f, "{}({other})", "hiprtcResult"),
+            other => return write!(f, concat!("hiprtcResult", "({})"), other),
         };
         f.write_str(name)
     }

@@ -6,7 +6,7 @@ use crate::*;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Adds the given name exprssion to the runtime compilation program.
     ///
-    /// If const char pointer is NULL, it will return `HIPRTC_ERROR_INVALID_INPUT`.
+    /// If const char pointer is NULL, it will return [`HIPRTC_ERROR_INVALID_INPUT`].
     ///
     /// # Parameters
     ///
@@ -15,9 +15,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcAddNameExpression(
         prog: hiprtcProgram,
         name_expression: *const c_char,
@@ -26,7 +26,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Compiles the given runtime compilation program.
     ///
     /// If the compiler failed to build the runtime compilation program,
-    /// it will return `HIPRTC_ERROR_COMPILATION`.
+    /// it will return [`HIPRTC_ERROR_COMPILATION`].
     ///
     /// # Parameters
     ///
@@ -36,9 +36,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     ///
     /// Before ROCm 7.0.
     "5.7" pub fn hiprtcCompileProgram(
@@ -50,7 +50,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Compiles the given runtime compilation program.
     ///
     /// If the compiler failed to build the runtime compilation program,
-    /// it will return `HIPRTC_ERROR_COMPILATION`.
+    /// it will return [`HIPRTC_ERROR_COMPILATION`].
     ///
     /// # Parameters
     ///
@@ -60,22 +60,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcCompileProgram(
         prog: hiprtcProgram,
         numOptions: c_int,
         options: *const *const c_char,
     ) -> hiprtcResult;
     #[cfg(not(feature = "rocm-7-0"))]
-    /// Creates an instance of `hiprtcProgram` with the given input parameters,
-    /// and sets the output `hiprtcProgram` prog with it.
+    /// Creates an instance of [`hiprtcProgram`] with the given input parameters,
+    /// and sets the output [`hiprtcProgram`] prog with it.
     ///
-    /// Any invalide input parameter, it will return `HIPRTC_ERROR_INVALID_INPUT`
-    /// or `HIPRTC_ERROR_INVALID_PROGRAM`.
+    /// Any invalide input parameter, it will return [`HIPRTC_ERROR_INVALID_INPUT`]
+    /// or [`HIPRTC_ERROR_INVALID_PROGRAM`].
     ///
-    /// If failed to create the program, it will return `HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`.
+    /// If failed to create the program, it will return [`HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`].
     ///
     /// # Parameters
     ///
@@ -88,9 +88,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     ///
     /// Before ROCm 7.0.
     "5.7" pub fn hiprtcCreateProgram(
@@ -102,13 +102,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         includeNames: *mut *const c_char,
     ) -> hiprtcResult;
     #[cfg(feature = "rocm-7-0")]
-    /// Creates an instance of `hiprtcProgram` with the given input parameters,
-    /// and sets the output `hiprtcProgram` prog with it.
+    /// Creates an instance of [`hiprtcProgram`] with the given input parameters,
+    /// and sets the output [`hiprtcProgram`] prog with it.
     ///
-    /// Any invalide input parameter, it will return `HIPRTC_ERROR_INVALID_INPUT`
-    /// or `HIPRTC_ERROR_INVALID_PROGRAM`.
+    /// Any invalide input parameter, it will return [`HIPRTC_ERROR_INVALID_INPUT`]
+    /// or [`HIPRTC_ERROR_INVALID_PROGRAM`].
     ///
-    /// If failed to create the program, it will return `HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`.
+    /// If failed to create the program, it will return [`HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`].
     ///
     /// # Parameters
     ///
@@ -121,9 +121,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcCreateProgram(
         prog: *mut hiprtcProgram,
         src: *const c_char,
@@ -132,9 +132,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         headers: *const *const c_char,
         includeNames: *const *const c_char,
     ) -> hiprtcResult;
-    /// Destroys an instance of given `hiprtcProgram`.
+    /// Destroys an instance of given [`hiprtcProgram`].
     ///
-    /// If prog is NULL, it will return `HIPRTC_ERROR_INVALID_INPUT`.
+    /// If prog is NULL, it will return [`HIPRTC_ERROR_INVALID_INPUT`].
     ///
     /// # Parameters
     ///
@@ -142,9 +142,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcDestroyProgram(prog: *mut hiprtcProgram) -> hiprtcResult;
     /// Gets the pointer of compiled bitcode by the runtime compilation program instance.
     ///
@@ -155,9 +155,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetBitcode(prog: hiprtcProgram, bitcode: *mut c_char) -> hiprtcResult;
     /// Gets the size of compiled bitcode by the runtime compilation program instance.
     ///
@@ -168,9 +168,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetBitcodeSize(
         prog: hiprtcProgram,
         bitcode_size: *mut usize,
@@ -184,9 +184,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetCode(prog: hiprtcProgram, code: *mut c_char) -> hiprtcResult;
     /// Gets the size of compilation binary by the runtime compilation program instance.
     ///
@@ -197,9 +197,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetCodeSize(
         prog: hiprtcProgram,
         codeSizeRet: *mut usize,
@@ -217,16 +217,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// const char pointer to the NULL-terminated error string
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetErrorString(result: hiprtcResult) -> *const c_char;
-    /// Gets the lowered (mangled) name from an instance of `hiprtcProgram` with the given input
+    /// Gets the lowered (mangled) name from an instance of [`hiprtcProgram`] with the given input
     /// parameters, and sets the output `lowered_name` with it.
     ///
-    /// If any invalide nullptr input parameters, it will return `HIPRTC_ERROR_INVALID_INPUT`
+    /// If any invalide nullptr input parameters, it will return [`HIPRTC_ERROR_INVALID_INPUT`]
     ///
-    /// If `name_expression` is not found, it will return `HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID`
+    /// If `name_expression` is not found, it will return [`HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID`]
     ///
-    /// If failed to get `lowered_name` from the program, it will return `HIPRTC_ERROR_COMPILATION`.
+    /// If failed to get `lowered_name` from the program, it will return [`HIPRTC_ERROR_COMPILATION`].
     ///
     /// # Parameters
     ///
@@ -236,9 +236,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetLoweredName(
         prog: hiprtcProgram,
         name_expression: *const c_char,
@@ -253,9 +253,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetProgramLog(prog: hiprtcProgram, log: *mut c_char) -> hiprtcResult;
     /// Gets the size of log generated by the runtime compilation program instance.
     ///
@@ -266,9 +266,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcGetProgramLogSize(
         prog: hiprtcProgram,
         logSizeRet: *mut usize,
@@ -291,11 +291,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`, `HIPRTC_ERROR_INVALID_INPUT`
+    /// [`HIPRTC_SUCCESS`], [`HIPRTC_ERROR_INVALID_INPUT`]
     ///
-    /// `HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`
+    /// [`HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hiprtcLinkAddData(
@@ -309,6 +309,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         option_values: *mut *mut c_void,
     ) -> hiprtcResult;
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
+    /// Declared as in AMD's Python packages of ROCm 6.3: no C header of that release was at hand.
+    ///
     /// Before ROCm 6.4.
     "5.7" pub fn hiprtcLinkAddData(
         hip_link_state: hiprtcLinkState,
@@ -338,11 +340,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`, `HIPRTC_ERROR_INVALID_INPUT`
+    /// [`HIPRTC_SUCCESS`], [`HIPRTC_ERROR_INVALID_INPUT`]
     ///
-    /// `HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`
+    /// [`HIPRTC_ERROR_PROGRAM_CREATION_FAILURE`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkAddData(
         hip_link_state: hiprtcLinkState,
         input_type: hipJitInputType,
@@ -354,26 +356,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         option_values: *mut *mut c_void,
     ) -> hiprtcResult;
     #[cfg(not(feature = "rocm-6-4"))]
-    /// Adds a file with bit code to be linked with options
-    ///
-    /// If input values are invalid, it will
-    ///
-    /// # Parameters
-    ///
-    /// - `hip_link_state` (in): `hiprtc` link state
-    /// - `input_type` (in): Type of the input data or bitcode
-    /// - `file_path` (in): Path to the input file where bitcode is present
-    /// - `num_options` (in): Size of the options
-    /// - `options_ptr` (in): Array of options applied to this input
-    /// - `option_values` (in): Array of option values cast to void\*
-    ///
-    /// # Returns
-    ///
-    /// `HIPRTC_SUCCESS`
-    ///
-    /// `HIPRTC_ERROR_INVALID_INPUT`
-    ///
-    /// See also: `hiprtcResult`
+    /// Declared as in AMD's Python packages of ROCm 6.3: no C header of that release was at hand.
     ///
     /// Before ROCm 6.4.
     "5.7" pub fn hiprtcLinkAddFile(
@@ -400,11 +383,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// `HIPRTC_ERROR_INVALID_INPUT`
+    /// [`HIPRTC_ERROR_INVALID_INPUT`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkAddFile(
         hip_link_state: hiprtcLinkState,
         input_type: hipJitInputType,
@@ -425,31 +408,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// `HIPRTC_ERROR_LINKING`
+    /// [`HIPRTC_ERROR_LINKING`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkComplete(
         hip_link_state: hiprtcLinkState,
         bin_out: *mut *mut c_void,
         size_out: *mut usize,
     ) -> hiprtcResult;
     #[cfg(not(feature = "rocm-6-4"))]
-    /// Creates the link instance via `hiprtc` APIs.
-    ///
-    /// # Parameters
-    ///
-    /// - `num_options` (in): Number of options
-    /// - `option_ptr` (in): Array of options
-    /// - `option_vals_pptr` (in): Array of option values cast to void\*
-    /// - `hip_link_state_ptr` (out): `hiprtc` link state created upon success
-    ///
-    /// # Returns
-    ///
-    /// `HIPRTC_SUCCESS`, `HIPRTC_ERROR_INVALID_INPUT`, `HIPRTC_ERROR_INVALID_OPTION`
-    ///
-    /// See also: `hiprtcResult`
+    /// Declared as in AMD's Python packages of ROCm 6.3: no C header of that release was at hand.
     ///
     /// Before ROCm 6.4.
     "5.7" pub fn hiprtcLinkCreate(
@@ -470,9 +440,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`, `HIPRTC_ERROR_INVALID_INPUT`, `HIPRTC_ERROR_INVALID_OPTION`
+    /// [`HIPRTC_SUCCESS`], [`HIPRTC_ERROR_INVALID_INPUT`], [`HIPRTC_ERROR_INVALID_OPTION`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkCreate(
         num_options: c_uint,
         option_ptr: *mut hipJitOption,
@@ -487,9 +457,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_SUCCESS`
+    /// [`HIPRTC_SUCCESS`]
     ///
-    /// See also: `hiprtcResult`
+    /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkDestroy(hip_link_state: hiprtcLinkState) -> hiprtcResult;
     /// Sets the parameters as major and minor version.
     ///
@@ -500,6 +470,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPRTC_ERROR_INVALID_INPUT`, `HIPRTC_SUCCESS`
+    /// [`HIPRTC_ERROR_INVALID_INPUT`], [`HIPRTC_SUCCESS`]
     "5.7" pub fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> hiprtcResult;
 }

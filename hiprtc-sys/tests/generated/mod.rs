@@ -8,23 +8,26 @@ use std::process::Command;
 
 use hiprtc_sys::*;
 
-#[cfg(all(not(feature = "rocm-6-2")))]
+#[cfg(not(feature = "rocm-6-2"))]
 mod layout_5_7;
-#[cfg(all(not(feature = "rocm-6-2")))]
-const LEVEL: Option<(&str, fn(&mut Lines))> = Some(("layout_5_7.c", layout_5_7::lines));
+#[cfg(not(feature = "rocm-6-2"))]
+const LEVEL: Level = Some(("layout_5_7.c", layout_5_7::lines));
 #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
 mod layout_6_4;
 #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
-const LEVEL: Option<(&str, fn(&mut Lines))> = Some(("layout_6_4.c", layout_6_4::lines));
+const LEVEL: Level = Some(("layout_6_4.c", layout_6_4::lines));
 #[cfg(all(feature = "rocm-7-2", not(feature = "rocm-10-0")))]
 mod layout_7_2;
 #[cfg(all(feature = "rocm-7-2", not(feature = "rocm-10-0")))]
-const LEVEL: Option<(&str, fn(&mut Lines))> = Some(("layout_7_2.c", layout_7_2::lines));
-#[cfg(not(any(all(not(feature = "rocm-6-2")), all(feature = "rocm-6-4", not(feature = "rocm-7-0")), all(feature = "rocm-7-2", not(feature = "rocm-10-0")))))]
-const LEVEL: Option<(&str, fn(&mut Lines))> = None;
+const LEVEL: Level = Some(("layout_7_2.c", layout_7_2::lines));
+#[cfg(not(any(not(feature = "rocm-6-2"), all(feature = "rocm-6-4", not(feature = "rocm-7-0")), all(feature = "rocm-7-2", not(feature = "rocm-10-0")))))]
+const LEVEL: Level = None;
 
 /// What one side says, a fact a line.
 type Lines = Vec<String>;
+
+/// The C program of the level, and its counterpart.
+type Level = Option<(&'static str, fn(&mut Lines))>;
 
 #[allow(dead_code, reason = "not every level has headers")]
 fn type_<T>(out: &mut Lines, name: &str) {
@@ -95,7 +98,7 @@ pub(crate) fn compare() {
     let output = match output {
         Ok(output) => output,
         Err(error) => {
-            println!("SKIPPED: no C compiler ({}): {error}", compiler.display());
+            println!("SKIPPED: no C compiler ({}): {error}", compiler.to_string_lossy());
             return;
         }
     };

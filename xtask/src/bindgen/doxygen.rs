@@ -20,11 +20,24 @@ enum Section {
 /// Converts a comment, as bindgen hands it over. `None` when nothing is left of it.
 pub(crate) fn to_markdown(comment: &str) -> Option<String> {
     let mut reader = Reader { section: Section::Text, buffer: Vec::new(), done: Vec::new() };
-    for line in comment.lines() {
+    for line in last_block(comment).replace(" @warning ", "\n@warning ").lines() {
         reader.line(line);
     }
     reader.finish(Section::Text);
     render(&reader.done)
+}
+
+/// Where several comments stand before an item, the last is the item's own: those before it open and close groups.
+fn last_block(comment: &str) -> String {
+    let block = comment.rsplit("/**").find(|block| block.chars().any(char::is_alphabetic)).unwrap_or(comment);
+    if block.len() == comment.len() {
+        return block.to_owned();
+    }
+    let lines = block.lines().map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("*/").or_else(|| line.strip_prefix('*')).unwrap_or(line)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 struct Reader {
@@ -35,7 +48,9 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, raw: &str) {
-        let line = raw.trim().trim_start_matches("/**<").trim_start_matches("**<").trim_end_matches("*/").trim();
+        let line = raw.trim().trim_start_matches("**<").trim_start_matches('<').trim_end_matches("*/").trim();
+        let rule = !line.is_empty() && line.chars().all(|c| matches!(c, '-' | '=' | '*' | '/'));
+        let line = if rule { "" } else { line };
         if self.section == Section::Code {
             if let Some(Command { name: "endcode" | "endverbatim", .. }) = command(line) {
                 self.finish(Section::Text);
@@ -54,7 +69,8 @@ impl Reader {
         };
         let section = match name {
             "brief" | "details" | "short" | "remark" | "remarks" | "par" | "li" => Section::Text,
-            "param" => {
+            // A slip of the headers.
+            "param" | "oaram" => {
                 let (name, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
                 let (name, text) = (name.trim_end_matches([',', ':', '-']), text.trim_start_matches([' ', '-', ':']));
                 self.finish(Section::Parameter { name: name.to_owned(), direction: argument.to_owned() });
@@ -234,9 +250,33 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// Makes code that is the name of an item (`hipFree`, `hipFree()`) a link to it.
+pub(crate) fn link(markdown: &str, is_item: impl Fn(&str) -> bool) -> String {
+    let mut out = String::with_capacity(markdown.len());
+    let mut in_block = false;
+    for line in markdown.split_inclusive('\n') {
+        in_block ^= line.starts_with("```");
+        if in_block || line.starts_with("```") {
+            out.push_str(line);
+            continue;
+        }
+        for (index, part) in line.split('`').enumerate() {
+            let code = index % 2 == 1;
+            if code && is_item(part.trim_end_matches("()")) {
+                out.push_str(&format!("[`{part}`]"));
+            } else if code {
+                out.push_str(&format!("`{part}`"));
+            } else {
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::to_markdown;
+    use super::{link, to_markdown};
 
     #[test]
     fn parameters_results_and_notes() {
@@ -266,6 +306,19 @@ mod tests {
     fn groups_are_dropped() {
         assert_eq!(to_markdown("@}\n"), None);
         assert_eq!(to_markdown("@addtogroup API\n@{\n@brief Text").unwrap(), "Text");
+    }
+
+    #[test]
+    fn the_last_of_several_comments_counts() {
+        let comment = "@}\n */\n/**\n *-----\n * @defgroup Event\n * @{\n */\n/**\n * @brief Creates\n *   an event.\n */";
+        assert_eq!(to_markdown(comment).unwrap(), "Creates\nan event.");
+        assert_eq!(to_markdown("< one\n < @deprecated two").unwrap(), "one\n\n**Deprecated:** two");
+    }
+
+    #[test]
+    fn items_are_linked() {
+        let text = "Use `hipFree()`, not `free`.\n```c\n`hipFree`\n```\n";
+        assert_eq!(link(text, |name| name == "hipFree"), "Use [`hipFree()`], not `free`.\n```c\n`hipFree`\n```\n");
     }
 
     #[test]

@@ -76,8 +76,8 @@ fn cfg(variant: &Variant) -> TokenStream {
 }
 
 /// Doc attributes: the header's text, and where the item is not in every release, which have it.
-fn docs(variant: &Variant, comment: Option<&str>) -> Vec<syn::Attribute> {
-    let mut text = comment.and_then(doxygen::to_markdown).unwrap_or_default();
+fn docs(merged: &Merged, variant: &Variant) -> Vec<syn::Attribute> {
+    let mut text = variant.kind.docs().and_then(|text| markdown(merged, &text)).unwrap_or_default();
     let mut releases = String::new();
     // The macro of the functions says by itself since when they are there.
     if variant.from > Level::first() && !matches!(variant.kind, Kind::Function(_)) {
@@ -97,12 +97,21 @@ fn docs(variant: &Variant, comment: Option<&str>) -> Vec<syn::Attribute> {
         .collect()
 }
 
-/// Converts the doc comments of fields in place.
-struct FieldDocs;
+/// A comment as Markdown, with links to the items that every level has.
+fn markdown(merged: &Merged, comment: &str) -> Option<String> {
+    let everywhere = |name: &str| match merged.get(name).map(Vec::as_slice) {
+        Some([only]) => only.from == Level::first() && only.to == Level::last(),
+        _ => false,
+    };
+    Some(doxygen::link(&doxygen::to_markdown(comment)?, everywhere))
+}
 
-impl VisitMut for FieldDocs {
+/// Converts the doc comments of fields in place.
+struct FieldDocs<'a>(&'a Merged);
+
+impl VisitMut for FieldDocs<'_> {
     fn visit_field_mut(&mut self, field: &mut syn::Field) {
-        let text = doc_of(&field.attrs).and_then(|text| doxygen::to_markdown(&text)).unwrap_or_default();
+        let text = doc_of(&field.attrs).and_then(|text| markdown(self.0, &text)).unwrap_or_default();
         field.attrs.retain(|attr| !attr.path().is_ident("doc"));
         for line in text.lines() {
             let line = if line.is_empty() { String::new() } else { format!(" {line}") };
@@ -122,27 +131,26 @@ fn each<'a, T>(merged: &'a Merged, pick: impl Fn(&'a Kind) -> Option<T> + 'a) ->
 
 fn types(merged: &Merged) -> Result<String> {
     let mut out = TokenStream::new();
-    let mut zeroed = TokenStream::new();
     for variant in merged.values().flatten() {
         let cfg = cfg(variant);
-        let docs = docs(variant, variant.kind.docs().as_deref());
+        let docs = docs(merged, variant);
         match &variant.kind {
             Kind::Struct(item, bits) => {
                 let mut item = item.clone();
-                FieldDocs.visit_item_struct_mut(&mut item);
+                FieldDocs(merged).visit_item_struct_mut(&mut item);
                 let (attrs, ident, fields) = (not_doc(&item.attrs), &item.ident, &item.fields);
                 out.extend(quote!(#cfg #(#docs)* #(#attrs)* pub struct #ident #fields));
                 out.extend(bit_accessors(&cfg, ident, bits));
                 if !is_opaque(&item) {
-                    zeroed.extend(quote!(#cfg #ident));
+                    out.extend(quote!(#cfg zeroed!(#ident);));
                 }
             }
             Kind::Union(item) => {
                 let mut item = item.clone();
-                FieldDocs.visit_item_union_mut(&mut item);
+                FieldDocs(merged).visit_item_union_mut(&mut item);
                 let (attrs, ident, fields) = (not_doc(&item.attrs), &item.ident, &item.fields);
                 out.extend(quote!(#cfg #(#docs)* #(#attrs)* pub union #ident #fields));
-                zeroed.extend(quote!(#cfg #ident));
+                out.extend(quote!(#cfg zeroed!(#ident);));
             }
             Kind::Type(item) => {
                 let (ident, ty) = (&item.ident, &item.ty);
@@ -152,28 +160,28 @@ fn types(merged: &Merged) -> Result<String> {
         }
     }
     let imports = imports(&out);
-    unparse(quote! {
-        #imports
-        use super::*;
-
-        /// All bytes zero: what C's `= {0}` gives.
-        macro_rules! zeroed {
-            ($($(#[$cfg:meta])* $name:ident)*) => { $(
-                $(#[$cfg])*
-                impl Default for $name {
-                    fn default() -> Self {
-                        // SAFETY: integers, floats, raw pointers, optional function pointers and arrays and unions
-                        // of them: all zero is a value of each.
-                        unsafe { ::core::mem::zeroed() }
-                    }
-                }
-            )* };
-        }
-        zeroed! { #zeroed }
-
-        #out
-    })
+    let head = unparse(quote!(#imports use super::*;))?;
+    let body = prettyplease::unparse(&syn::parse2(out).context("the generated types do not parse")?);
+    let zeroed = if body.contains("zeroed!(") { ZEROED } else { "\n" };
+    Ok(format!("{head}{zeroed}{body}"))
 }
+
+/// As text, for its comments.
+const ZEROED: &str = "
+/// All bytes zero: what C's `= {0}` gives.
+macro_rules! zeroed {
+    ($name:ident) => {
+        impl Default for $name {
+            fn default() -> Self {
+                // SAFETY: integers, floats, raw pointers, optional function pointers, and arrays and unions of them:
+                // all zero is a value of each.
+                unsafe { ::core::mem::zeroed() }
+            }
+        }
+    };
+}
+
+";
 
 /// A type that C only knows by pointer.
 pub(crate) fn is_opaque(item: &syn::ItemStruct) -> bool {
@@ -216,7 +224,7 @@ fn enums(merged: &Merged) -> Result<String> {
         _ => None,
     }) {
         let (cfg, ident, name) = (cfg(variant), &item.ident, item.ident.to_string());
-        let docs = docs(variant, variant.kind.docs().as_deref());
+        let docs = docs(merged, variant);
         out.extend(quote! {
             #cfg #(#docs)*
             #[repr(transparent)]
@@ -239,7 +247,7 @@ fn enums(merged: &Merged) -> Result<String> {
         for (value, _, of, constant) in &constants {
             let name = constant.ident.to_string();
             let of = Variant { from: of.from.max(variant.from), to: of.to.min(variant.to), kind: of.kind.clone() };
-            let (condition, docs) = (self::cfg(&of), self::docs(&of, of.kind.docs().as_deref()));
+            let (condition, docs) = (self::cfg(&of), self::docs(merged, &of));
             let (constant_name, expr) = (&constant.ident, &constant.expr);
             out.extend(quote!(#condition #(#docs)* pub const #constant_name: #ident = #expr;));
             if !reached.iter().any(|(old, from, to)| old == value && *from <= of.from && *to >= of.to) {
@@ -254,7 +262,7 @@ fn enums(merged: &Merged) -> Result<String> {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     let name = match self.0 {
                         #arms
-                        other => return write!(f, "{}({other})", #name),
+                        other => return write!(f, concat!(#name, "({})"), other),
                     };
                     f.write_str(name)
                 }
@@ -262,7 +270,7 @@ fn enums(merged: &Merged) -> Result<String> {
         });
     }
     let imports = imports(&out);
-    unparse(quote!(use ::core::fmt; #imports #out))
+    unparse(quote!(use ::core::fmt; #imports use super::*; #out))
 }
 
 /// Value of a constant of an enum: `hipError_t(3)`, or of a plain one.
@@ -282,7 +290,7 @@ fn constants(merged: &Merged) -> Result<Option<String>> {
         Kind::Const(item, None, _) => Some(item),
         _ => None,
     }) {
-        let (cfg, docs) = (cfg(variant), docs(variant, variant.kind.docs().as_deref()));
+        let (cfg, docs) = (cfg(variant), docs(merged, variant));
         let (ident, ty, expr) = (&item.ident, &item.ty, &item.expr);
         let name = ty.to_token_stream().to_string();
         if merged.contains_key(&name) {
@@ -318,7 +326,11 @@ fn functions(library: &Library, merged: &Merged) -> Result<Vec<(String, String)>
         let since = variants[0].from;
         for variant in variants {
             let Kind::Function(item) = &variant.kind else { continue };
-            let (cfg, docs, signature) = (cfg(variant), docs(variant, variant.kind.docs().as_deref()), &item.sig);
+            let (cfg, mut docs, signature) = (cfg(variant), docs(merged, variant), &item.sig);
+            if let (true, Some(other)) = (docs.is_empty(), name.strip_suffix("_spt")) {
+                let text = format!(" As [`{other}`], with the default stream of the calling thread for stream 0.");
+                docs.push(syn::parse_quote!(#[doc = #text]));
+            }
             if signature.variadic.is_some() {
                 bail!("{name} takes a variable number of arguments");
             }

@@ -134,31 +134,6 @@ impl Facts {
     }
 }
 
-/// `presence.tsv`: the functions of each library, with the releases that have them.
-#[derive(Debug, Clone)]
-pub(crate) struct Presence {
-    pub(crate) function: String,
-    /// The first level that has it, as far as the packages go back.
-    pub(crate) first: Level,
-}
-
-/// The functions of `library` in `presence.tsv`.
-pub(crate) fn presence(api: &Path, library: &str) -> Result<Vec<Presence>> {
-    let path = api.join("presence.tsv");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let mut rows = Vec::new();
-    for line in text.lines() {
-        let columns: Vec<&str> = line.split('\t').collect();
-        if let [name, function, first, _last] = columns[..] {
-            if name == library {
-                let first = Level::of_witness(first).with_context(|| format!("unknown release {first}"))?;
-                rows.push(Presence { function: function.to_owned(), first });
-            }
-        }
-    }
-    Ok(rows)
-}
-
 /// Identifiers, numbers and single signs of C text.
 pub(crate) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

@@ -30,7 +30,7 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     let macros = Rc::new(RefCell::new(Vec::new()));
     let mut builder = ::bindgen::builder()
         .header_contents("input.h", input.text)
-        .clang_args(["-x", "c", "-std=c11", "-D__HIP_PLATFORM_AMD__", "-fparse-all-comments"])
+        .clang_args(["-x", "c", "-std=c11", "-D__HIP_PLATFORM_AMD__"])
         .allowlist_item(input.allow)
         .default_enum_style(::bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
         .prepend_enum_name(false)

@@ -42,14 +42,18 @@ fn modules(headers: &BTreeMap<Level, Surface>) -> String {
     for level in headers.keys() {
         let next = level.next().map(|next| format!("not(feature = \"{}\")", next.feature()));
         let from = (*level > Level::first()).then(|| format!("feature = \"{}\"", level.feature()));
-        let condition = format!("all({})", from.into_iter().chain(next).collect::<Vec<_>>().join(", "));
+        let parts: Vec<String> = from.into_iter().chain(next).collect();
+        let condition = match &parts[..] {
+            [only] => only.clone(),
+            _ => format!("all({})", parts.join(", ")),
+        };
         let stem = stem(*level);
         text += &format!("#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\n");
-        text += &format!("const LEVEL: Option<(&str, fn(&mut Lines))> = Some((\"{stem}.c\", {stem}::lines));\n");
+        text += &format!("const LEVEL: Level = Some((\"{stem}.c\", {stem}::lines));\n");
         conditions.push(condition);
     }
     text += &format!("#[cfg(not(any({})))]\n", conditions.join(", "));
-    text += "const LEVEL: Option<(&str, fn(&mut Lines))> = None;\n";
+    text += "const LEVEL: Level = None;\n";
     text
 }
 

@@ -76,6 +76,11 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             None => continue,
         };
         take(&name, from, facts, &mut surface)?;
+        if let (None, Some(kind)) = (agreeing, surface.get_mut(&name)) {
+            kind.say(&format!(
+                "Declared as in AMD's Python packages of ROCm {level}: no C header of that release was at hand."
+            ));
+        }
     }
     // In rounds: one may stand for another.
     let mut left = unwitnessed(sources, level);

@@ -74,6 +74,17 @@ impl Kind {
         }
     }
 
+    /// Adds a doc comment to a function, struct or union.
+    pub(crate) fn say(&mut self, text: &str) {
+        let attrs = match self {
+            Kind::Function(item) => &mut item.attrs,
+            Kind::Struct(item, _) => &mut item.attrs,
+            Kind::Union(item) => &mut item.attrs,
+            _ => return,
+        };
+        attrs.push(syn::parse_quote!(#[doc = #text]));
+    }
+
     /// The item without its doc comments, to tell whether two levels agree.
     pub(crate) fn shape(&self) -> String {
         let mut copy = self.clone();
@@ -244,7 +255,7 @@ fn sort_out_constants(surface: &mut Surface, anonymous_enums: &BTreeSet<String>)
         } else if anonymous_enums.contains(&ty) {
             let syn::Expr::Call(call) = &*item.expr else { bail!("unexpected constant {}", item.ident) };
             let value = call.args.first().context("an enum constant without a value")?.clone();
-            item.expr = Box::new(value);
+            *item.expr = value;
             item.ty = syn::parse_quote!(c_uint);
         }
     }
@@ -268,11 +279,11 @@ fn from_macro(name: &str, body: &str, surface: &Surface) -> Result<Option<Kind>>
         syn::parse_quote!(pub const #ident: c_int = #value;)
     } else if ty == "void*" || ty == "void *" {
         let value: syn::Expr = syn::parse_str(value).with_context(|| format!("macro {name}: {body}"))?;
-        syn::parse_quote!(pub const #ident: *mut c_void = #value as *mut c_void;)
+        syn::parse_quote!(pub const #ident: *mut c_void = ::core::ptr::without_provenance_mut(#value);)
     } else if surface.contains_key(ty) {
         let value: syn::Expr = syn::parse_str(value).with_context(|| format!("macro {name}: {body}"))?;
         let ty = format_ident!("{ty}");
-        syn::parse_quote!(pub const #ident: #ty = #value as #ty;)
+        syn::parse_quote!(pub const #ident: #ty = ::core::ptr::without_provenance_mut(#value);)
     } else {
         return Ok(None);
     };

@@ -17,9 +17,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxCreate(
         ctx: *mut hipCtx_t,
         flags: c_uint,
@@ -36,15 +36,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`,`hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize` , `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`],[`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`] , [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxDestroy(ctx: hipCtx_t) -> hipError_t;
     /// Disable direct access from current context's virtual address space to memory allocations
     /// physically located on a peer context.Disables direct access to memory allocations in a peer
     /// context and unregisters any registered allocations \[Deprecated\]
     ///
-    /// Returns `hipErrorPeerAccessNotEnabled` if direct access to memory on `peerDevice` has not yet been
+    /// Returns [`hipErrorPeerAccessNotEnabled`] if direct access to memory on `peerDevice` has not yet been
     /// enabled from the current device.
     ///
     /// **Warning:** PeerToPeer support is experimental.
@@ -58,16 +58,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorPeerAccessNotEnabled`
+    /// [`hipSuccess`], [`hipErrorPeerAccessNotEnabled`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxDisablePeerAccess(peerCtx: hipCtx_t) -> hipError_t;
     /// Enables direct access to memory allocations in a peer context \[Deprecated\]
     ///
     /// Memory which already allocated on peer device will be mapped into the address space of the
     /// current device. In addition, all future memory allocations on `peerDeviceId` will be mapped into
     /// the address space of the current device when the memory is allocated. The peer memory remains
-    /// accessible from the current device until a call to `hipDeviceDisablePeerAccess` or `hipDeviceReset`.
+    /// accessible from the current device until a call to [`hipDeviceDisablePeerAccess`] or [`hipDeviceReset`].
     ///
     /// **Warning:** PeerToPeer support is experimental.
     ///
@@ -81,10 +81,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`,
-    /// `hipErrorPeerAccessAlreadyEnabled`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`],
+    /// [`hipErrorPeerAccessAlreadyEnabled`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxEnablePeerAccess(peerCtx: hipCtx_t, flags: c_uint) -> hipError_t;
     #[cfg(not(feature = "rocm-7-0"))]
     /// Returns the approximate HIP api version.
@@ -105,9 +105,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetDevice`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetDevice`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     ///
     /// Before ROCm 7.0.
     "5.7" pub fn hipCtxGetApiVersion(ctx: hipCtx_t, apiVersion: *mut c_int) -> hipError_t;
@@ -130,9 +130,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetDevice`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetDevice`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxGetApiVersion(ctx: hipCtx_t, apiVersion: *mut c_uint) -> hipError_t;
     /// Get Cache configuration for a specific function \[Deprecated\]
     ///
@@ -148,9 +148,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxGetCacheConfig(cacheConfig: *mut hipFuncCache_t) -> hipError_t;
     /// Get the handle of the current/ default context \[Deprecated\]
     ///
@@ -163,9 +163,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetDevice`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetDevice`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxGetCurrent(ctx: *mut hipCtx_t) -> hipError_t;
     /// Get the handle of the device associated with current/default context \[Deprecated\]
     ///
@@ -178,9 +178,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`]
     "5.7" pub fn hipCtxGetDevice(device: *mut hipDevice_t) -> hipError_t;
     /// Return flags used for creating default context \[Deprecated\]
     ///
@@ -193,9 +193,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxGetFlags(flags: *mut c_uint) -> hipError_t;
     /// Get Shared memory bank configuration \[Deprecated\]
     ///
@@ -211,9 +211,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxGetSharedMemConfig(pConfig: *mut hipSharedMemConfig) -> hipError_t;
     /// Pop the current/default context and return the popped context \[Deprecated\]
     ///
@@ -226,9 +226,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxSetCurrent`, `hipCtxGetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxSetCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxPopCurrent(ctx: *mut hipCtx_t) -> hipError_t;
     /// Push the context to be set as current/ default context \[Deprecated\]
     ///
@@ -241,9 +241,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize` , `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`] , [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxPushCurrent(ctx: hipCtx_t) -> hipError_t;
     /// Set L1/Shared cache partition \[Deprecated\]
     ///
@@ -259,9 +259,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxSetCacheConfig(cacheConfig: hipFuncCache_t) -> hipError_t;
     /// Set the passed context as current/default \[Deprecated\]
     ///
@@ -274,9 +274,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize` , `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`] , [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxSetCurrent(ctx: hipCtx_t) -> hipError_t;
     /// Set Shared memory bank configuration \[Deprecated\]
     ///
@@ -292,9 +292,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxSetSharedMemConfig(config: hipSharedMemConfig) -> hipError_t;
     /// Blocks until the default context has completed all preceding requested tasks \[Deprecated\]
     ///
@@ -306,9 +306,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxSynchronize() -> hipError_t;
     /// Get the state of the primary context \[Deprecated\]
     ///
@@ -323,9 +323,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxGetState(
         dev: hipDevice_t,
         flags: *mut c_uint,
@@ -333,7 +333,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Release the primary context on the GPU.
     ///
-    /// **Warning:** This function return `hipSuccess` though doesn't release the `primaryCtx` by design on
+    /// **Warning:** This function return [`hipSuccess`] though doesn't release the `primaryCtx` by design on
     /// HIP/HIP-CLANG path.
     ///
     /// **Warning:** This API is deprecated on the AMD platform, only for equivalent driver API on the
@@ -345,9 +345,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxRelease(dev: hipDevice_t) -> hipError_t;
     /// Resets the primary context on the GPU \[Deprecated\]
     ///
@@ -360,9 +360,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxReset(dev: hipDevice_t) -> hipError_t;
     /// Retain the primary context on the GPU \[Deprecated\]
     ///
@@ -376,9 +376,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxRetain(
         pctx: *mut hipCtx_t,
         dev: hipDevice_t,
@@ -395,11 +395,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorContextAlreadyInUse`
+    /// [`hipSuccess`], [`hipErrorContextAlreadyInUse`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxSetFlags(dev: hipDevice_t, flags: c_uint) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipGreenCtxCreate(
         ctx: *mut hipExecutionCtx_t,
         desc: hipDevResourceDesc_t,

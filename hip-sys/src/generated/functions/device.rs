@@ -4,40 +4,30 @@ use ::core::ffi::{c_char, c_int, c_uint, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    /// doxygen end Memory
-    /// \*\*
-    /// - @}
+    /// Determines if a device can access a peer device's memory.
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// - @defgroup PeerToPeer PeerToPeer Device Memory Access
-    /// - @{
-    /// - @ingroup API
-    /// - This section describes the PeerToPeer device memory access functions of HIP runtime API.
+    /// The value of `canAccessPeer`,
     ///
-    /// \*\*
-    /// - @brief Determines if a device can access a peer device's memory.
-    /// \*
-    /// - @param \[out\] `canAccessPeer` - Returns the peer access capability (0 or 1)
-    /// - @param \[in\] `deviceId` - The device accessing the peer device memory.
-    /// - @param \[in\] `peerDeviceId` - Peer device where memory is physically located
-    /// \*
-    /// - The value of `canAccessPeer`,
-    /// \*
-    /// - Returns "1" if the specified `deviceId` is capable of directly accessing memory physically
-    /// - located on `peerDeviceId`,
-    /// \*
-    /// - Returns "0" if the specified `deviceId` is not capable of directly accessing memory physically
-    /// - located on `peerDeviceId`.
-    /// \*
-    /// - Returns "0" if `deviceId` == `peerDeviceId`, both are valid devices,
-    /// - however, a device is not a peer of itself.
-    /// \*
-    /// - Returns `hipErrorInvalidDevice` if `deviceId` or `peerDeviceId` are not valid devices
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorInvalidDevice`
-    /// \*
+    /// Returns "1" if the specified `deviceId` is capable of directly accessing memory physically
+    /// located on `peerDeviceId`,
+    ///
+    /// Returns "0" if the specified `deviceId` is not capable of directly accessing memory physically
+    /// located on `peerDeviceId`.
+    ///
+    /// Returns "0" if `deviceId` == `peerDeviceId`, both are valid devices,
+    /// however, a device is not a peer of itself.
+    ///
+    /// Returns [`hipErrorInvalidDevice`] if `deviceId` or `peerDeviceId` are not valid devices
+    ///
+    /// # Parameters
+    ///
+    /// - `canAccessPeer` (out): Returns the peer access capability (0 or 1)
+    /// - `deviceId` (in): The device accessing the peer device memory.
+    /// - `peerDeviceId` (in): Peer device where memory is physically located
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceCanAccessPeer(
         canAccessPeer: *mut c_int,
         deviceId: c_int,
@@ -53,7 +43,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceComputeCapability(
         major: *mut c_int,
         minor: *mut c_int,
@@ -62,7 +52,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Disables direct access to memory allocations on a peer device.
     ///
     /// If direct access to memory allocations on peer device has not been enabled yet from the current
-    /// device, it returns `hipErrorPeerAccessNotEnabled`.
+    /// device, it returns [`hipErrorPeerAccessNotEnabled`].
     ///
     /// # Parameters
     ///
@@ -70,14 +60,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorPeerAccessNotEnabled`
+    /// [`hipSuccess`], [`hipErrorPeerAccessNotEnabled`]
     "5.7" pub fn hipDeviceDisablePeerAccess(peerDeviceId: c_int) -> hipError_t;
     /// Enables direct access to memory allocations on a peer device.
     ///
     /// When this API is successful, all memory allocations on peer device will be mapped into the
     /// address space of the current device. In addition, any future memory allocation on the
     /// peer device will remain accessible from the current device, until the access is disabled using
-    /// `hipDeviceDisablePeerAccess` or device is reset using `hipDeviceReset`.
+    /// [`hipDeviceDisablePeerAccess`] or device is reset using [`hipDeviceReset`].
     ///
     /// # Parameters
     ///
@@ -86,9 +76,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`,
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`],
     ///
-    /// `hipErrorPeerAccessAlreadyEnabled` if peer access is already enabled for this device.
+    /// [`hipErrorPeerAccessAlreadyEnabled`] if peer access is already enabled for this device.
     "5.7" pub fn hipDeviceEnablePeerAccess(peerDeviceId: c_int, flags: c_uint) -> hipError_t;
     /// Returns a handle to a compute device
     ///
@@ -99,7 +89,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGet(device: *mut hipDevice_t, ordinal: c_int) -> hipError_t;
     /// Query for a specific device attribute.
     ///
@@ -111,7 +101,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDeviceGetAttribute(
         pi: *mut c_int,
         attr: hipDeviceAttribute_t,
@@ -126,7 +116,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDeviceGetByPCIBusId(
         device: *mut c_int,
         pciBusId: *const c_char,
@@ -139,7 +129,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`]
     /// Note: AMD devices do not support reconfigurable cache. This hint is ignored
     /// on these architectures.
     "5.7" pub fn hipDeviceGetCacheConfig(cacheConfig: *mut hipFuncCache_t) -> hipError_t;
@@ -155,20 +145,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipDeviceGetDefaultMemPool`, `hipMallocAsync`, `hipMemPoolTrimTo`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipDeviceGetDefaultMemPool`], [`hipMallocAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipDeviceGetDefaultMemPool(
         mem_pool: *mut hipMemPool_t,
         device: c_int,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDeviceGetDevResource(
         device: c_int,
         resource: *mut hipDevResource_st,
         type_: hipDevResourceType,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDeviceGetExecutionCtx(
         ctx: *mut hipExecutionCtx_t,
         device: c_int,
@@ -183,7 +175,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGetGraphMemAttribute(
         device: c_int,
         attr: hipGraphMemAttributeType,
@@ -191,9 +183,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Gets resource limits of current device
     ///
-    /// The function queries the size of limit value, as required by the input enum value `hipLimit_t`,
-    /// which can be either `hipLimitStackSize`, or `hipLimitMallocHeapSize`. Any other input as
-    /// default, the function will return `hipErrorUnsupportedLimit`.
+    /// The function queries the size of limit value, as required by the input enum value [`hipLimit_t`],
+    /// which can be either [`hipLimitStackSize`], or [`hipLimitMallocHeapSize`]. Any other input as
+    /// default, the function will return [`hipErrorUnsupportedLimit`].
     ///
     /// # Parameters
     ///
@@ -202,14 +194,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorUnsupportedLimit`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorUnsupportedLimit`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDeviceGetLimit(pValue: *mut usize, limit: hipLimit_t) -> hipError_t;
     /// Gets the current memory pool for the specified device
     ///
-    /// Returns the last pool provided to `hipDeviceSetMemPool` for this device
-    /// or the device's default memory pool if `hipDeviceSetMemPool` has never been called.
+    /// Returns the last pool provided to [`hipDeviceSetMemPool`] for this device
+    /// or the device's default memory pool if [`hipDeviceSetMemPool`] has never been called.
     /// By default the current mempool is the default mempool for a device,
-    /// otherwise the returned pool must have been set with `hipDeviceSetMemPool`.
+    /// otherwise the returned pool must have been set with [`hipDeviceSetMemPool`].
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -221,9 +213,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipDeviceGetDefaultMemPool`, `hipMallocAsync`, `hipMemPoolTrimTo`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipDeviceGetDefaultMemPool`], [`hipMallocAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipDeviceGetMemPool(mem_pool: *mut hipMemPool_t, device: c_int) -> hipError_t;
     /// Returns an identifer string for the device.
     ///
@@ -235,7 +227,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGetName(
         name: *mut c_char,
         len: c_int,
@@ -246,13 +238,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `value` (out): Pointer of the value for the attrubute
-    /// - `attr` (in): enum of `hipDeviceP2PAttr` to query
+    /// - `attr` (in): enum of [`hipDeviceP2PAttr`] to query
     /// - `srcDevice` (in): The source device of the link
     /// - `dstDevice` (in): The destination device of the link
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGetP2PAttribute(
         value: *mut c_int,
         attr: hipDeviceP2PAttr,
@@ -269,7 +261,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGetPCIBusId(
         pciBusId: *mut c_char,
         len: c_int,
@@ -286,7 +278,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipDeviceGetSharedMemConfig(pConfig: *mut hipSharedMemConfig) -> hipError_t;
     /// Returns numerical values that correspond to the least and greatest stream priority.
     ///
@@ -297,7 +289,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// value that is outside the meaningful range as specified by this API, the priority is
     /// automatically clamped to within the valid range.
     ///
-    /// **Warning:** This API is under development on AMD GPUs and simply returns `hipSuccess`.
+    /// **Warning:** This API is under development on AMD GPUs and simply returns [`hipSuccess`].
     ///
     /// # Parameters
     ///
@@ -306,7 +298,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     "5.7" pub fn hipDeviceGetStreamPriorityRange(
         leastPriority: *mut c_int,
         greatestPriority: *mut c_int,
@@ -325,9 +317,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     ///
-    /// See also: `hipDeviceGetAttribute`, `hipMalloc`, `hipTexRefSetAddressMode`
+    /// See also: [`hipDeviceGetAttribute`], [`hipMalloc`], [`hipTexRefSetAddressMode`]
     ///
     /// Before ROCm 7.0.
     "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(
@@ -349,9 +341,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     ///
-    /// See also: `hipDeviceGetAttribute`, `hipMalloc`, `hipTexRefSetAddressMode`
+    /// See also: [`hipDeviceGetAttribute`], [`hipMalloc`], [`hipTexRefSetAddressMode`]
     "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(
         max_width: *mut usize,
         desc: *const hipChannelFormatDesc,
@@ -369,8 +361,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`, `hipErrorNotInitialized`,
-    /// `hipErrorDeinitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`],
+    /// [`hipErrorDeinitialized`]
     "5.7" pub fn hipDeviceGetUuid(uuid: *mut hipUUID, device: hipDevice_t) -> hipError_t;
     /// Free unused memory reserved for graphs on a specific device and return it back to the OS.
     ///
@@ -380,7 +372,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceGraphMemTrim(device: c_int) -> hipError_t;
     /// The state of current device is discarded and updated to a fresh state.
     ///
@@ -390,14 +382,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipDeviceSynchronize`
+    /// See also: [`hipDeviceSynchronize`]
     "5.7" pub fn hipDeviceReset() -> hipError_t;
     /// Set L1/Shared cache partition.
     ///
     /// Note: AMD devices do not support reconfigurable cache. This API is not implemented
-    /// on AMD platform. If the function is called, it will return `hipErrorNotSupported`.
+    /// on AMD platform. If the function is called, it will return [`hipErrorNotSupported`].
     ///
     /// # Parameters
     ///
@@ -405,7 +397,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorNotSupported`]
     "5.7" pub fn hipDeviceSetCacheConfig(cacheConfig: hipFuncCache_t) -> hipError_t;
     /// Set the mem attribute for graphs.
     ///
@@ -417,7 +409,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceSetGraphMemAttribute(
         device: c_int,
         attr: hipGraphMemAttributeType,
@@ -426,31 +418,31 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sets resource limits of current device.
     ///
     /// As the input enum limit,
-    /// `hipLimitStackSize` sets the limit value of the stack size on the current GPU device, per thread.
-    /// The limit size can get via `hipDeviceGetLimit`. The size is in units of 256 dwords, up to the limit
+    /// [`hipLimitStackSize`] sets the limit value of the stack size on the current GPU device, per thread.
+    /// The limit size can get via [`hipDeviceGetLimit`]. The size is in units of 256 dwords, up to the limit
     /// (128K - 16).
     ///
-    /// `hipLimitMallocHeapSize` sets the limit value of the heap used by the `malloc()`/`free()`
-    /// calls. For limit size, use the `hipDeviceGetLimit` API.
+    /// [`hipLimitMallocHeapSize`] sets the limit value of the heap used by the `malloc()`/`free()`
+    /// calls. For limit size, use the [`hipDeviceGetLimit`] API.
     ///
-    /// Any other input as default, the funtion will return `hipErrorUnsupportedLimit`.
+    /// Any other input as default, the funtion will return [`hipErrorUnsupportedLimit`].
     ///
     /// # Parameters
     ///
-    /// - `limit` (in): Enum of `hipLimit_t` to set
+    /// - `limit` (in): Enum of [`hipLimit_t`] to set
     /// - `value` (in): The size of limit value in bytes
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorUnsupportedLimit`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorUnsupportedLimit`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDeviceSetLimit(limit: hipLimit_t, value: usize) -> hipError_t;
     /// Sets the current memory pool of a device
     ///
     /// The memory pool must be local to the specified device.
-    /// `hipMallocAsync` allocates from the current mempool of the provided stream's device.
+    /// [`hipMallocAsync`] allocates from the current mempool of the provided stream's device.
     /// By default, a device's current memory pool is its default memory pool.
     ///
-    /// **Note:** Use `hipMallocFromPoolAsync` for asynchronous memory allocations from a device
+    /// **Note:** Use [`hipMallocFromPoolAsync`] for asynchronous memory allocations from a device
     /// different than the one the stream runs on.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -463,9 +455,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipDeviceGetDefaultMemPool`, `hipMallocAsync`, `hipMemPoolTrimTo`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipDeviceGetDefaultMemPool`], [`hipMallocAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipDeviceSetMemPool(device: c_int, mem_pool: hipMemPool_t) -> hipError_t;
     /// The bank width of shared memory on current device is set
     ///
@@ -478,26 +470,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipDeviceSetSharedMemConfig(config: hipSharedMemConfig) -> hipError_t;
-    /// doxygen end initialization
-    /// \*\*
-    /// - @}
+    /// Waits on all active streams on current device
     ///
-    /// \*\*
-    /// - @defgroup Device Device Management
-    /// - @{
-    /// - This section describes the device management functions of HIP runtime API.
+    /// When this command is invoked, the host thread gets blocked until all the commands associated
+    /// with streams associated with the device. HIP does not support multiple blocking modes (yet!).
     ///
-    /// \*\*
-    /// - @brief Waits on all active streams on current device
-    /// \*
-    /// - When this command is invoked, the host thread gets blocked until all the commands associated
-    /// - with streams associated with the device. HIP does not support multiple blocking modes (yet!).
-    /// \*
-    /// - @returns `hipSuccess`
-    /// \*
-    /// - @see `hipSetDevice`, `hipDeviceReset`
+    /// # Returns
+    ///
+    /// [`hipSuccess`]
+    ///
+    /// See also: [`hipSetDevice`], [`hipDeviceReset`]
     "5.7" pub fn hipDeviceSynchronize() -> hipError_t;
     /// Returns the total amount of memory on the device.
     ///
@@ -508,13 +492,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipDeviceTotalMem(bytes: *mut usize, device: hipDevice_t) -> hipError_t;
     /// Return the default device id for the calling host thread.
     ///
     /// HIP maintains an default device for each thread using thread-local-storage.
     /// This device is used implicitly for HIP runtime APIs called by this thread.
-    /// `hipGetDevice` returns in \* `device` the default device for the calling host thread.
+    /// [`hipGetDevice`] returns in \* `device` the default device for the calling host thread.
     ///
     /// # Parameters
     ///
@@ -522,15 +506,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipSetDevice`, `hipGetDevicesizeBytes`
+    /// See also: [`hipSetDevice`], `hipGetDevicesizeBytes`
     "5.7" pub fn hipGetDevice(deviceId: *mut c_int) -> hipError_t;
     /// Return number of compute-capable devices.
     ///
     /// Returns in \*`count` the number of devices that have ability to run compute commands. If there
-    /// are no such devices, then `hipGetDeviceCount` will return `hipErrorNoDevice`. If 1 or more
-    /// devices can be found, then `hipGetDeviceCount` returns `hipSuccess`.
+    /// are no such devices, then [`hipGetDeviceCount`] will return [`hipErrorNoDevice`]. If 1 or more
+    /// devices can be found, then [`hipGetDeviceCount`] returns [`hipSuccess`].
     ///
     /// # Parameters
     ///
@@ -538,7 +522,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNoDevice`
+    /// [`hipSuccess`], [`hipErrorNoDevice`]
     "5.7" pub fn hipGetDeviceCount(count: *mut c_int) -> hipError_t;
     /// Gets the flags set for current device
     ///
@@ -548,7 +532,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetDeviceFlags(flags: *mut c_uint) -> hipError_t;
     #[cfg(not(feature = "rocm-6-2"))]
     /// Returns device properties.
@@ -568,7 +552,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipGetDeviceProperties(
@@ -593,7 +577,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     "6.2" pub fn hipGetDevicePropertiesR0600(
         prop: *mut hipDeviceProp_tR0600,
         deviceId: c_int,
@@ -601,26 +585,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Set default device to be used for subsequent hip API calls from this thread.
     ///
     /// Sets `device` as the default device for the calling host thread. Valid device id's are 0...
-    /// (`hipGetDeviceCount()`-1).
+    /// ([`hipGetDeviceCount()`]-1).
     ///
     /// Many HIP APIs implicitly use the "default device" :
     ///
-    /// - Any device memory subsequently allocated from this host thread (using `hipMalloc`) will be
+    /// - Any device memory subsequently allocated from this host thread (using [`hipMalloc`]) will be
     /// allocated on device.
     ///
     /// - Any streams or events created from this host thread will be associated with device.
-    /// - Any kernels launched from this host thread (using `hipLaunchKernel`) will be executed on device
+    /// - Any kernels launched from this host thread (using [`hipLaunchKernel`]) will be executed on device
     /// (unless a specific stream is specified, in which case the device associated with that stream will
     /// be used).
     ///
     /// This function may be called from any host thread. Multiple host threads may use the same device.
     /// This function does no synchronization with the previous or new device, and has very little
-    /// runtime overhead. Applications can use `hipSetDevice` to quickly switch the default device before
+    /// runtime overhead. Applications can use [`hipSetDevice`] to quickly switch the default device before
     /// making a HIP runtime call which uses the default device.
     ///
     /// The default device is stored in thread-local-storage for each thread.
     /// Thread-pool implementations may inherit the default device of the previous thread. A good
-    /// practice is to always call `hipSetDevice` at the start of HIP coding sequency to establish a known
+    /// practice is to always call [`hipSetDevice`] at the start of HIP coding sequency to establish a known
     /// standard device.
     ///
     /// # Parameters
@@ -629,33 +613,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorNoDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorNoDevice`]
     ///
-    /// See also: `hipGetDevice`, `hipGetDeviceCount`
+    /// See also: [`hipGetDevice`], [`hipGetDeviceCount`]
     "5.7" pub fn hipSetDevice(deviceId: c_int) -> hipError_t;
     /// The current device behavior is changed according to the flags passed.
     ///
     /// The schedule flags impact how HIP waits for the completion of a command running on a device.
     ///
-    /// `hipDeviceScheduleSpin` : HIP runtime will actively spin in the thread which submitted
+    /// [`hipDeviceScheduleSpin`] : HIP runtime will actively spin in the thread which submitted
     /// the work until the command completes. This offers the lowest latency, but will consume a CPU
     /// core and may increase power.
     ///
-    /// `hipDeviceScheduleYield` : The HIP runtime will yield the CPU to system so that other
+    /// [`hipDeviceScheduleYield`] : The HIP runtime will yield the CPU to system so that other
     /// tasks can use it. This may increase latency to detect the completion but will consume less
     /// power and is friendlier to other tasks in the system.
     ///
-    /// `hipDeviceScheduleBlockingSync` : On ROCm platform, this is a synonym for `hipDeviceScheduleYield`.
+    /// [`hipDeviceScheduleBlockingSync`] : On ROCm platform, this is a synonym for [`hipDeviceScheduleYield`].
     ///
-    /// `hipDeviceScheduleAuto` : This is the default value if the input 'flags' is zero.
+    /// [`hipDeviceScheduleAuto`] : This is the default value if the input 'flags' is zero.
     /// Uses a heuristic to select between Spin and Yield modes. If the number of HIP contexts is
     /// greater than the number of logical processors in the system, uses Spin scheduling, otherwise
     /// uses Yield scheduling.
     ///
-    /// `hipDeviceMapHost` : Allows mapping host memory. On ROCm, this is always allowed and
+    /// [`hipDeviceMapHost`] : Allows mapping host memory. On ROCm, this is always allowed and
     /// the flag is ignored.
     ///
-    /// `hipDeviceLmemResizeToMax` : This flag is silently ignored on ROCm.
+    /// [`hipDeviceLmemResizeToMax`] : This flag is silently ignored on ROCm.
     ///
     /// # Parameters
     ///
@@ -663,6 +647,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNoDevice`, `hipErrorInvalidDevice`, `hipErrorSetOnActiveProcess`
+    /// [`hipSuccess`], [`hipErrorNoDevice`], [`hipErrorInvalidDevice`], [`hipErrorSetOnActiveProcess`]
     "5.7" pub fn hipSetDeviceFlags(flags: c_uint) -> hipError_t;
 }

@@ -12,56 +12,29 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`,
-    /// `hipErrorLaunchFailure`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
+    /// [`hipErrorLaunchFailure`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipEventCreateWithFlags`, `hipEventRecord`, `hipEventQuery`, `hipEventSynchronize`, `hipEventDestroy`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreateWithFlags`], [`hipEventRecord`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventCreate(event: *mut hipEvent_t) -> hipError_t;
-    /// end doxygen Stream Memory Operations
-    /// \*\*
-    /// - @}
+    /// Create an event with the specified flags
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// - @defgroup Event Event Management
-    /// - @{
-    /// - This section describes the event management functions of HIP runtime API.
+    /// # Parameters
     ///
-    /// \*\*
-    /// - @brief Create an event with the specified flags
-    /// \*
-    /// - @param\[in,out\] event Returns the newly created event.
-    /// - @param\[in\] flags Flags to control event behavior. Valid values are `hipEventDefault`,
-    /// `hipEventBlockingSync`, `hipEventDisableTiming`, `hipEventInterprocess`
+    /// - `event` (in,out): Returns the newly created event.
+    /// - `flags` (in): Flags to control event behavior. Valid values are [`hipEventDefault`], [`hipEventBlockingSync`], [`hipEventDisableTiming`], [`hipEventInterprocess`] [`hipEventDefault`] : Default flag. The event will use active synchronization and will support timing. Blocking synchronization provides lowest possible latency at the expense of dedicating a CPU to poll on the event. [`hipEventBlockingSync`] : The event will use blocking synchronization : if [`hipEventSynchronize`] is called on this event, the thread will block until the event completes. This can increase latency for the synchroniation but can result in lower power and more resources for other CPU threads. [`hipEventDisableTiming`] : Disable recording of timing information. Events created with this flag would not record profiling data and provide best performance if used for synchronization. [`hipEventInterprocess`] : The event can be used as an interprocess event. [`hipEventDisableTiming`] flag also must be set when [`hipEventInterprocess`] flag is set. [`hipEventDisableSystemFence`] : Disable acquire and release system scope fence. This may improve performance but device memory may not be visible to the host and other devices if this flag is set.
     ///
-    /// - `hipEventDefault` : Default flag. The event will use active synchronization and will support
-    /// timing. Blocking synchronization provides lowest possible latency at the expense of dedicating a
-    /// CPU to poll on the event.
+    /// # Returns
     ///
-    /// - `hipEventBlockingSync` : The event will use blocking synchronization : if `hipEventSynchronize` is
-    /// called on this event, the thread will block until the event completes. This can increase latency
-    /// for the synchroniation but can result in lower power and more resources for other CPU threads.
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
+    /// [`hipErrorLaunchFailure`], [`hipErrorOutOfMemory`]
     ///
-    /// - `hipEventDisableTiming` : Disable recording of timing information. Events created with this flag
-    /// would not record profiling data and provide best performance if used for synchronization.
-    ///
-    /// - `hipEventInterprocess` : The event can be used as an interprocess event. `hipEventDisableTiming`
-    /// flag also must be set when `hipEventInterprocess` flag is set.
-    ///
-    /// - `hipEventDisableSystemFence` : Disable acquire and release system scope fence. This may
-    /// improve performance but device memory may not be visible to the host and other devices
-    /// if this flag is set.
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`,
-    /// `hipErrorLaunchFailure`, `hipErrorOutOfMemory`
-    /// \*
-    /// - @see `hipEventCreate`, `hipEventSynchronize`, `hipEventDestroy`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreate`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: c_uint) -> hipError_t;
     /// Destroy the specified event.
     ///
     /// Releases memory associated with the event. If the event is recording but has not completed
-    /// recording when `hipEventDestroy()` is called, the function will return immediately and the
+    /// recording when [`hipEventDestroy()`] is called, the function will return immediately and the
     /// `completion_future` resources will be released later, when the `hipDevice` is synchronized.
     ///
     /// # Parameters
@@ -70,12 +43,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`,
-    /// `hipErrorLaunchFailure`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
+    /// [`hipErrorLaunchFailure`]
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipEventCreate`, `hipEventCreateWithFlags`, `hipEventQuery`, `hipEventSynchronize`, `hipEventRecord`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventRecord`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventDestroy(event: hipEvent_t) -> hipError_t;
     /// Return the elapsed time between two events.
     ///
@@ -88,12 +61,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Events which are recorded in a non-NULL stream will record their timestamp
     /// when they reach the head of the specified stream, after all previous
     /// commands in that stream have completed executing. Thus the time that
-    /// the event recorded may be significantly after the host calls `hipEventRecord()`.
+    /// the event recorded may be significantly after the host calls [`hipEventRecord()`].
     ///
-    /// If `hipEventRecord()` has not been called on either event, then `hipErrorInvalidHandle` is
-    /// returned. If `hipEventRecord()` has been called on both events, but the timestamp has not yet been
-    /// recorded on one or both events (that is, `hipEventQuery()` would return `hipErrorNotReady` on at
-    /// least one of the events), then `hipErrorNotReady` is returned.
+    /// If [`hipEventRecord()`] has not been called on either event, then [`hipErrorInvalidHandle`] is
+    /// returned. If [`hipEventRecord()`] has been called on both events, but the timestamp has not yet been
+    /// recorded on one or both events (that is, [`hipEventQuery()`] would return [`hipErrorNotReady`] on at
+    /// least one of the events), then [`hipErrorNotReady`] is returned.
     ///
     /// # Parameters
     ///
@@ -103,10 +76,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotReady`, `hipErrorInvalidHandle`,
-    /// `hipErrorNotInitialized`, `hipErrorLaunchFailure`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotReady`], [`hipErrorInvalidHandle`],
+    /// [`hipErrorNotInitialized`], [`hipErrorLaunchFailure`]
     ///
-    /// See also: `hipEventCreate`, `hipEventCreateWithFlags`, `hipEventQuery`, `hipEventDestroy`, `hipEventRecord`, `hipEventSynchronize`
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventDestroy`], [`hipEventRecord`], [`hipEventSynchronize`]
     "5.7" pub fn hipEventElapsedTime(
         ms: *mut f32,
         start: hipEvent_t,
@@ -114,11 +87,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Query event status
     ///
-    /// Query the status of the specified event. This function will return `hipSuccess` if all
-    /// commands in the appropriate stream (specified to `hipEventRecord()`) have completed. If any
-    /// execution has not completed, then `hipErrorNotReady` is returned.
+    /// Query the status of the specified event. This function will return [`hipSuccess`] if all
+    /// commands in the appropriate stream (specified to [`hipEventRecord()`]) have completed. If any
+    /// execution has not completed, then [`hipErrorNotReady`] is returned.
     ///
-    /// **Note:** This API returns `hipSuccess`, if `hipEventRecord()` is not called before this API.
+    /// **Note:** This API returns [`hipSuccess`], if [`hipEventRecord()`] is not called before this API.
     ///
     /// # Parameters
     ///
@@ -126,17 +99,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotReady`, `hipErrorInvalidHandle`, `hipErrorInvalidValue`,
-    /// `hipErrorNotInitialized`, `hipErrorLaunchFailure`
+    /// [`hipSuccess`], [`hipErrorNotReady`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`],
+    /// [`hipErrorNotInitialized`], [`hipErrorLaunchFailure`]
     ///
-    /// See also: `hipEventCreate`, `hipEventCreateWithFlags`, `hipEventRecord`, `hipEventDestroy`, `hipEventSynchronize`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventRecord`], [`hipEventDestroy`], [`hipEventSynchronize`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventQuery(event: hipEvent_t) -> hipError_t;
     "5.7" pub fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
     /// Record an event in the specified stream.
     ///
-    /// `hipEventQuery()` or `hipEventSynchronize()` must be used to determine when the event
-    /// transitions from "recording" (after `hipEventRecord()` is called) to "recorded"
+    /// [`hipEventQuery()`] or [`hipEventSynchronize()`] must be used to determine when the event
+    /// transitions from "recording" (after [`hipEventRecord()`] is called) to "recorded"
     /// (when timestamps are set, if requested).
     ///
     /// Events which are recorded in a non-NULL stream will transition to
@@ -149,15 +122,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `hipEventRecordExternal`: Event is captured in the graph as an external event node when
     /// performing stream capture
     ///
-    /// If `hipEventRecord()` has been previously called on this event, then this call will overwrite any
+    /// If [`hipEventRecord()`] has been previously called on this event, then this call will overwrite any
     /// existing state in event.
     ///
     /// If this function is called on an event that is currently being recorded, results are undefined
     ///
     /// - either outstanding recording may save state into the event, and the order is not guaranteed.
     ///
-    /// **Note:** If this function is not called before use `hipEventQuery()` or `hipEventSynchronize()`,
-    /// `hipSuccess` is returned, meaning no pending event in the stream.
+    /// **Note:** If this function is not called before use [`hipEventQuery()`] or [`hipEventSynchronize()`],
+    /// [`hipSuccess`] is returned, meaning no pending event in the stream.
     ///
     /// # Parameters
     ///
@@ -167,22 +140,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`,
-    /// `hipErrorInvalidHandle`, `hipErrorLaunchFailure`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`],
+    /// [`hipErrorInvalidHandle`], [`hipErrorLaunchFailure`]
     ///
-    /// See also: `hipEventCreate`, `hipEventCreateWithFlags`, `hipEventQuery`, `hipEventSynchronize`, `hipEventDestroy`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
     "6.4" pub fn hipEventRecordWithFlags(
         event: hipEvent_t,
         stream: hipStream_t,
         flags: c_uint,
     ) -> hipError_t;
+    /// As [`hipEventRecord`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipEventRecord_spt(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
     /// Wait for an event to complete.
     ///
     /// This function will block until the event is ready, waiting for all previous work in the stream
-    /// specified when event was recorded with `hipEventRecord()`.
+    /// specified when event was recorded with [`hipEventRecord()`].
     ///
-    /// If `hipEventRecord()` has not been called on `event`, this function returns `hipSuccess` when no
+    /// If [`hipEventRecord()`] has not been called on `event`, this function returns [`hipSuccess`] when no
     /// event is captured.
     ///
     /// # Parameters
@@ -191,9 +165,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`,
-    /// `hipErrorInvalidHandle`, `hipErrorLaunchFailure`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`],
+    /// [`hipErrorInvalidHandle`], [`hipErrorLaunchFailure`]
     ///
-    /// See also: `hipEventCreate`, `hipEventCreateWithFlags`, `hipEventQuery`, `hipEventDestroy`, `hipEventRecord`, `hipEventElapsedTime`
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventDestroy`], [`hipEventRecord`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventSynchronize(event: hipEvent_t) -> hipError_t;
 }

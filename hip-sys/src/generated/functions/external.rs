@@ -12,7 +12,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDestroyExternalMemory(extMem: hipExternalMemory_t) -> hipError_t;
     /// Destroys an external semaphore object and releases any references to the underlying
     /// resource. Any outstanding signals or waits must have completed before the semaphore is destroyed.
@@ -25,7 +25,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDestroyExternalSemaphore(extSem: hipExternalSemaphore_t) -> hipError_t;
     /// Maps a buffer onto an imported memory object.
     ///
@@ -37,7 +37,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipExternalMemoryGetMappedBuffer(
         devPtr: *mut *mut c_void,
         extMem: hipExternalMemory_t,
@@ -46,7 +46,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     /// Maps a mipmapped array onto an external memory object.
     ///
-    /// Returned mipmapped array must be freed using `hipFreeMipmappedArray`.
+    /// Returned mipmapped array must be freed using [`hipFreeMipmappedArray`].
     ///
     /// # Parameters
     ///
@@ -56,9 +56,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
     ///
-    /// See also: `hipImportExternalMemory`, `hipDestroyExternalMemory`, `hipExternalMemoryGetMappedBuffer`, `hipFreeMipmappedArray`
+    /// See also: [`hipImportExternalMemory`], [`hipDestroyExternalMemory`], [`hipExternalMemoryGetMappedBuffer`], [`hipFreeMipmappedArray`]
     "6.2" pub fn hipExternalMemoryGetMappedMipmappedArray(
         mipmap: *mut hipMipmappedArray_t,
         extMem: hipExternalMemory_t,
@@ -71,11 +71,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `pHipDeviceCount` (out): Pointer of number of devices on the current GL context.
     /// - `pHipDevices` (out): Pointer of devices on the current OpenGL context.
     /// - `hipDeviceCount` (in): Size of device.
-    /// - `deviceList` (in): The setting of devices. It could be either `hipGLDeviceListCurrentFrame` for the devices used to render the current frame, or `hipGLDeviceListAll` for all devices. The default setting is Invalid `deviceList` value.
+    /// - `deviceList` (in): The setting of devices. It could be either [`hipGLDeviceListCurrentFrame`] for the devices used to render the current frame, or [`hipGLDeviceListAll`] for all devices. The default setting is Invalid `deviceList` value.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipGLGetDevices(
         pHipDeviceCount: *mut c_uint,
         pHipDevices: *mut c_int,
@@ -92,7 +92,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
     "5.7" pub fn hipGraphicsGLRegisterBuffer(
         resource: *mut *mut hipGraphicsResource,
         buffer: GLuint,
@@ -109,7 +109,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
     "5.7" pub fn hipGraphicsGLRegisterImage(
         resource: *mut *mut hipGraphicsResource,
         image: GLuint,
@@ -126,7 +126,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
     "5.7" pub fn hipGraphicsMapResources(
         count: c_int,
         resources: *mut hipGraphicsResource_t,
@@ -142,7 +142,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphicsResourceGetMappedPointer(
         devPtr: *mut *mut c_void,
         size: *mut usize,
@@ -161,7 +161,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphicsSubResourceGetMappedArray(
         array: *mut hipArray_t,
         resource: hipGraphicsResource_t,
@@ -178,7 +178,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`, `hipErrorContextIsDestroyed`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorContextIsDestroyed`]
     "5.7" pub fn hipGraphicsUnmapResources(
         count: c_int,
         resources: *mut hipGraphicsResource_t,
@@ -192,7 +192,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     "5.7" pub fn hipGraphicsUnregisterResource(resource: hipGraphicsResource_t) -> hipError_t;
     /// Imports an external memory object.
     ///
@@ -203,19 +203,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipImportExternalMemory(
         extMem_out: *mut hipExternalMemory_t,
         memHandleDesc: *const hipExternalMemoryHandleDesc,
     ) -> hipError_t;
-    /// -------------------------------------------------------------------------------------------------
-    /// -------------------------------------------------------------------------------------------------
-    ///
-    /// This section describes the external resource interoperability functions of HIP runtime API.
-    ///
-    /// /
-    /// /\*\*
-    ///
     /// Imports an external semaphore.
     ///
     /// **Note:** This API is currently not supported on Linux.
@@ -227,14 +219,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipImportExternalSemaphore(
         extSem_out: *mut hipExternalSemaphore_t,
         semHandleDesc: *const hipExternalSemaphoreHandleDesc,
     ) -> hipError_t;
-    /// Close memory mapped with `hipIpcOpenMemHandle`
+    /// Close memory mapped with [`hipIpcOpenMemHandle`]
     ///
-    /// Unmaps memory returnd by `hipIpcOpenMemHandle`. The original allocation
+    /// Unmaps memory returnd by [`hipIpcOpenMemHandle`]. The original allocation
     /// in the exporting process as well as imported mappings in other processes
     /// will be unaffected.
     ///
@@ -245,79 +237,79 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `devPtr`: Device pointer returned by `hipIpcOpenMemHandle`
+    /// - `devPtr`: Device pointer returned by [`hipIpcOpenMemHandle`]
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorMapFailed`, `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorMapFailed`], [`hipErrorInvalidHandle`]
     "5.7" pub fn hipIpcCloseMemHandle(devPtr: *mut c_void) -> hipError_t;
     /// Gets an opaque interprocess handle for an event.
     ///
-    /// This opaque handle may be copied into other processes and opened with `hipIpcOpenEventHandle`.
-    /// Then `hipEventRecord`, `hipEventSynchronize`, `hipStreamWaitEvent` and `hipEventQuery` may be used in
+    /// This opaque handle may be copied into other processes and opened with [`hipIpcOpenEventHandle`].
+    /// Then [`hipEventRecord`], [`hipEventSynchronize`], [`hipStreamWaitEvent`] and [`hipEventQuery`] may be used in
     /// either process. Operations on the imported event after the exported event has been freed with
-    /// `hipEventDestroy` will result in undefined behavior.
+    /// [`hipEventDestroy`] will result in undefined behavior.
     ///
     /// **Note:** This IPC event related feature API is currently applicable on Linux.
     ///
     /// # Parameters
     ///
     /// - `handle` (out): Pointer to `hipIpcEventHandle` to return the opaque event handle
-    /// - `event` (in): Event allocated with `hipEventInterprocess` and `hipEventDisableTiming` flags
+    /// - `event` (in): Event allocated with [`hipEventInterprocess`] and [`hipEventDisableTiming`] flags
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidConfiguration`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidConfiguration`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipIpcGetEventHandle(
         handle: *mut hipIpcEventHandle_t,
         event: hipEvent_t,
     ) -> hipError_t;
-    /// TODO: implement IPC apis
-    /// \*\*
-    /// - @brief Gets an interprocess memory handle for an existing device memory
-    /// - allocation
-    /// \*
-    /// - Takes a pointer to the base of an existing device memory allocation created
-    /// - with `hipMalloc` and exports it for use in another process. This is a
-    /// - lightweight operation and may be called multiple times on an allocation
-    /// - without adverse effects.
-    /// \*
-    /// - If a region of memory is freed with `hipFree` and a subsequent call
-    /// - to `hipMalloc` returns memory with the same device address,
-    /// - `hipIpcGetMemHandle` will return a unique handle for the
-    /// - new memory.
-    /// \*
-    /// - @param handle - Pointer to user allocated `hipIpcMemHandle` to return
-    /// - the handle in.
-    /// - @param `devPtr` - Base pointer to previously allocated device memory
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorInvalidHandle`, `hipErrorOutOfMemory`, `hipErrorMapFailed`
-    /// \*
-    /// - @note This IPC memory related feature API on Windows may behave differently from Linux.
-    /// \*
+    /// Gets an interprocess memory handle for an existing device memory
+    /// allocation
+    ///
+    /// Takes a pointer to the base of an existing device memory allocation created
+    /// with [`hipMalloc`] and exports it for use in another process. This is a
+    /// lightweight operation and may be called multiple times on an allocation
+    /// without adverse effects.
+    ///
+    /// If a region of memory is freed with [`hipFree`] and a subsequent call
+    /// to [`hipMalloc`] returns memory with the same device address,
+    /// [`hipIpcGetMemHandle`] will return a unique handle for the
+    /// new memory.
+    ///
+    /// **Note:** This IPC memory related feature API on Windows may behave differently from Linux.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle`: Pointer to user allocated `hipIpcMemHandle` to return the handle in.
+    /// - `devPtr`: Base pointer to previously allocated device memory
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorOutOfMemory`], [`hipErrorMapFailed`]
     "5.7" pub fn hipIpcGetMemHandle(
         handle: *mut hipIpcMemHandle_t,
         devPtr: *mut c_void,
     ) -> hipError_t;
     /// Opens an interprocess event handles.
     ///
-    /// Opens an interprocess event handle exported from another process with `hipIpcGetEventHandle`. The
-    /// returned `hipEvent_t` behaves like a locally created event with the `hipEventDisableTiming` flag
-    /// specified. This event need be freed with `hipEventDestroy`. Operations on the imported event after
-    /// the exported event has been freed with `hipEventDestroy` will result in undefined behavior. If the
-    /// function is called within the same process where handle is returned by `hipIpcGetEventHandle`, it
-    /// will return `hipErrorInvalidContext`.
+    /// Opens an interprocess event handle exported from another process with [`hipIpcGetEventHandle`]. The
+    /// returned [`hipEvent_t`] behaves like a locally created event with the [`hipEventDisableTiming`] flag
+    /// specified. This event need be freed with [`hipEventDestroy`]. Operations on the imported event after
+    /// the exported event has been freed with [`hipEventDestroy`] will result in undefined behavior. If the
+    /// function is called within the same process where handle is returned by [`hipIpcGetEventHandle`], it
+    /// will return [`hipErrorInvalidContext`].
     ///
     /// **Note:** This IPC event related feature API is currently applicable on Linux.
     ///
     /// # Parameters
     ///
-    /// - `event` (out): Pointer to `hipEvent_t` to return the event
+    /// - `event` (out): Pointer to [`hipEvent_t`] to return the event
     /// - `handle` (in): The opaque interprocess handle to open
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`]
     "5.7" pub fn hipIpcOpenEventHandle(
         event: *mut hipEvent_t,
         handle: hipIpcEventHandle_t,
@@ -325,22 +317,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Opens an interprocess memory handle exported from another process
     /// and returns a device pointer usable in the local process.
     ///
-    /// Maps memory exported from another process with `hipIpcGetMemHandle` into
+    /// Maps memory exported from another process with [`hipIpcGetMemHandle`] into
     /// the current device address space. For contexts on different devices
-    /// `hipIpcOpenMemHandle` can attempt to enable peer access between the
-    /// devices as if the user called `hipDeviceEnablePeerAccess`. This behavior is
+    /// [`hipIpcOpenMemHandle`] can attempt to enable peer access between the
+    /// devices as if the user called [`hipDeviceEnablePeerAccess`]. This behavior is
     /// controlled by the `hipIpcMemLazyEnablePeerAccess` flag.
-    /// `hipDeviceCanAccessPeer` can determine if a mapping is possible.
+    /// [`hipDeviceCanAccessPeer`] can determine if a mapping is possible.
     ///
     /// Contexts that may open `hipIpcMemHandles` are restricted in the following way.
     /// `hipIpcMemHandles` from each device in a given process may only be opened
     /// by one context per device per other process.
     ///
-    /// Memory returned from `hipIpcOpenMemHandle` must be freed with
-    /// `hipIpcCloseMemHandle`.
+    /// Memory returned from [`hipIpcOpenMemHandle`] must be freed with
+    /// [`hipIpcCloseMemHandle`].
     ///
-    /// Calling `hipFree` on an exported memory region before calling
-    /// `hipIpcCloseMemHandle` in the importing context will result in undefined
+    /// Calling [`hipFree`] on an exported memory region before calling
+    /// [`hipIpcCloseMemHandle`] in the importing context will result in undefined
     /// behavior.
     ///
     /// **Note:** During multiple processes, using the same memory handle opened by the current context,
@@ -357,8 +349,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidDevicePointer`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidDevicePointer`]
     "5.7" pub fn hipIpcOpenMemHandle(
         devPtr: *mut *mut c_void,
         handle: hipIpcMemHandle_t,
@@ -377,7 +369,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipSignalExternalSemaphoresAsync(
         extSemArray: *const hipExternalSemaphore_t,
         paramsArray: *const hipExternalSemaphoreSignalParams,
@@ -397,7 +389,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipWaitExternalSemaphoresAsync(
         extSemArray: *const hipExternalSemaphore_t,
         paramsArray: *const hipExternalSemaphoreWaitParams,

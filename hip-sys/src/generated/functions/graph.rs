@@ -17,7 +17,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.3" pub fn hipDrvGraphAddMemFreeNode(
         phGraphNode: *mut hipGraphNode_t,
         hGraph: hipGraph_t,
@@ -39,7 +39,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipDrvGraphAddMemcpyNode(
         phGraphNode: *mut hipGraphNode_t,
         hGraph: hipGraph_t,
@@ -65,7 +65,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 7.0.
     "6.2" pub fn hipDrvGraphAddMemsetNode(
@@ -90,7 +90,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipDrvGraphAddMemsetNode(
         phGraphNode: *mut hipGraphNode_t,
         hGraph: hipGraph_t,
@@ -111,7 +111,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.3" pub fn hipDrvGraphExecMemcpyNodeSetParams(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -133,7 +133,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 7.0.
     "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(
@@ -154,7 +154,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -171,7 +171,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.3" pub fn hipDrvGraphMemcpyNodeGetParams(
         hNode: hipGraphNode_t,
         nodeParams: *mut HIP_MEMCPY3D,
@@ -186,7 +186,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.3" pub fn hipDrvGraphMemcpyNodeSetParams(
         hNode: hipGraphNode_t,
         nodeParams: *const HIP_MEMCPY3D,
@@ -207,9 +207,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`. `hipStreamWriteValue64`, `hipStreamBatchMemOp`
+    /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipStreamBatchMemOp`
     "6.4" pub fn hipGraphAddBatchMemOpNode(
         phGraphNode: *mut hipGraphNode_t,
         hGraph: hipGraph_t,
@@ -229,7 +229,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddChildGraphNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -248,7 +248,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddDependencies(
         graph: hipGraph_t,
         from: *const hipGraphNode_t,
@@ -266,7 +266,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddEmptyNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -285,7 +285,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddEventRecordNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -305,7 +305,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddEventWaitNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -325,7 +325,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddExternalSemaphoresSignalNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -345,7 +345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddExternalSemaphoresWaitNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -365,7 +365,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddHostNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -385,7 +385,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDeviceFunction`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
     "5.7" pub fn hipGraphAddKernelNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -405,7 +405,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemAllocNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -425,7 +425,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemFreeNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -445,7 +445,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemcpyNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -468,7 +468,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemcpyNode1D(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -495,7 +495,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemcpyNodeFromSymbol(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -523,7 +523,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemcpyNodeToSymbol(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -547,7 +547,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphAddMemsetNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -568,7 +568,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`].
     "6.2" pub fn hipGraphAddNode(
         pGraphNode: *mut hipGraphNode_t,
         graph: hipGraph_t,
@@ -594,9 +594,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`. `hipStreamWriteValue64`. `hipGraphBatchMemOpNodeSetParams`
+    /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`]. `hipGraphBatchMemOpNodeSetParams`
     "6.4" pub fn hipGraphBatchMemOpNodeGetParams(
         hNode: hipGraphNode_t,
         nodeParams_out: *mut hipBatchMemOpNodeParams,
@@ -616,9 +616,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`. `hipStreamWriteValue64`, `hipGraphBatchMemOpNodeGetParams`
+    /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipGraphBatchMemOpNodeGetParams`
     "6.4" pub fn hipGraphBatchMemOpNodeSetParams(
         hNode: hipGraphNode_t,
         nodeParams: *mut hipBatchMemOpNodeParams,
@@ -632,7 +632,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphChildGraphNodeGetGraph(
         node: hipGraphNode_t,
         pGraph: *mut hipGraph_t,
@@ -646,7 +646,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorMemoryAllocation`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorMemoryAllocation`]
     "5.7" pub fn hipGraphClone(
         pGraphClone: *mut hipGraph_t,
         originalGraph: hipGraph_t,
@@ -660,7 +660,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorMemoryAllocation`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorMemoryAllocation`]
     "5.7" pub fn hipGraphCreate(pGraph: *mut hipGraph_t, flags: c_uint) -> hipError_t;
     /// Write a DOT file describing graph structure.
     ///
@@ -668,11 +668,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `graph` (in): graph object for which DOT file has to be generated.
     /// - `path` (in): path to write the DOT file.
-    /// - `flags` (in): Flags from `hipGraphDebugDotFlags` to get additional node information.
+    /// - `flags` (in): Flags from [`hipGraphDebugDotFlags`] to get additional node information.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorOperatingSystem`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOperatingSystem`]
     "5.7" pub fn hipGraphDebugDotPrint(
         graph: hipGraph_t,
         path: *const c_char,
@@ -686,7 +686,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphDestroy(graph: hipGraph_t) -> hipError_t;
     /// Remove a node from the graph.
     ///
@@ -696,7 +696,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphDestroyNode(node: hipGraphNode_t) -> hipError_t;
     /// Returns the event associated with an event record node.
     ///
@@ -707,7 +707,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphEventRecordNodeGetEvent(
         node: hipGraphNode_t,
         event_out: *mut hipEvent_t,
@@ -721,7 +721,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphEventRecordNodeSetEvent(
         node: hipGraphNode_t,
         event: hipEvent_t,
@@ -735,7 +735,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphEventWaitNodeGetEvent(
         node: hipGraphNode_t,
         event_out: *mut hipEvent_t,
@@ -749,7 +749,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphEventWaitNodeSetEvent(
         node: hipGraphNode_t,
         event: hipEvent_t,
@@ -772,9 +772,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`. `hipStreamWriteValue64`, `hipStreamBatchMemOp`
+    /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipStreamBatchMemOp`
     "6.4" pub fn hipGraphExecBatchMemOpNodeSetParams(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -790,7 +790,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecChildGraphNodeSetParams(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -804,7 +804,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`.
+    /// [`hipSuccess`].
     "5.7" pub fn hipGraphExecDestroy(graphExec: hipGraphExec_t) -> hipError_t;
     /// Sets the event for an event record node in the given `graphExec`.
     ///
@@ -816,7 +816,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecEventRecordNodeSetEvent(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -832,7 +832,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecEventWaitNodeSetEvent(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -848,7 +848,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecExternalSemaphoresSignalNodeSetParams(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -864,7 +864,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecExternalSemaphoresWaitNodeSetParams(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -880,7 +880,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`].
     "6.3" pub fn hipGraphExecGetFlags(
         graphExec: hipGraphExec_t,
         flags: *mut c_ulonglong,
@@ -895,7 +895,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecHostNodeSetParams(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -911,7 +911,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecKernelNodeSetParams(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -927,7 +927,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecMemcpyNodeSetParams(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -947,7 +947,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecMemcpyNodeSetParams1D(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -972,7 +972,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecMemcpyNodeSetParamsFromSymbol(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -997,7 +997,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecMemcpyNodeSetParamsToSymbol(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -1017,7 +1017,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExecMemsetNodeSetParams(
         hGraphExec: hipGraphExec_t,
         node: hipGraphNode_t,
@@ -1034,24 +1034,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDeviceFunction`,
-    /// `hipErrorNotSupported`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`],
+    /// [`hipErrorNotSupported`].
     "6.3" pub fn hipGraphExecNodeSetParams(
         graphExec: hipGraphExec_t,
         node: hipGraphNode_t,
         nodeParams: *mut hipGraphNodeParams,
     ) -> hipError_t;
-    /// Check whether an executable graph can be updated with a graph and perform the update if possible.
-    /// \*\*
-    /// - @brief Check whether an executable graph can be updated with a graph and perform the update if \*
-    /// - possible.
-    /// \*
-    /// - @param \[in\] `hGraphExec` - instance of executable graph to update.
-    /// - @param \[in\] `hGraph` - graph that contains the updated parameters.
-    /// - @param \[in\] `hErrorNode_out` - node which caused the permissibility check to forbid the update.
-    /// - @param \[in\] `updateResult_out` - Return code whether the graph update was performed.
-    /// - @returns `hipSuccess`, `hipErrorGraphExecUpdateFailure`
-    /// \*
+    /// Check whether an executable graph can be updated with a graph and perform the update if \*
+    /// possible.
+    ///
+    /// # Parameters
+    ///
+    /// - `hGraphExec` (in): instance of executable graph to update.
+    /// - `hGraph` (in): graph that contains the updated parameters.
+    /// - `hErrorNode_out` (in): node which caused the permissibility check to forbid the update.
+    /// - `updateResult_out` (in): Return code whether the graph update was performed.
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorGraphExecUpdateFailure`]
     "5.7" pub fn hipGraphExecUpdate(
         hGraphExec: hipGraphExec_t,
         hGraph: hipGraph_t,
@@ -1071,7 +1073,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(
@@ -1088,7 +1090,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(
         hNode: hipGraphNode_t,
         params_out: *mut hipExternalSemaphoreSignalNodeParams,
@@ -1102,7 +1104,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExternalSemaphoresSignalNodeSetParams(
         hNode: hipGraphNode_t,
         nodeParams: *const hipExternalSemaphoreSignalNodeParams,
@@ -1120,7 +1122,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(
@@ -1137,7 +1139,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(
         hNode: hipGraphNode_t,
         params_out: *mut hipExternalSemaphoreWaitNodeParams,
@@ -1151,7 +1153,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphExternalSemaphoresWaitNodeSetParams(
         hNode: hipGraphNode_t,
         nodeParams: *const hipExternalSemaphoreWaitNodeParams,
@@ -1172,7 +1174,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphGetEdges(
         graph: hipGraph_t,
         from: *mut hipGraphNode_t,
@@ -1194,7 +1196,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphGetNodes(
         graph: hipGraph_t,
         nodes: *mut hipGraphNode_t,
@@ -1215,7 +1217,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphGetRootNodes(
         graph: hipGraph_t,
         pRootNodes: *mut hipGraphNode_t,
@@ -1230,7 +1232,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphHostNodeGetParams(
         node: hipGraphNode_t,
         pNodeParams: *mut hipHostNodeParams,
@@ -1244,7 +1246,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphHostNodeSetParams(
         node: hipGraphNode_t,
         pNodeParams: *const hipHostNodeParams,
@@ -1261,7 +1263,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     "5.7" pub fn hipGraphInstantiate(
         pGraphExec: *mut hipGraphExec_t,
         graph: hipGraph_t,
@@ -1271,7 +1273,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Creates an executable graph from a graph.
     ///
-    /// **Warning:** This API does not support any of flag and is behaving as `hipGraphInstantiate`.
+    /// **Warning:** This API does not support any of flag and is behaving as [`hipGraphInstantiate`].
     ///
     /// # Parameters
     ///
@@ -1281,7 +1283,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphInstantiateWithFlags(
         pGraphExec: *mut hipGraphExec_t,
         graph: hipGraph_t,
@@ -1298,7 +1300,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipGraphInstantiateWithParams(
         pGraphExec: *mut hipGraphExec_t,
         graph: hipGraph_t,
@@ -1316,7 +1318,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidContext`]
     "5.7" pub fn hipGraphKernelNodeCopyAttributes(
         hSrc: hipGraphNode_t,
         hDst: hipGraphNode_t,
@@ -1335,7 +1337,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipGraphKernelNodeGetAttribute(
@@ -1354,7 +1356,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphKernelNodeGetAttribute(
         hNode: hipGraphNode_t,
         attr: hipLaunchAttributeID,
@@ -1369,7 +1371,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphKernelNodeGetParams(
         node: hipGraphNode_t,
         pNodeParams: *mut hipKernelNodeParams,
@@ -1388,7 +1390,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipGraphKernelNodeSetAttribute(
@@ -1407,7 +1409,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphKernelNodeSetAttribute(
         hNode: hipGraphNode_t,
         attr: hipLaunchAttributeID,
@@ -1422,7 +1424,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphKernelNodeSetParams(
         node: hipGraphNode_t,
         pNodeParams: *const hipKernelNodeParams,
@@ -1436,8 +1438,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphLaunch(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
+    /// As [`hipGraphLaunch`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipGraphLaunch_spt(
         graphExec: hipGraphExec_t,
         stream: hipStream_t,
@@ -1451,7 +1454,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemAllocNodeGetParams(
         node: hipGraphNode_t,
         pNodeParams: *mut hipMemAllocNodeParams,
@@ -1465,7 +1468,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemFreeNodeGetParams(
         node: hipGraphNode_t,
         dev_ptr: *mut c_void,
@@ -1479,7 +1482,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemcpyNodeGetParams(
         node: hipGraphNode_t,
         pNodeParams: *mut hipMemcpy3DParms,
@@ -1493,7 +1496,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemcpyNodeSetParams(
         node: hipGraphNode_t,
         pNodeParams: *const hipMemcpy3DParms,
@@ -1510,7 +1513,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemcpyNodeSetParams1D(
         node: hipGraphNode_t,
         dst: *mut c_void,
@@ -1531,7 +1534,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemcpyNodeSetParamsFromSymbol(
         node: hipGraphNode_t,
         dst: *mut c_void,
@@ -1553,7 +1556,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemcpyNodeSetParamsToSymbol(
         node: hipGraphNode_t,
         symbol: *const c_void,
@@ -1571,7 +1574,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemsetNodeGetParams(
         node: hipGraphNode_t,
         pNodeParams: *mut hipMemsetParams,
@@ -1585,7 +1588,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphMemsetNodeSetParams(
         node: hipGraphNode_t,
         pNodeParams: *const hipMemsetParams,
@@ -1600,7 +1603,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphNodeFindInClone(
         pNode: *mut hipGraphNode_t,
         originalNode: hipGraphNode_t,
@@ -1621,7 +1624,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphNodeGetDependencies(
         node: hipGraphNode_t,
         pDependencies: *mut hipGraphNode_t,
@@ -1643,7 +1646,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphNodeGetDependentNodes(
         node: hipGraphNode_t,
         pDependentNodes: *mut hipGraphNode_t,
@@ -1668,7 +1671,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphNodeGetEnabled(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -1683,7 +1686,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphNodeGetType(
         node: hipGraphNode_t,
         pType: *mut hipGraphNodeType,
@@ -1709,7 +1712,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`,
+    /// [`hipSuccess`], [`hipErrorInvalidValue`],
     "5.7" pub fn hipGraphNodeSetEnabled(
         hGraphExec: hipGraphExec_t,
         hNode: hipGraphNode_t,
@@ -1725,8 +1728,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDeviceFunction`,
-    /// `hipErrorNotSupported`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`],
+    /// [`hipErrorNotSupported`].
     "6.3" pub fn hipGraphNodeSetParams(
         node: hipGraphNode_t,
         nodeParams: *mut hipGraphNodeParams,
@@ -1741,7 +1744,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphReleaseUserObject(
         graph: hipGraph_t,
         object: hipUserObject_t,
@@ -1758,7 +1761,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphRemoveDependencies(
         graph: hipGraph_t,
         from: *const hipGraphNode_t,
@@ -1776,7 +1779,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphRetainUserObject(
         graph: hipGraph_t,
         object: hipUserObject_t,
@@ -1792,7 +1795,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphUpload(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
     /// Create an instance of `userObject` to manage lifetime of a resource.
     ///
@@ -1806,7 +1809,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipUserObjectCreate(
         object_out: *mut hipUserObject_t,
         ptr: *mut c_void,
@@ -1823,7 +1826,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipUserObjectRelease(object: hipUserObject_t, count: c_uint) -> hipError_t;
     /// Retain number of references to resource.
     ///
@@ -1834,6 +1837,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipUserObjectRetain(object: hipUserObject_t, count: c_uint) -> hipError_t;
 }

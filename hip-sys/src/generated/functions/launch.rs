@@ -19,34 +19,30 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` if the kernel is launched successfully, otherwise an appropriate error code.
+    /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
     "7.0" pub fn hipDrvLaunchKernelEx(
         config: *const HIP_LAUNCH_CONFIG,
         f: hipFunction_t,
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) -> hipError_t;
-    /// TODO: Move this to `hip_ext`.h
-    /// \*\*
-    /// - @brief Launches kernel from the pointer address, with arguments and shared memory on stream.
-    /// \*
-    /// - @param \[in\] `function_address` - Pointer to the Kernel to launch.
-    /// - @param \[in\] `numBlocks` - Number of blocks.
-    /// - @param \[in\] `dimBlocks` - Dimension of a block.
-    /// - @param \[in\] args - Pointer of arguments passed to the kernel. If the kernel has multiple
-    /// - parameters, 'args' should be array of pointers, each points the corresponding argument.
-    /// - @param \[in\] `sharedMemBytes` - Amount of dynamic shared memory to allocate for this kernel.
-    /// - HIP-Clang compiler provides support for extern shared declarations.
-    /// - @param \[in\] stream - Stream where the kernel should be dispatched.
-    /// - May be 0, in which case the default stream is used with associated synchronization rules.
-    /// - @param \[in\] `startEvent` - If non-null, specified event will be updated to track the start time of
-    /// - the kernel launch. The event must be created before calling this API.
-    /// - @param \[in\] `stopEvent` - If non-null, specified event will be updated to track the stop time of
-    /// - the kernel launch. The event must be created before calling this API.
-    /// - @param \[in\] flags - The value of `hipExtAnyOrderLaunch`, signifies if kernel can be
-    /// - launched in any order.
-    /// - @returns `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`.
-    /// \*
+    /// Launches kernel from the pointer address, with arguments and shared memory on stream.
+    ///
+    /// # Parameters
+    ///
+    /// - `function_address` (in): Pointer to the Kernel to launch.
+    /// - `numBlocks` (in): Number of blocks.
+    /// - `dimBlocks` (in): Dimension of a block.
+    /// - `args` (in): Pointer of arguments passed to the kernel. If the kernel has multiple parameters, 'args' should be array of pointers, each points the corresponding argument.
+    /// - `sharedMemBytes` (in): Amount of dynamic shared memory to allocate for this kernel. HIP-Clang compiler provides support for extern shared declarations.
+    /// - `stream` (in): Stream where the kernel should be dispatched. May be 0, in which case the default stream is used with associated synchronization rules.
+    /// - `startEvent` (in): If non-null, specified event will be updated to track the start time of the kernel launch. The event must be created before calling this API.
+    /// - `stopEvent` (in): If non-null, specified event will be updated to track the stop time of the kernel launch. The event must be created before calling this API.
+    /// - `flags` (in): The value of [`hipExtAnyOrderLaunch`], signifies if kernel can be launched in any order.
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`].
     "5.7" pub fn hipExtLaunchKernel(
         function_address: *const c_void,
         numBlocks: dim3,
@@ -70,7 +66,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipExtLaunchMultiKernelMultiDevice(
         launchParamsList: *mut hipLaunchParams,
         numDevices: c_int,
@@ -84,7 +80,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipLaunchByPtr(func: *const c_void) -> hipError_t;
     /// Launches kernel f with launch parameters and shared memory on stream with arguments passed
     /// to kernelparams or extra, where thread blocks can cooperate and synchronize as they execute.
@@ -103,8 +99,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`,
-    /// `hipErrorCooperativeLaunchTooLarge`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
+    /// [`hipErrorCooperativeLaunchTooLarge`]
     "5.7" pub fn hipLaunchCooperativeKernel(
         f: *const c_void,
         gridDim: dim3,
@@ -124,13 +120,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`,
-    /// `hipErrorCooperativeLaunchTooLarge`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
+    /// [`hipErrorCooperativeLaunchTooLarge`]
     "5.7" pub fn hipLaunchCooperativeKernelMultiDevice(
         launchParamsList: *mut hipLaunchParams,
         numDevices: c_int,
         flags: c_uint,
     ) -> hipError_t;
+    /// As [`hipLaunchCooperativeKernel`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchCooperativeKernel_spt(
         f: *const c_void,
         gridDim: dim3,
@@ -165,13 +162,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidResourceHandle`, `hipErrorInvalidValue`,
-    /// `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidResourceHandle`], [`hipErrorInvalidValue`],
+    /// [`hipErrorNotSupported`]
     "5.7" pub fn hipLaunchHostFunc(
         stream: hipStream_t,
         fn_: hipHostFn_t,
         userData: *mut c_void,
     ) -> hipError_t;
+    /// As [`hipLaunchHostFunc`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchHostFunc_spt(
         stream: hipStream_t,
         fn_: hipHostFn_t,
@@ -190,7 +188,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipLaunchKernel(
         function_address: *const c_void,
         numBlocks: dim3,
@@ -213,12 +211,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` if the kernel is launched successfully, otherwise an appropriate error code.
+    /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
     "7.0" pub fn hipLaunchKernelExC(
         config: *const hipLaunchConfig_t,
         fPtr: *const c_void,
         args: *mut *mut c_void,
     ) -> hipError_t;
+    /// As [`hipLaunchKernel`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchKernel_spt(
         function_address: *const c_void,
         numBlocks: dim3,
@@ -227,8 +226,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         sharedMemBytes: usize,
         stream: hipStream_t,
     ) -> hipError_t;
-    /// /\*\*
-    ///
     /// launches kernel f with launch parameters and shared memory on stream with arguments passed
     /// to `kernelParams`, where thread blocks can cooperate and synchronize as they execute
     ///
@@ -250,10 +247,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidHandle`, `hipErrorInvalidImage`, `hipErrorInvalidValue`,
-    /// `hipErrorInvalidConfiguration`, `hipErrorLaunchFailure`, `hipErrorLaunchOutOfResources`,
-    /// `hipErrorLaunchTimeOut`, `hipErrorCooperativeLaunchTooLarge`, `hipErrorSharedObjectInitFailed`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidHandle`], [`hipErrorInvalidImage`], [`hipErrorInvalidValue`],
+    /// [`hipErrorInvalidConfiguration`], [`hipErrorLaunchFailure`], [`hipErrorLaunchOutOfResources`],
+    /// [`hipErrorLaunchTimeOut`], [`hipErrorCooperativeLaunchTooLarge`], [`hipErrorSharedObjectInitFailed`]
     "5.7" pub fn hipModuleLaunchCooperativeKernel(
         f: hipFunction_t,
         gridDimX: c_uint,
@@ -277,11 +274,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidHandle`, `hipErrorInvalidImage`, `hipErrorInvalidValue`,
-    /// `hipErrorInvalidConfiguration`, `hipErrorInvalidResourceHandle`, `hipErrorLaunchFailure`,
-    /// `hipErrorLaunchOutOfResources`, `hipErrorLaunchTimeOut`, `hipErrorCooperativeLaunchTooLarge`,
-    /// `hipErrorSharedObjectInitFailed`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidHandle`], [`hipErrorInvalidImage`], [`hipErrorInvalidValue`],
+    /// [`hipErrorInvalidConfiguration`], [`hipErrorInvalidResourceHandle`], [`hipErrorLaunchFailure`],
+    /// [`hipErrorLaunchOutOfResources`], [`hipErrorLaunchTimeOut`], [`hipErrorCooperativeLaunchTooLarge`],
+    /// [`hipErrorSharedObjectInitFailed`]
     "5.7" pub fn hipModuleLaunchCooperativeKernelMultiDevice(
         launchParamsList: *mut hipFunctionLaunchParams,
         numDevices: c_uint,
@@ -310,7 +307,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleLaunchKernel(
         f: hipFunction_t,
         gridDimX: c_uint,
@@ -335,7 +332,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
         numBlocks: *mut c_int,
         f: hipFunction_t,
@@ -354,7 +351,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks: *mut c_int,
         f: hipFunction_t,
@@ -362,14 +359,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         dynSharedMemPerBlk: usize,
         flags: c_uint,
     ) -> hipError_t;
-    /// -------------------------------------------------------------------------------------------------
-    /// -------------------------------------------------------------------------------------------------
-    ///
-    /// This section describes the occupancy functions of HIP runtime API.
-    ///
-    /// /
-    /// /\*\*
-    ///
     /// determine the grid and block sizes to achieves maximum occupancy for a kernel
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
@@ -385,9 +374,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
-    /// /
-    /// // TODO - Match CUoccupancyB2DSize
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSize(
         gridSize: *mut c_int,
         blockSize: *mut c_int,
@@ -411,9 +398,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
-    /// /
-    /// // TODO - Match CUoccupancyB2DSize
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
         gridSize: *mut c_int,
         blockSize: *mut c_int,
@@ -437,8 +422,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidDeviceFunction`, `hipErrorInvalidValue`,
-    /// `hipErrorUnknown`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`],
+    /// [`hipErrorUnknown`]
     "7.2" pub fn hipOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: *mut usize,
         f: *const c_void,
@@ -456,7 +441,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDeviceFunction`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
         numBlocks: *mut c_int,
         f: *const c_void,
@@ -475,7 +460,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDeviceFunction`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks: *mut c_int,
         f: *const c_void,
@@ -484,6 +469,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         flags: c_uint,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipOccupancyMaxActiveClusters(
         numClusters: *mut c_int,
         f: *const c_void,
@@ -504,7 +490,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipOccupancyMaxPotentialBlockSize(
         gridSize: *mut c_int,
         blockSize: *mut c_int,
@@ -513,6 +499,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         blockSizeLimit: c_int,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipOccupancyMaxPotentialClusterSize(
         clusterSize: *mut c_int,
         f: *const c_void,

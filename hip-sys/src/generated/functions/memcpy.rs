@@ -12,7 +12,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDrvMemcpy2DUnaligned(pCopy: *const hip_Memcpy2D) -> hipError_t;
     /// Copies data between host and device.
     ///
@@ -22,10 +22,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipDrvMemcpy3D(pCopy: *const HIP_MEMCPY3D) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
@@ -36,10 +36,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipDrvMemcpy3DAsync(
         pCopy: *const HIP_MEMCPY3D,
         stream: hipStream_t,
@@ -50,13 +50,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// device to host, device to device and host to host
     /// The src and dst must not overlap.
     ///
-    /// For `hipMemcpy`, the copy is always performed by the current device (set by `hipSetDevice`).
+    /// For [`hipMemcpy`], the copy is always performed by the current device (set by [`hipSetDevice`]).
     /// For multi-gpu or peer-to-peer configurations, it is recommended to set the current device to the
     /// device where the src data is physically located. For optimal peer-to-peer copies, the copy
-    /// device must be able to access the src and dst pointers (by calling `hipDeviceEnablePeerAccess` with
+    /// device must be able to access the src and dst pointers (by calling [`hipDeviceEnablePeerAccess`] with
     /// copy agent as the current device and src/dst as the `peerDevice` argument. if this is not done,
-    /// the `hipMemcpy` will still work, but will perform the copy using a staging buffer on the host.
-    /// Calling `hipMemcpy` with dst and src pointers that do not match the `hipMemcpyKind` results in
+    /// the [`hipMemcpy`] will still work, but will perform the copy using a staging buffer on the host.
+    /// Calling [`hipMemcpy`] with dst and src pointers that do not match the [`hipMemcpyKind`] results in
     /// undefined behavior.
     ///
     /// # Parameters
@@ -68,9 +68,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpy(
         dst: *mut c_void,
         src: *const c_void,
@@ -79,22 +79,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Copies data between host and device.
     ///
-    /// `hipMemcpy2D` supports memory matrix copy from the pointed area src to the pointed area dst.
-    /// The copy direction is defined by kind which must be one of `hipMemcpyHostToDevice`,
-    /// `hipMemcpyHostToDevice`, `hipMemcpyDeviceToHost` `hipMemcpyDeviceToDevice` or `hipMemcpyDefault`.
+    /// [`hipMemcpy2D`] supports memory matrix copy from the pointed area src to the pointed area dst.
+    /// The copy direction is defined by kind which must be one of [`hipMemcpyHostToDevice`],
+    /// [`hipMemcpyHostToDevice`], [`hipMemcpyDeviceToHost`] [`hipMemcpyDeviceToDevice`] or [`hipMemcpyDefault`].
     /// Device to Device copies don't need to wait for host synchronization.
     /// The copy is executed on the default null tream. The src and dst must not overlap.
     /// dpitch and spitch are the widths in bytes in memory matrix, width cannot exceed dpitch or
     /// spitch.
     ///
-    /// For `hipMemcpy2D`, the copy is always performed by the current device (set by `hipSetDevice`).
+    /// For [`hipMemcpy2D`], the copy is always performed by the current device (set by [`hipSetDevice`]).
     /// For multi-gpu or peer-to-peer configurations, it is recommended to set the current device to the
     /// device where the src data is physically located. For optimal peer-to-peer copies, the copy device
-    /// must be able to access the src and dst pointers (by calling `hipDeviceEnablePeerAccess` with copy
+    /// must be able to access the src and dst pointers (by calling [`hipDeviceEnablePeerAccess`] with copy
     /// agent as the current device and src/dst as the `peerDevice` argument. if this is not done, the
-    /// `hipMemcpy2D` will still work, but will perform the copy using a staging buffer on the host.
+    /// [`hipMemcpy2D`] will still work, but will perform the copy using a staging buffer on the host.
     ///
-    /// **Warning:** Calling `hipMemcpy2D` with dst and src pointers that do not match the `hipMemcpyKind`
+    /// **Warning:** Calling [`hipMemcpy2D`] with dst and src pointers that do not match the [`hipMemcpyKind`]
     /// results in undefined behavior.
     ///
     /// # Parameters
@@ -109,10 +109,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2DToArray`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2D(
         dst: *mut c_void,
         dpitch: usize,
@@ -139,9 +139,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "6.2" pub fn hipMemcpy2DArrayToArray(
         dst: hipArray_t,
         wOffsetDst: usize,
@@ -155,9 +155,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
-    /// `hipMemcpy2DAsync` supports memory matrix copy from the pointed area src to the pointed area dst.
-    /// The copy direction is defined by kind which must be one of `hipMemcpyHostToDevice`,
-    /// `hipMemcpyDeviceToHost`, `hipMemcpyDeviceToDevice` or `hipMemcpyDefault`.
+    /// [`hipMemcpy2DAsync`] supports memory matrix copy from the pointed area src to the pointed area dst.
+    /// The copy direction is defined by kind which must be one of [`hipMemcpyHostToDevice`],
+    /// [`hipMemcpyDeviceToHost`], [`hipMemcpyDeviceToDevice`] or [`hipMemcpyDefault`].
     /// dpitch and spitch are the widths in bytes for memory matrix corresponds to dst and src.
     /// width cannot exceed dpitch or spitch.
     ///
@@ -171,12 +171,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// attached to the device where the src data is physically located.
     ///
     /// For optimal peer-to-peer copies, the copy device must be able to access the src and dst pointers
-    /// (by calling `hipDeviceEnablePeerAccess`) with copy agent as the current device and src/dst as the
+    /// (by calling [`hipDeviceEnablePeerAccess`]) with copy agent as the current device and src/dst as the
     /// `peerDevice` argument. If enabling device peer access is not done, the API will still work, but
     /// will perform the copy using a staging buffer on the host.
     ///
     /// **Note:** If host or dst are not pinned, the memory copy will be performed synchronously. For
-    /// best performance, use `hipHostMalloc` to allocate host memory that is transferred asynchronously.
+    /// best performance, use [`hipHostMalloc`] to allocate host memory that is transferred asynchronously.
     ///
     /// # Parameters
     ///
@@ -191,10 +191,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2DToArray`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DAsync(
         dst: *mut c_void,
         dpitch: usize,
@@ -205,6 +205,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy2DAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DAsync_spt(
         dst: *mut c_void,
         dpitch: usize,
@@ -230,10 +231,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DFromArray(
         dst: *mut c_void,
         dpitch: usize,
@@ -260,10 +261,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DFromArrayAsync(
         dst: *mut c_void,
         dpitch: usize,
@@ -275,6 +276,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy2DFromArrayAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DFromArrayAsync_spt(
         dst: *mut c_void,
         dpitch: usize,
@@ -286,6 +288,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy2DFromArray`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DFromArray_spt(
         dst: *mut c_void,
         dpitch: usize,
@@ -312,10 +315,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMemcpy2DToArray(
@@ -344,10 +347,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DToArray(
         dst: hipArray_t,
         wOffset: usize,
@@ -375,10 +378,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMemcpy2DToArrayAsync(
@@ -409,10 +412,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpyToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DToArrayAsync(
         dst: hipArray_t,
         wOffset: usize,
@@ -438,6 +441,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    /// As [`hipMemcpy2DToArrayAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DToArrayAsync_spt(
         dst: hipArray_t,
         wOffset: usize,
@@ -462,6 +466,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
     ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    /// As [`hipMemcpy2DToArray`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DToArray_spt(
         dst: hipArray_t,
         wOffset: usize,
@@ -472,6 +477,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         height: usize,
         kind: hipMemcpyKind,
     ) -> hipError_t;
+    /// As [`hipMemcpy2D`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2D_spt(
         dst: *mut c_void,
         dpitch: usize,
@@ -489,10 +495,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy3D(p: *const hipMemcpy3DParms) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
@@ -503,14 +509,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy3DAsync(
         p: *const hipMemcpy3DParms,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy3DAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy3DAsync_spt(
         p: *const hipMemcpy3DParms,
         stream: hipStream_t,
@@ -528,7 +535,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemcpy3DBatchAsync(
         numOps: usize,
         opList: *mut hipMemcpy3DBatchOp,
@@ -546,7 +553,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     "7.1" pub fn hipMemcpy3DPeer(p: *mut hipMemcpy3DPeerParms) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
     /// Performs 3D memory copies between devices asynchronously
@@ -558,11 +565,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     "7.1" pub fn hipMemcpy3DPeerAsync(
         p: *mut hipMemcpy3DPeerParms,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy3D`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy3D_spt(p: *const hipMemcpy3DParms) -> hipError_t;
     /// Copies data from src to dst asynchronously.
     ///
@@ -571,12 +579,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// For multi-gpu or peer-to-peer configurations, it is recommended to use a stream which is
     /// attached to the device where the src data is physically located.
     /// For optimal peer-to-peer copies, the copy device must be able to access the src and dst
-    /// pointers (by calling `hipDeviceEnablePeerAccess`) with copy agent as the current device and
+    /// pointers (by calling [`hipDeviceEnablePeerAccess`]) with copy agent as the current device and
     /// src/dest as the `peerDevice` argument. If enabling device peer access is not done, the memory copy
     /// will still work, but will perform the copy using a staging buffer on the host.
     ///
     /// **Note:** If host or dst are not pinned, the memory copy will be performed synchronously. For
-    /// best performance, use `hipHostMalloc` to allocate host memory that is transferred asynchronously.
+    /// best performance, use [`hipHostMalloc`] to allocate host memory that is transferred asynchronously.
     ///
     /// # Parameters
     ///
@@ -588,9 +596,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2D`, `hipMemcpyToArray`, `hipMemcpy2DToArray`, `hipMemcpyFromArray`, `hipMemcpy2DFromArray`, `hipMemcpyArrayToArray`, `hipMemcpy2DArrayToArray`, `hipMemcpyToSymbol`, `hipMemcpyFromSymbol`, `hipMemcpy2DAsync`, `hipMemcpyToArrayAsync`, `hipMemcpy2DToArrayAsync`, `hipMemcpyFromArrayAsync`, `hipMemcpy2DFromArrayAsync`, `hipMemcpyToSymbolAsync`, `hipMemcpyFromSymbolAsync`
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpy2DFromArray`], `hipMemcpyArrayToArray`, `hipMemcpy2DArrayToArray`, [`hipMemcpyToSymbol`], [`hipMemcpyFromSymbol`], [`hipMemcpy2DAsync`], `hipMemcpyToArrayAsync`, `hipMemcpy2DToArrayAsync`, `hipMemcpyFromArrayAsync`, [`hipMemcpy2DFromArrayAsync`], [`hipMemcpyToSymbolAsync`], [`hipMemcpyFromSymbolAsync`]
     "5.7" pub fn hipMemcpyAsync(
         dst: *mut c_void,
         src: *const c_void,
@@ -598,6 +606,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpyAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyAsync_spt(
         dst: *mut c_void,
         src: *const c_void,
@@ -618,10 +627,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "6.2" pub fn hipMemcpyAtoA(
         dstArray: hipArray_t,
         dstOffset: usize,
@@ -641,10 +650,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "6.2" pub fn hipMemcpyAtoD(
         dstDevice: hipDeviceptr_t,
         srcArray: hipArray_t,
@@ -663,10 +672,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMemcpyAtoH(
@@ -687,10 +696,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyAtoH(
         dst: *mut c_void,
         srcArray: hipArray_t,
@@ -710,10 +719,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "6.2" pub fn hipMemcpyAtoHAsync(
         dstHost: *mut c_void,
         srcArray: hipArray_t,
@@ -738,7 +747,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemcpyBatchAsync(
         dsts: *mut *mut c_void,
         srcs: *mut *mut c_void,
@@ -762,10 +771,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "6.2" pub fn hipMemcpyDtoA(
         dstArray: hipArray_t,
         dstOffset: usize,
@@ -782,10 +791,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoD(
         dst: hipDeviceptr_t,
         src: hipDeviceptr_t,
@@ -802,10 +811,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoDAsync(
         dst: hipDeviceptr_t,
         src: hipDeviceptr_t,
@@ -822,10 +831,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoH(
         dst: *mut c_void,
         src: hipDeviceptr_t,
@@ -842,10 +851,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoHAsync(
         dst: *mut c_void,
         src: hipDeviceptr_t,
@@ -867,10 +876,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyFromArray(
         dst: *mut c_void,
         srcArray: hipArray_const_t,
@@ -879,6 +888,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         count: usize,
         kind: hipMemcpyKind,
     ) -> hipError_t;
+    /// As [`hipMemcpyFromArray`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromArray_spt(
         dst: *mut c_void,
         src: hipArray_const_t,
@@ -899,7 +909,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyFromSymbol(
         dst: *mut c_void,
         symbol: *const c_void,
@@ -920,7 +930,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyFromSymbolAsync(
         dst: *mut c_void,
         symbol: *const c_void,
@@ -929,6 +939,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpyFromSymbolAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromSymbolAsync_spt(
         dst: *mut c_void,
         symbol: *const c_void,
@@ -937,6 +948,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpyFromSymbol`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromSymbol_spt(
         dst: *mut c_void,
         symbol: *const c_void,
@@ -956,10 +968,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMemcpyHtoA(
@@ -980,10 +992,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyHtoA(
         dstArray: hipArray_t,
         dstOffset: usize,
@@ -1003,10 +1015,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "6.2" pub fn hipMemcpyHtoAAsync(
         dstArray: hipArray_t,
         dstOffset: usize,
@@ -1025,10 +1037,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
     "5.7" pub fn hipMemcpyHtoD(
@@ -1047,10 +1059,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyHtoD(
         dst: hipDeviceptr_t,
         src: *const c_void,
@@ -1068,10 +1080,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
     "5.7" pub fn hipMemcpyHtoDAsync(
@@ -1092,10 +1104,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyHtoDAsync(
         dst: hipDeviceptr_t,
         src: *const c_void,
@@ -1110,10 +1122,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2D`, `hipMemcpyToArray`, `hipMemcpy2DToArray`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyParam2D(pCopy: *const hip_Memcpy2D) -> hipError_t;
     /// Copies memory for 2D arrays.
     ///
@@ -1124,10 +1136,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2D`, `hipMemcpyToArray`, `hipMemcpy2DToArray`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyParam2DAsync(
         pCopy: *const hip_Memcpy2D,
         stream: hipStream_t,
@@ -1144,7 +1156,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipMemcpyPeer(
         dst: *mut c_void,
         dstDeviceId: c_int,
@@ -1165,7 +1177,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDevice`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     "5.7" pub fn hipMemcpyPeerAsync(
         dst: *mut c_void,
         dstDeviceId: c_int,
@@ -1190,10 +1202,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMemcpyToArray(
@@ -1220,10 +1232,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidPitchValue`,
-    /// `hipErrorInvalidDevicePointer`, `hipErrorInvalidMemcpyDirection`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
+    /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: `hipMemcpy`, `hipMemcpy2DToArray`, `hipMemcpy2D`, `hipMemcpyFromArray`, `hipMemcpyToSymbol`, `hipMemcpyAsync`
+    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyToArray(
         dst: hipArray_t,
         wOffset: usize,
@@ -1236,9 +1248,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Symbol HIP APIs allow a kernel to define a device-side data symbol which can be accessed on
     /// the host side. The symbol can be in `__constant` or device space.
     /// Note that the symbol name needs to be encased in the `HIP_SYMBOL` macro.
-    /// This also applies to `hipMemcpyFromSymbol`, `hipGetSymbolAddress`, and `hipGetSymbolSize`.
+    /// This also applies to [`hipMemcpyFromSymbol`], [`hipGetSymbolAddress`], and [`hipGetSymbolSize`].
     /// For detailed usage, see the
-    /// \<a
+    /// a
     /// href="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip\_porting\_guide.html#memcpytosymbol"\>memcpyToSymbol
     /// example\</a\> in the HIP Porting Guide.
     ///
@@ -1252,7 +1264,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyToSymbol(
         symbol: *const c_void,
         src: *const c_void,
@@ -1273,7 +1285,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyToSymbolAsync(
         symbol: *const c_void,
         src: *const c_void,
@@ -1282,6 +1294,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpyToSymbolAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyToSymbolAsync_spt(
         symbol: *const c_void,
         src: *const c_void,
@@ -1290,6 +1303,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpyToSymbol`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyToSymbol_spt(
         symbol: *const c_void,
         src: *const c_void,
@@ -1310,9 +1324,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorUnknown`, `hipErrorContextIsDestroyed`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorContextIsDestroyed`]
     ///
-    /// See also: `hipMemcpy`, `hipStreamCreate`, `hipStreamSynchronize`, `hipStreamDestroy`, `hipSetDevice`, `hipLaunchKernelGGL`
+    /// See also: [`hipMemcpy`], [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamDestroy`], [`hipSetDevice`], `hipLaunchKernelGGL`
     "5.7" pub fn hipMemcpyWithStream(
         dst: *mut c_void,
         src: *const c_void,
@@ -1320,6 +1334,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         kind: hipMemcpyKind,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemcpy`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy_spt(
         dst: *mut c_void,
         src: *const c_void,
@@ -1337,7 +1352,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemset(dst: *mut c_void, value: c_int, sizeBytes: usize) -> hipError_t;
     /// Fills the memory area pointed to by dst with the constant value.
     ///
@@ -1351,7 +1366,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset2D(
         dst: *mut c_void,
         pitch: usize,
@@ -1372,7 +1387,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset2DAsync(
         dst: *mut c_void,
         pitch: usize,
@@ -1381,6 +1396,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         height: usize,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemset2DAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset2DAsync_spt(
         dst: *mut c_void,
         pitch: usize,
@@ -1389,6 +1405,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         height: usize,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemset2D`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset2D_spt(
         dst: *mut c_void,
         pitch: usize,
@@ -1406,7 +1423,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset3D(
         pitchedDevPtr: hipPitchedPtr,
         value: c_int,
@@ -1423,19 +1440,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset3DAsync(
         pitchedDevPtr: hipPitchedPtr,
         value: c_int,
         extent: hipExtent,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemset3DAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset3DAsync_spt(
         pitchedDevPtr: hipPitchedPtr,
         value: c_int,
         extent: hipExtent,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemset3D`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset3D_spt(
         pitchedDevPtr: hipPitchedPtr,
         value: c_int,
@@ -1444,7 +1463,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dev with the constant
     /// byte value value.
     ///
-    /// `hipMemsetAsync()` is asynchronous with respect to the host, so the call may return before the
+    /// [`hipMemsetAsync()`] is asynchronous with respect to the host, so the call may return before the
     /// memset is complete. The operation can optionally be associated to a stream by passing a non-zero
     /// stream argument. If stream is non-zero, the operation may overlap with operations in other
     /// streams.
@@ -1458,13 +1477,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemsetAsync(
         dst: *mut c_void,
         value: c_int,
         sizeBytes: usize,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemsetAsync`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemsetAsync_spt(
         dst: *mut c_void,
         value: c_int,
@@ -1482,7 +1502,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD16(
         dest: hipDeviceptr_t,
         value: c_ushort,
@@ -1491,7 +1511,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// short value value.
     ///
-    /// `hipMemsetD16Async()` is asynchronous with respect to the host, so the call may return before the
+    /// [`hipMemsetD16Async()`] is asynchronous with respect to the host, so the call may return before the
     /// memset is complete. The operation can optionally be associated to a stream by passing a non-zero
     /// stream argument. If stream is non-zero, the operation may overlap with operations in other
     /// streams.
@@ -1505,7 +1525,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD16Async(
         dest: hipDeviceptr_t,
         value: c_ushort,
@@ -1527,7 +1547,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D16(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1551,7 +1571,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D16Async(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1575,7 +1595,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D32(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1599,7 +1619,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D32Async(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1623,7 +1643,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D8(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1647,7 +1667,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemsetD2D8Async(
         dst: hipDeviceptr_t,
         dstPitch: usize,
@@ -1667,12 +1687,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD32(dest: hipDeviceptr_t, value: c_int, count: usize) -> hipError_t;
     /// Fills the memory area pointed to by dev with the constant integer
     /// value for specified number of times.
     ///
-    /// `hipMemsetD32Async()` is asynchronous with respect to the host, so the call may return before the
+    /// [`hipMemsetD32Async()`] is asynchronous with respect to the host, so the call may return before the
     /// memset is complete. The operation can optionally be associated to a stream by passing a non-zero
     /// stream argument. If stream is non-zero, the operation may overlap with operations in other
     /// streams.
@@ -1686,7 +1706,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemsetD32Async(
         dst: hipDeviceptr_t,
         value: c_int,
@@ -1704,12 +1724,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD8(dest: hipDeviceptr_t, value: c_uchar, count: usize) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// byte value value.
     ///
-    /// `hipMemsetD8Async()` is asynchronous with respect to the host, so the call may return before the
+    /// [`hipMemsetD8Async()`] is asynchronous with respect to the host, so the call may return before the
     /// memset is complete. The operation can optionally be associated to a stream by passing a non-zero
     /// stream argument. If stream is non-zero, the operation may overlap with operations in other
     /// streams.
@@ -1723,12 +1743,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD8Async(
         dest: hipDeviceptr_t,
         value: c_uchar,
         count: usize,
         stream: hipStream_t,
     ) -> hipError_t;
+    /// As [`hipMemset`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset_spt(dst: *mut c_void, value: c_int, sizeBytes: usize) -> hipError_t;
 }

@@ -14,7 +14,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     ///
@@ -33,7 +33,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     "5.7" pub fn hipArray3DCreate(
@@ -50,10 +50,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeInitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue` `hipErrorInvalidHandle`, `hipErrorContextIsDestroyed`
+    /// [`hipSuccess`], `hipErrorDeInitialized`, [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`], [`hipErrorContextIsDestroyed`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpy3D`, `hipMemcpy3DAsync`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, `hipMemsetD8`, `hipMemsetD16`, `hipMemsetD32`, `hipArrayGetInfo`
+    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipArray3DGetDescriptor(
@@ -70,10 +70,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue` `hipErrorInvalidHandle`, `hipErrorContextIsDestroyed`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`], [`hipErrorContextIsDestroyed`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpy3D`, `hipMemcpy3DAsync`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, `hipMemsetD8`, `hipMemsetD16`, `hipMemsetD32`, `hipArrayGetInfo`
+    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     "5.7" pub fn hipArray3DGetDescriptor(
         pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
         array: hipArray_t,
@@ -88,7 +88,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     ///
@@ -107,7 +107,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     "5.7" pub fn hipArrayCreate(
@@ -123,7 +123,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
     ///
@@ -138,7 +138,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
     "5.7" pub fn hipArrayDestroy(array: hipArray_t) -> hipError_t;
@@ -152,10 +152,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeInitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue` `hipErrorInvalidHandle`
+    /// [`hipSuccess`], `hipErrorDeInitialized`, [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpy3D`, `hipMemcpy3DAsync`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, `hipMemsetD8`, `hipMemsetD16`, `hipMemsetD32`, `hipArrayGetInfo`
+    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipArrayGetDescriptor(
@@ -172,10 +172,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorDeinitialized`, `hipErrorNotInitialized`, `hipErrorInvalidContext`,
-    /// `hipErrorInvalidValue` `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
+    /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, `hipMemAllocHost`, `hipMemAllocPitch`, `hipMemcpy2D`, `hipMemcpy2DAsync`, `hipMemcpy2DUnaligned`, `hipMemcpy3D`, `hipMemcpy3DAsync`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, `hipMemcpyDtoD`, `hipMemcpyDtoDAsync`, `hipMemcpyDtoH`, `hipMemcpyDtoHAsync`, `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, `hipMemGetAddressRange`, `hipMemGetInfo`, `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, `hipMemsetD8`, `hipMemsetD16`, `hipMemsetD32`, `hipArrayGetInfo`
+    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     "5.7" pub fn hipArrayGetDescriptor(
         pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR,
         array: hipArray_t,
@@ -192,7 +192,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue` `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
     /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
     ///
@@ -215,7 +215,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue` `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
     /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
     "5.7" pub fn hipArrayGetInfo(
@@ -226,12 +226,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Allocate memory on the default accelerator
     ///
-    /// If requested memory size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess`
+    /// If requested memory size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`]
     /// is returned.
     ///
-    /// The memory allocation flag should be either `hipDeviceMallocDefault`,
-    /// `hipDeviceMallocFinegrained`, `hipDeviceMallocUncached`, or `hipMallocSignalMemory`.
-    /// If the flag is any other value, the API returns `hipErrorInvalidValue`.
+    /// The memory allocation flag should be either [`hipDeviceMallocDefault`],
+    /// [`hipDeviceMallocFinegrained`], [`hipDeviceMallocUncached`], or [`hipMallocSignalMemory`].
+    /// If the flag is any other value, the API returns [`hipErrorInvalidValue`].
     ///
     /// # Parameters
     ///
@@ -241,17 +241,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`, `hipErrorInvalidValue` (bad context, null \*ptr)
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`] (bad context, null \*ptr)
     ///
-    /// See also: `hipMallocPitch`, `hipFree`, `hipMallocArray`, `hipFreeArray`, `hipMalloc3D`, `hipMalloc3DArray`, `hipHostFree`, `hiHostMalloc`
+    /// See also: [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostFree`], `hiHostMalloc`
     "5.7" pub fn hipExtMallocWithFlags(
         ptr: *mut *mut c_void,
         sizeBytes: usize,
         flags: c_uint,
     ) -> hipError_t;
     /// Free memory allocated by the HIP-Clang hip memory allocation API.
-    /// This API performs an implicit `hipDeviceSynchronize()` call.
-    /// If pointer is NULL, the hip runtime is initialized and `hipSuccess` is returned.
+    /// This API performs an implicit [`hipDeviceSynchronize()`] call.
+    /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
     /// # Parameters
     ///
@@ -259,12 +259,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// `hipErrorInvalidDevicePointer` (if pointer is invalid, including host pointers allocated
-    /// with `hipHostMalloc`)
+    /// [`hipErrorInvalidDevicePointer`] (if pointer is invalid, including host pointers allocated
+    /// with [`hipHostMalloc`])
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipMallocArray`, `hipFreeArray`, `hipHostFree`, `hipMalloc3D`, `hipMalloc3DArray`, `hipHostMalloc`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
     "5.7" pub fn hipFree(ptr: *mut c_void) -> hipError_t;
     #[cfg(not(feature = "rocm-6-2"))]
     /// Frees an array on the device.
@@ -275,9 +275,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipMallocArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipFreeArray(array: *mut hipArray) -> hipError_t;
@@ -290,9 +290,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipMallocArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
     "5.7" pub fn hipFreeArray(array: hipArray_t) -> hipError_t;
     /// Frees memory with stream ordered semantics
     ///
@@ -316,13 +316,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipMemPoolTrimTo`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipFreeAsync(dev_ptr: *mut c_void, stream: hipStream_t) -> hipError_t;
     /// Frees page-locked memory
-    /// This API performs an implicit `hipDeviceSynchronize()` call.
-    /// If pointer is NULL, the hip runtime is initialized and `hipSuccess` is returned.
+    /// This API performs an implicit [`hipDeviceSynchronize()`] call.
+    /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
     /// # Parameters
     ///
@@ -330,9 +330,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`,
-    /// `hipErrorInvalidValue` (if pointer is invalid, including device pointers allocated
-    /// with `hipMalloc`)
+    /// [`hipSuccess`],
+    /// [`hipErrorInvalidValue`] (if pointer is invalid, including device pointers allocated
+    /// with [`hipMalloc`])
     "5.7" pub fn hipFreeHost(ptr: *mut c_void) -> hipError_t;
     /// Frees a mipmapped array on the device.
     ///
@@ -344,7 +344,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipFreeMipmappedArray(mipmappedArray: hipMipmappedArray_t) -> hipError_t;
     /// Gets device pointer associated with symbol on the device.
     ///
@@ -355,7 +355,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetSymbolAddress(
         devPtr: *mut *mut c_void,
         symbol: *const c_void,
@@ -369,11 +369,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetSymbolSize(size: *mut usize, symbol: *const c_void) -> hipError_t;
     /// Allocate device accessible page locked host memory
     ///
-    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
     ///
     /// Flags:
     ///
@@ -392,11 +392,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipHostAlloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) -> hipError_t;
     /// Free memory allocated by the HIP-Clang hip host memory allocation API
-    /// This API performs an implicit `hipDeviceSynchronize()` call.
-    /// If pointer is NULL, the hip runtime is initialized and `hipSuccess` is returned.
+    /// This API performs an implicit [`hipDeviceSynchronize()`] call.
+    /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
     /// # Parameters
     ///
@@ -404,25 +404,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`,
-    /// `hipErrorInvalidValue` (if pointer is invalid, including device pointers allocated with
-    /// `hipMalloc`)
+    /// [`hipSuccess`],
+    /// [`hipErrorInvalidValue`] (if pointer is invalid, including device pointers allocated with
+    /// [`hipMalloc`])
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipMallocArray`, `hipFreeArray`, `hipMalloc3D`, `hipMalloc3DArray`, `hipHostMalloc`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
     "5.7" pub fn hipHostFree(ptr: *mut c_void) -> hipError_t;
-    /// Get Device pointer from Host Pointer allocated through `hipHostMalloc`
+    /// Get Device pointer from Host Pointer allocated through [`hipHostMalloc`]
     ///
     /// # Parameters
     ///
     /// - `devPtr` (out): Device Pointer mapped to passed host pointer
-    /// - `hstPtr` (in): Host Pointer allocated through `hipHostMalloc`
+    /// - `hstPtr` (in): Host Pointer allocated through [`hipHostMalloc`]
     /// - `flags` (in): Flags to be passed for extension
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipSetDeviceFlags`, `hipHostMalloc`
+    /// See also: [`hipSetDeviceFlags`], [`hipHostMalloc`]
     "5.7" pub fn hipHostGetDevicePointer(
         devPtr: *mut *mut c_void,
         hstPtr: *mut c_void,
@@ -433,50 +433,46 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `flagsPtr` (out): Memory location to store flags
-    /// - `hostPtr` (in): Host Pointer allocated through `hipHostMalloc`
+    /// - `hostPtr` (in): Host Pointer allocated through [`hipHostMalloc`]
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipHostMalloc`
+    /// See also: [`hipHostMalloc`]
     "5.7" pub fn hipHostGetFlags(flagsPtr: *mut c_uint, hostPtr: *mut c_void) -> hipError_t;
-    /// end doxygen deprecated management memory
-    /// \*\*
-    /// - @}
+    /// Allocates device accessible page locked (pinned) host memory
     ///
-    /// \*\*
-    /// - @brief Allocates device accessible page locked (pinned) host memory
-    /// \*
-    /// - This API allocates pinned host memory which is mapped into the address space of all GPUs
-    /// - in the system, the memory can be accessed directly by the GPU device, and can be read or
-    /// - written with much higher bandwidth than pageable memory obtained with functions such as
-    /// - `malloc()`.
-    /// \*
-    /// - Using the pinned host memory, applications can implement faster data transfers for HostToDevice
-    /// - and DeviceToHost. The runtime tracks the `hipHostMalloc` allocations and can avoid some of the
-    /// - setup required for regular unpinned memory.
-    /// \*
-    /// - When the memory accesses are infrequent, zero-copy memory can be a good choice, for coherent
-    /// - allocation. GPU can directly access the host memory over the CPU/GPU interconnect, without need
-    /// - to copy the data.
-    /// \*
-    /// - Currently the allocation granularity is 4KB for the API.
-    /// \*
-    /// - Developers need to choose proper allocation flag with consideration of synchronization.
-    /// \*
-    /// - @param\[out\] ptr Pointer to the allocated host pinned memory
-    /// - @param\[in\] size Requested memory size in bytes
-    /// - If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
-    /// - @param\[in\] flags Type of host memory allocation. See the description of flags in
-    /// - `hipSetDeviceFlags`.
-    /// \*
-    /// - If no input for flags, it will be the default pinned memory allocation on the host.
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorOutOfMemory`
-    /// \*
-    /// \*
-    /// - @see `hipSetDeviceFlags`, `hiptHostFree`
+    /// This API allocates pinned host memory which is mapped into the address space of all GPUs
+    /// in the system, the memory can be accessed directly by the GPU device, and can be read or
+    /// written with much higher bandwidth than pageable memory obtained with functions such as
+    /// `malloc()`.
+    ///
+    /// Using the pinned host memory, applications can implement faster data transfers for HostToDevice
+    /// and DeviceToHost. The runtime tracks the [`hipHostMalloc`] allocations and can avoid some of the
+    /// setup required for regular unpinned memory.
+    ///
+    /// When the memory accesses are infrequent, zero-copy memory can be a good choice, for coherent
+    /// allocation. GPU can directly access the host memory over the CPU/GPU interconnect, without need
+    /// to copy the data.
+    ///
+    /// Currently the allocation granularity is 4KB for the API.
+    ///
+    /// Developers need to choose proper allocation flag with consideration of synchronization.
+    ///
+    /// If no input for flags, it will be the default pinned memory allocation on the host.
+    ///
+    /// # Parameters
+    ///
+    /// - `ptr` (out): Pointer to the allocated host pinned memory
+    /// - `size` (in): Requested memory size in bytes If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
+    /// - `flags` (in): Type of host memory allocation. See the description of flags in [`hipSetDeviceFlags`].
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
+    ///
+    /// See also: [`hipSetDeviceFlags`], `hiptHostFree`
     "5.7" pub fn hipHostMalloc(
         ptr: *mut *mut c_void,
         size: usize,
@@ -486,17 +482,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Flags:
     ///
-    /// - `hipHostRegisterDefault` Memory is Mapped and Portable
-    /// - `hipHostRegisterPortable` Memory is considered registered by all contexts. HIP only supports
+    /// - [`hipHostRegisterDefault`] Memory is Mapped and Portable
+    /// - [`hipHostRegisterPortable`] Memory is considered registered by all contexts. HIP only supports
     /// one context so this is always assumed true.
     ///
-    /// - `hipHostRegisterMapped` Map the allocation into the address space for the current device.
-    /// The device pointer can be obtained with `hipHostGetDevicePointer`.
+    /// - [`hipHostRegisterMapped`] Map the allocation into the address space for the current device.
+    /// The device pointer can be obtained with [`hipHostGetDevicePointer`].
     ///
     /// - `hipExtHostRegisterUncached` Map the host memory onto extended fine grained access system
     /// memory pool.
     ///
-    /// After registering the memory, use `hipHostGetDevicePointer` to obtain the mapped device pointer.
+    /// After registering the memory, use [`hipHostGetDevicePointer`] to obtain the mapped device pointer.
     /// On many systems, the mapped device pointer will have a different value than the mapped host
     /// pointer. Applications must use the device pointer in device code, and the host pointer in host
     /// code.
@@ -521,9 +517,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipHostUnregister`, `hipHostGetFlags`, `hipHostGetDevicePointer`
+    /// See also: [`hipHostUnregister`], [`hipHostGetFlags`], [`hipHostGetDevicePointer`]
     "5.7" pub fn hipHostRegister(
         hostPtr: *mut c_void,
         sizeBytes: usize,
@@ -533,30 +529,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hostPtr` (in): Host pointer previously registered with `hipHostRegister`
+    /// - `hostPtr` (in): Host pointer previously registered with [`hipHostRegister`]
     ///
     /// # Returns
     ///
     /// Error code
     ///
-    /// See also: `hipHostRegister`
+    /// See also: [`hipHostRegister`]
     "5.7" pub fn hipHostUnregister(hostPtr: *mut c_void) -> hipError_t;
-    /// end of external resource
-    /// \*\*
-    /// - @}
+    /// Allocate memory on the default accelerator
     ///
-    /// \*\*
-    /// - @brief Allocate memory on the default accelerator
-    /// \*
-    /// - @param\[out\] ptr Pointer to the allocated memory
-    /// - @param\[in\] size Requested memory size
-    /// \*
-    /// - If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorOutOfMemory`, `hipErrorInvalidValue` (bad context, null \*ptr)
-    /// \*
-    /// - @see `hipMallocPitch`, `hipFree`, `hipMallocArray`, `hipFreeArray`, `hipMalloc3D`, `hipMalloc3DArray`,
-    /// - `hipHostFree`, `hipHostMalloc`
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
+    ///
+    /// # Parameters
+    ///
+    /// - `ptr` (out): Pointer to the allocated memory
+    /// - `size` (in): Requested memory size
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`] (bad context, null \*ptr)
+    ///
+    /// See also: [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostFree`], [`hipHostMalloc`]
     "5.7" pub fn hipMalloc(ptr: *mut *mut c_void, size: usize) -> hipError_t;
     /// Create a 3D memory pointer on the device.
     ///
@@ -567,9 +561,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocPitch`, `hipMemGetInfo`, `hipFree`
+    /// See also: [`hipMallocPitch`], [`hipMemGetInfo`], [`hipFree`]
     "5.7" pub fn hipMalloc3D(
         pitchedDevPtr: *mut hipPitchedPtr,
         extent: hipExtent,
@@ -586,9 +580,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipFreeArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMalloc3DArray(
@@ -609,9 +603,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipFreeArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     "5.7" pub fn hipMalloc3DArray(
         array: *mut hipArray_t,
         desc: *const hipChannelFormatDesc,
@@ -631,9 +625,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipFreeArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipMallocArray(
@@ -656,9 +650,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMalloc`, `hipMallocPitch`, `hipFree`, `hipFreeArray`, `hipHostMalloc`, `hipHostFree`
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     "5.7" pub fn hipMallocArray(
         array: *mut hipArray_t,
         desc: *const hipChannelFormatDesc,
@@ -696,9 +690,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipFreeAsync`, `hipMemPoolTrimTo`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipFreeAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMallocAsync(
         dev_ptr: *mut *mut c_void,
         size: usize,
@@ -736,9 +730,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolCreate` `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`,
+    /// See also: [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolCreate`] [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`],
     "5.7" pub fn hipMallocFromPoolAsync(
         dev_ptr: *mut *mut c_void,
         size: usize,
@@ -747,9 +741,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Allocate pinned host memory \[Deprecated\]
     ///
-    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
     ///
-    /// **Warning:** This API is deprecated, use `hipHostMalloc()` instead
+    /// **Warning:** This API is deprecated, use [`hipHostMalloc()`] instead
     ///
     /// # Parameters
     ///
@@ -758,19 +752,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     "5.7" pub fn hipMallocHost(ptr: *mut *mut c_void, size: usize) -> hipError_t;
-    /// -------------------------------------------------------------------------------------------------
-    /// -------------------------------------------------------------------------------------------------
-    ///
-    /// This section describes the managed memory management functions of HIP runtime API.
-    ///
-    /// **Note:** The managed memory management APIs are implemented on Linux, under development
-    /// on Windows.
-    ///
-    /// /
-    /// /\*\*
-    ///
     /// Allocates memory that will be automatically managed by HIP.
     ///
     /// This API is used for managed memory, allows data be shared and accessible to both CPU and
@@ -779,7 +762,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The API returns the allocation pointer, managed by HMM, can be used further to execute kernels
     /// on device and fetch data between the host and device as needed.
     ///
-    /// If HMM is not supported, the function behaves the same as `hipMallocHost` .
+    /// If HMM is not supported, the function behaves the same as [`hipMallocHost`] .
     ///
     /// **Note:** It is recommend to do the capability check before call this API.
     ///
@@ -787,11 +770,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `dev_ptr` (out): pointer to allocated device memory
     /// - `size` (in): requested allocation size in bytes, it should be granularity of 4KB
-    /// - `flags` (in): must be either `hipMemAttachGlobal` or `hipMemAttachHost` (defaults to `hipMemAttachGlobal`)
+    /// - `flags` (in): must be either [`hipMemAttachGlobal`] or [`hipMemAttachHost`] (defaults to [`hipMemAttachGlobal`])
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorMemoryAllocation`, `hipErrorNotSupported`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorMemoryAllocation`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMallocManaged(
         dev_ptr: *mut *mut c_void,
         size: usize,
@@ -811,7 +794,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorMemoryAllocation`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorMemoryAllocation`]
     "5.7" pub fn hipMallocMipmappedArray(
         mipmappedArray: *mut hipMipmappedArray_t,
         desc: *const hipChannelFormatDesc,
@@ -824,7 +807,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The change in width size due to padding will be returned in \*pitch.
     /// Currently the alignment is set to 128 bytes
     ///
-    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
     ///
     /// # Parameters
     ///
@@ -837,14 +820,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Error code
     ///
-    /// See also: `hipMalloc`, `hipFree`, `hipMallocArray`, `hipFreeArray`, `hipHostFree`, `hipMalloc3D`, `hipMalloc3DArray`, `hipHostMalloc`
+    /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
     "5.7" pub fn hipMallocPitch(
         ptr: *mut *mut c_void,
         pitch: *mut usize,
         width: usize,
         height: usize,
     ) -> hipError_t;
-    /// Frees an address range reservation made via `hipMemAddressReserve`
+    /// Frees an address range reservation made via [`hipMemAddressReserve`]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -858,7 +841,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemAddressFree(devPtr: *mut c_void, size: usize) -> hipError_t;
     /// Reserves an address range
     ///
@@ -877,7 +860,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemAddressReserve(
         ptr: *mut *mut c_void,
         size: usize,
@@ -889,7 +872,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This HIP API advises about the usage to be applied on unified memory allocation in the
     /// range starting from the pointer address `devPtr`, with the size of count bytes.
-    /// The memory range must refer to managed memory allocated via the API `hipMallocManaged`, and the
+    /// The memory range must refer to managed memory allocated via the API [`hipMallocManaged`], and the
     /// range will be handled with proper round down and round up respectively in the driver to
     /// be aligned to CPU page size, the same way as corresponding CUDA API behaves in CUDA version 8.0
     /// and afterwards.
@@ -905,7 +888,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemAdvise(
         dev_ptr: *const c_void,
         count: usize,
@@ -917,7 +900,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This HIP API advises about the usage to be applied on unified memory allocation in the
     /// range starting from the pointer address `devPtr`, with the size of count bytes.
-    /// The memory range must refer to managed memory allocated via the API `hipMallocManaged`, and the
+    /// The memory range must refer to managed memory allocated via the API [`hipMallocManaged`], and the
     /// range will be handled with proper round down and round up respectively in the driver to
     /// be aligned to CPU page size, the same way as corresponding CUDA API behaves in CUDA version 8.0
     /// and afterwards.
@@ -933,7 +916,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemAdvise_v2(
         dev_ptr: *const c_void,
         count: usize,
@@ -942,9 +925,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Allocate pinned host memory \[Deprecated\]
     ///
-    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
     ///
-    /// **Warning:** This API is deprecated, use `hipHostMalloc()` instead
+    /// **Warning:** This API is deprecated, use [`hipHostMalloc()`] instead
     ///
     /// # Parameters
     ///
@@ -953,14 +936,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     "5.7" pub fn hipMemAllocHost(ptr: *mut *mut c_void, size: usize) -> hipError_t;
     /// Allocates at least width (in bytes) \* height bytes of linear memory
     /// Padding may occur to ensure alighnment requirements are met for the given row
     /// The change in width size due to padding will be returned in \*pitch.
     /// Currently the alignment is set to 128 bytes
     ///
-    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and `hipSuccess` is returned.
+    /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
     /// The intended usage of pitch is as a separate parameter of the allocation, used to compute
     /// addresses within the 2D array. Given the row and column of an array element of type T, the
     /// address is computed as: T\* `pElement` = (T\*)((char\*)BaseAddress + Row \* Pitch) + Column;
@@ -977,7 +960,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Error code
     ///
-    /// See also: `hipMalloc`, `hipFree`, `hipMallocArray`, `hipFreeArray`, `hipHostFree`, `hipMalloc3D`, `hipMalloc3DArray`, `hipHostMalloc`
+    /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
     "5.7" pub fn hipMemAllocPitch(
         dptr: *mut hipDeviceptr_t,
         pitch: *mut usize,
@@ -1001,7 +984,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemCreate(
         handle: *mut hipMemGenericAllocationHandle_t,
         size: usize,
@@ -1009,6 +992,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         flags: c_ulonglong,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemDiscardAndPrefetchBatchAsync(
         dptrs: *mut *mut c_void,
         sizes: *mut usize,
@@ -1020,6 +1004,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemDiscardBatchAsync(
         dev_ptrs: *mut *mut c_void,
         sizes: *mut usize,
@@ -1043,7 +1028,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemExportToShareableHandle(
         shareableHandle: *mut c_void,
         handle: hipMemGenericAllocationHandle_t,
@@ -1065,7 +1050,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemGetAccess(
         flags: *mut c_ulonglong,
         location: *const hipMemLocation,
@@ -1081,9 +1066,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotFound`
+    /// [`hipSuccess`], [`hipErrorNotFound`]
     ///
-    /// See also: `hipCtxCreate`, `hipCtxDestroy`, `hipCtxGetFlags`, `hipCtxPopCurrent`, `hipCtxGetCurrent`, `hipCtxSetCurrent`, `hipCtxPushCurrent`, `hipCtxSetCacheConfig`, `hipCtxSynchronize`, `hipCtxGetDevice`
+    /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipMemGetAddressRange(
         pbase: *mut hipDeviceptr_t,
         psize: *mut usize,
@@ -1104,7 +1089,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemGetAllocationGranularity(
         granularity: *mut usize,
         prop: *const hipMemAllocationProp,
@@ -1124,12 +1109,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemGetAllocationPropertiesFromHandle(
         prop: *mut hipMemAllocationProp,
         handle: hipMemGenericAllocationHandle_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemGetDefaultMemPool(
         memPool: *mut hipMemPool_t,
         location: *mut hipMemLocation,
@@ -1138,8 +1124,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-7-0")]
     /// Returns a handle for the address range requested.
     ///
-    /// This function returns a handle to a device pointer created using either `hipMalloc` set of APIs
-    /// or through `hipMemAddressReserve` (as long as the ptr is mapped).
+    /// This function returns a handle to a device pointer created using either [`hipMalloc`] set of APIs
+    /// or through [`hipMemAddressReserve`] (as long as the ptr is mapped).
     ///
     /// # Parameters
     ///
@@ -1151,7 +1137,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` if the kernel is launched successfully, otherwise an appropriate error code.
+    /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
     "7.0" pub fn hipMemGetHandleForAddressRange(
         handle: *mut c_void,
         dptr: hipDeviceptr_t,
@@ -1175,9 +1161,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemGetMemPool(
         pool: *mut hipMemPool_t,
         location: *mut hipMemLocation,
@@ -1198,7 +1185,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemImportFromShareableHandle(
         handle: *mut hipMemGenericAllocationHandle_t,
         osHandle: *mut c_void,
@@ -1221,7 +1208,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemMap(
         ptr: *mut c_void,
         size: usize,
@@ -1232,17 +1219,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Maps or unmaps subregions of sparse HIP arrays and sparse HIP mipmapped arrays.
     ///
     /// **Warning:** This API is under development. Currently it is not supported on AMD
-    /// GPUs and returns `hipErrorNotSupported`.
+    /// GPUs and returns [`hipErrorNotSupported`].
     ///
     /// # Parameters
     ///
-    /// - `mapInfoList` (in): list of `hipArrayMapInfo`.
-    /// - `count` (in): number of `hipArrayMapInfo` in `mapInfoList`.
+    /// - `mapInfoList` (in): list of [`hipArrayMapInfo`].
+    /// - `count` (in): number of [`hipArrayMapInfo`] in `mapInfoList`.
     /// - `stream` (in): stream identifier for the stream to use for map or unmap operations.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemMapArrayAsync(
         mapInfoList: *mut hipArrayMapInfo,
         count: c_uint,
@@ -1255,7 +1242,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// By default, the memory pool will be accessible from the device it is allocated on.
     ///
-    /// **Note:** Specifying `hipMemHandleTypeNone` creates a memory pool that will not support IPC.
+    /// **Note:** Specifying [`hipMemHandleTypeNone`] creates a memory pool that will not support IPC.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1269,9 +1256,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolDestroy`, `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolDestroy`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolCreate(
         mem_pool: *mut hipMemPool_t,
         pool_props: *const hipMemPoolProps,
@@ -1280,7 +1267,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// If any pointers obtained from this pool haven't been freed or
     /// the pool has free operations that haven't completed
-    /// when `hipMemPoolDestroy` is invoked, the function will return immediately and the
+    /// when [`hipMemPoolDestroy`] is invoked, the function will return immediately and the
     /// resources associated with the pool will be released automatically
     /// once there are no more outstanding allocations.
     ///
@@ -1300,14 +1287,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolCreate` `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolCreate`] [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolDestroy(mem_pool: hipMemPool_t) -> hipError_t;
     /// Export data to share a memory pool allocation between processes.
     ///
     /// Constructs `export_data` for sharing a specific allocation from an already shared memory pool.
-    /// The recipient process can import the allocation with the `hipMemPoolImportPointer` api.
+    /// The recipient process can import the allocation with the [`hipMemPoolImportPointer`] api.
     /// The data is not a handle and may be shared through any IPC mechanism.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1322,9 +1309,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMemPoolImportPointer`
+    /// See also: [`hipMemPoolImportPointer`]
     "5.7" pub fn hipMemPoolExportPointer(
         export_data: *mut hipMemPoolPtrExportData,
         dev_ptr: *mut c_void,
@@ -1333,12 +1320,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Given an IPC capable mempool, create an OS handle to share the pool with another process.
     /// A recipient process can convert the shareable handle into a mempool with
-    /// `hipMemPoolImportFromShareableHandle`. Individual pointers can then be shared with the
-    /// `hipMemPoolExportPointer` and `hipMemPoolImportPointer` APIs. The implementation of what the
+    /// [`hipMemPoolImportFromShareableHandle`]. Individual pointers can then be shared with the
+    /// [`hipMemPoolExportPointer`] and [`hipMemPoolImportPointer`] APIs. The implementation of what the
     /// shareable handle is and how it can be transferred is defined by the requested handle type.
     ///
-    /// **Note:** To create an IPC capable mempool, create a mempool with a `hipMemAllocationHandleType`
-    /// other than `hipMemHandleTypeNone`.
+    /// **Note:** To create an IPC capable mempool, create a mempool with a [`hipMemAllocationHandleType`]
+    /// other than [`hipMemHandleTypeNone`].
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1354,9 +1341,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMemPoolImportFromShareableHandle`
+    /// See also: [`hipMemPoolImportFromShareableHandle`]
     "5.7" pub fn hipMemPoolExportToShareableHandle(
         shared_handle: *mut c_void,
         mem_pool: hipMemPool_t,
@@ -1380,9 +1367,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`]
     "5.7" pub fn hipMemPoolGetAccess(
         flags: *mut hipMemAccessFlags,
         mem_pool: hipMemPool_t,
@@ -1392,28 +1379,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Supported attributes are:
     ///
-    /// - `hipMemPoolAttrReleaseThreshold`: (value type = `cuuint64_t`)
+    /// - [`hipMemPoolAttrReleaseThreshold`]: (value type = `cuuint64_t`)
     /// Amount of reserved memory in bytes to hold onto before trying
     /// to release memory back to the OS. When more than the release
     /// threshold bytes of memory are held by the memory pool, the
     /// allocator will try to release memory back to the OS on the
     /// next call to stream, event or context synchronize. (default 0)
     ///
-    /// - `hipMemPoolReuseFollowEventDependencies`: (value type = int)
-    /// Allow `hipMallocAsync` to use memory asynchronously freed
+    /// - [`hipMemPoolReuseFollowEventDependencies`]: (value type = int)
+    /// Allow [`hipMallocAsync`] to use memory asynchronously freed
     /// in another stream as long as a stream ordering dependency
     /// of the allocating stream on the free action exists.
     /// HIP events and null stream interactions can create the required
     /// stream ordered dependencies. (default enabled)
     ///
-    /// - `hipMemPoolReuseAllowOpportunistic`: (value type = int)
+    /// - [`hipMemPoolReuseAllowOpportunistic`]: (value type = int)
     /// Allow reuse of already completed frees when there is no
     /// dependency between the free and allocation. (default enabled)
     ///
-    /// - `hipMemPoolReuseAllowInternalDependencies`: (value type = int)
-    /// Allow `hipMallocAsync` to insert new stream dependencies
+    /// - [`hipMemPoolReuseAllowInternalDependencies`]: (value type = int)
+    /// Allow [`hipMallocAsync`] to insert new stream dependencies
     /// in order to establish the stream ordering required to reuse
-    /// a piece of memory released by `hipFreeAsync` (default enabled).
+    /// a piece of memory released by [`hipFreeAsync`] (default enabled).
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1428,9 +1415,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolGetAttribute(
         mem_pool: hipMemPool_t,
         attr: hipMemPoolAttr,
@@ -1438,11 +1425,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Imports a memory pool from a shared handle.
     ///
-    /// Specific allocations can be imported from the imported pool with `hipMemPoolImportPointer`.
+    /// Specific allocations can be imported from the imported pool with [`hipMemPoolImportPointer`].
     ///
     /// **Note:** Imported memory pools do not support creating new allocations.
-    /// As such imported memory pools may not be used in `hipDeviceSetMemPool`
-    /// or `hipMallocFromPoolAsync` calls.
+    /// As such imported memory pools may not be used in [`hipDeviceSetMemPool`]
+    /// or [`hipMallocFromPoolAsync`] calls.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1458,9 +1445,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMemPoolExportToShareableHandle`
+    /// See also: [`hipMemPoolExportToShareableHandle`]
     "5.7" pub fn hipMemPoolImportFromShareableHandle(
         mem_pool: *mut hipMemPool_t,
         shared_handle: *mut c_void,
@@ -1472,14 +1459,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns in `dev_ptr` a pointer to the imported memory.
     /// The imported memory must not be accessed before the allocation operation completes
     /// in the exporting process. The imported memory must be freed from all importing processes before
-    /// being freed in the exporting process. The pointer may be freed with `hipFree`
-    /// or `hipFreeAsync`. If `hipFreeAsync` is used, the free must be completed
+    /// being freed in the exporting process. The pointer may be freed with [`hipFree`]
+    /// or [`hipFreeAsync`]. If [`hipFreeAsync`] is used, the free must be completed
     /// on the importing process before the free operation on the exporting process.
     ///
-    /// **Note:** The `hipFreeAsync` api may be used in the exporting process before
-    /// the `hipFreeAsync` operation completes in its stream as long as the
-    /// `hipFreeAsync` in the exporting process specifies a stream with
-    /// a stream dependency on the importing process's `hipFreeAsync`.
+    /// **Note:** The [`hipFreeAsync`] api may be used in the exporting process before
+    /// the [`hipFreeAsync`] operation completes in its stream as long as the
+    /// [`hipFreeAsync`] in the exporting process specifies a stream with
+    /// a stream dependency on the importing process's [`hipFreeAsync`].
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1494,9 +1481,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotInitialized`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: `hipMemPoolExportPointer`
+    /// See also: [`hipMemPoolExportPointer`]
     "5.7" pub fn hipMemPoolImportPointer(
         dev_ptr: *mut *mut c_void,
         mem_pool: hipMemPool_t,
@@ -1517,9 +1504,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolSetAccess(
         mem_pool: hipMemPool_t,
         desc_list: *const hipMemAccessDesc,
@@ -1529,28 +1516,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Supported attributes are:
     ///
-    /// - `hipMemPoolAttrReleaseThreshold`: (value type = `cuuint64_t`)
+    /// - [`hipMemPoolAttrReleaseThreshold`]: (value type = `cuuint64_t`)
     /// Amount of reserved memory in bytes to hold onto before trying
     /// to release memory back to the OS. When more than the release
     /// threshold bytes of memory are held by the memory pool, the
     /// allocator will try to release memory back to the OS on the
     /// next call to stream, event or context synchronize. (default 0)
     ///
-    /// - `hipMemPoolReuseFollowEventDependencies`: (value type = int)
-    /// Allow `hipMallocAsync` to use memory asynchronously freed
+    /// - [`hipMemPoolReuseFollowEventDependencies`]: (value type = int)
+    /// Allow [`hipMallocAsync`] to use memory asynchronously freed
     /// in another stream as long as a stream ordering dependency
     /// of the allocating stream on the free action exists.
     /// HIP events and null stream interactions can create the required
     /// stream ordered dependencies. (default enabled)
     ///
-    /// - `hipMemPoolReuseAllowOpportunistic`: (value type = int)
+    /// - [`hipMemPoolReuseAllowOpportunistic`]: (value type = int)
     /// Allow reuse of already completed frees when there is no
     /// dependency between the free and allocation. (default enabled)
     ///
-    /// - `hipMemPoolReuseAllowInternalDependencies`: (value type = int)
-    /// Allow `hipMallocAsync` to insert new stream dependencies
+    /// - [`hipMemPoolReuseAllowInternalDependencies`]: (value type = int)
+    /// Allow [`hipMallocAsync`] to insert new stream dependencies
     /// in order to establish the stream ordering required to reuse
-    /// a piece of memory released by `hipFreeAsync` (default enabled).
+    /// a piece of memory released by [`hipFreeAsync`] (default enabled).
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1565,9 +1552,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipMemPoolTrimTo`, `hipDeviceSetMemPool`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolSetAttribute(
         mem_pool: hipMemPool_t,
         attr: hipMemPoolAttr,
@@ -1597,9 +1584,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipMallocFromPoolAsync`, `hipMallocAsync`, `hipFreeAsync`, `hipMemPoolGetAttribute`, `hipDeviceSetMemPool`, `hipMemPoolSetAttribute`, `hipMemPoolSetAccess`, `hipMemPoolGetAccess`
+    /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
     "5.7" pub fn hipMemPoolTrimTo(
         mem_pool: hipMemPool_t,
         min_bytes_to_hold: usize,
@@ -1617,7 +1604,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemPrefetchAsync(
         dev_ptr: *const c_void,
         count: usize,
@@ -1639,7 +1626,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipMemPrefetchAsync_v2(
         dev_ptr: *const c_void,
         count: usize,
@@ -1648,6 +1635,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemPrefetchBatchAsync(
         dev_ptrs: *mut *mut c_void,
         sizes: *mut usize,
@@ -1669,7 +1657,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemPtrGetInfo(ptr: *mut c_void, size: *mut usize) -> hipError_t;
     /// Query an attribute of a given memory range in HIP.
     ///
@@ -1685,7 +1673,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemRangeGetAttribute(
         data: *mut c_void,
         data_size: usize,
@@ -1708,7 +1696,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemRangeGetAttributes(
         data: *mut *mut c_void,
         data_sizes: *mut usize,
@@ -1718,7 +1706,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         count: usize,
     ) -> hipError_t;
     /// Release a memory handle representing a memory allocation which was previously allocated
-    /// through `hipMemCreate`.
+    /// through [`hipMemCreate`].
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1731,7 +1719,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemRelease(handle: hipMemGenericAllocationHandle_t) -> hipError_t;
     /// Returns the allocation handle of the backing memory allocation given the address.
     ///
@@ -1747,7 +1735,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemRetainAllocationHandle(
         handle: *mut hipMemGenericAllocationHandle_t,
         addr: *mut c_void,
@@ -1764,12 +1752,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `ptr` (in): starting address of the virtual address range.
     /// - `size` (in): size of the range.
-    /// - `desc` (in): array of `hipMemAccessDesc`.
-    /// - `count` (in): number of `hipMemAccessDesc` in desc.
+    /// - `desc` (in): array of [`hipMemAccessDesc`].
+    /// - `count` (in): number of [`hipMemAccessDesc`] in desc.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemSetAccess(
         ptr: *mut c_void,
         size: usize,
@@ -1777,6 +1765,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         count: usize,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMemSetMemPool(
         location: *mut hipMemLocation,
         type_: hipMemAllocationType,
@@ -1796,7 +1785,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipMemUnmap(ptr: *mut c_void, size: usize) -> hipError_t;
     /// Create a mipmapped array.
     ///
@@ -1810,7 +1799,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotSupported`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMipmappedArrayCreate(
         pHandle: *mut hipMipmappedArray_t,
         pMipmappedArrayDesc: *mut HIP_ARRAY3D_DESCRIPTOR,
@@ -1826,7 +1815,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMipmappedArrayDestroy(hMipmappedArray: hipMipmappedArray_t) -> hipError_t;
     /// Get a mipmapped array on a mipmapped level.
     ///
@@ -1840,13 +1829,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMipmappedArrayGetLevel(
         pLevelArray: *mut hipArray_t,
         hMipMappedArray: hipMipmappedArray_t,
         level: c_uint,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipMipmappedArrayGetMemoryRequirements(
         memoryRequirements: *mut hipArrayMemoryRequirements,
         mipmap: hipMipmappedArray_t,
@@ -1865,9 +1855,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipPointerGetAttributes`
+    /// See also: [`hipPointerGetAttributes`]
     "5.7" pub fn hipPointerGetAttribute(
         data: *mut c_void,
         attribute: hipPointer_attribute,
@@ -1877,10 +1867,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The output parameter 'attributes' has a member named 'type' that describes what memory the
     /// pointer is associated with, such as device memory, host memory, managed memory, and others.
-    /// Otherwise, the API cannot handle the pointer and returns `hipErrorInvalidValue`.
+    /// Otherwise, the API cannot handle the pointer and returns [`hipErrorInvalidValue`].
     ///
     /// **Note:** The unrecognized memory type is unsupported to keep the HIP functionality backward
-    /// compatibility due to `hipMemoryType` enum values.
+    /// compatibility due to [`hipMemoryType`] enum values.
     ///
     /// **Note:** The current behavior of this HIP API corresponds to the CUDA API before version 11.0.
     ///
@@ -1891,9 +1881,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipPointerGetAttribute`
+    /// See also: [`hipPointerGetAttribute`]
     "5.7" pub fn hipPointerGetAttributes(
         attributes: *mut hipPointerAttribute_t,
         ptr: *const c_void,
@@ -1911,7 +1901,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipPointerSetAttribute(
         value: *const c_void,
         attribute: hipPointer_attribute,

@@ -14,7 +14,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDeviceFunction`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
     "5.7" pub fn hipFuncGetAttribute(
         value: *mut c_int,
         attrib: hipFunction_attribute,
@@ -29,34 +29,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidDeviceFunction`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
     "5.7" pub fn hipFuncGetAttributes(
         attr: *mut hipFuncAttributes,
         func: *const c_void,
     ) -> hipError_t;
-    /// end doxygen Device
-    /// \*\*
-    /// - @}
+    /// Set attribute for a specific function
     ///
-    /// \*\*
-    /// \*
-    /// - @defgroup Execution Execution Control
-    /// - @{
-    /// - This section describes the execution control functions of HIP runtime API.
-    /// \*
+    /// Note: AMD devices and some Nvidia GPUS do not support shared cache banking, and the hint is
+    /// ignored on those architectures.
     ///
-    /// \*\*
-    /// - @brief Set attribute for a specific function
-    /// \*
-    /// - @param \[in\] func Pointer of the function
-    /// - @param \[in\] attr Attribute to set
-    /// - @param \[in\] value Value to set
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorInvalidDeviceFunction`, `hipErrorInvalidValue`
-    /// \*
-    /// - Note: AMD devices and some Nvidia GPUS do not support shared cache banking, and the hint is
-    /// - ignored on those architectures.
-    /// \*
+    /// # Parameters
+    ///
+    /// - `func` (in): Pointer of the function
+    /// - `attr` (in): Attribute to set
+    /// - `value` (in): Value to set
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipFuncSetAttribute(
         func: *const c_void,
         attr: hipFuncAttribute,
@@ -71,7 +62,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`]
     /// Note: AMD devices and some Nvidia GPUS do not support reconfigurable cache. This hint is ignored
     /// on those architectures.
     "5.7" pub fn hipFuncSetCacheConfig(
@@ -90,12 +81,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDeviceFunction`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipFuncSetSharedMemConfig(
         func: *const c_void,
         config: hipSharedMemConfig,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipKernelGetAttribute(
         pi: *mut c_int,
         attrib: hipFunction_attribute,
@@ -103,6 +95,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         dev: c_int,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipKernelGetFunction(
         pFunc: *mut hipFunction_t,
         kernel: hipKernel_t,
@@ -117,7 +110,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.2" pub fn hipKernelGetLibrary(
         library: *mut hipLibrary_t,
         kernel: hipKernel_t,
@@ -132,9 +125,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.2" pub fn hipKernelGetName(name: *mut *const c_char, kernel: hipKernel_t) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipKernelGetParamInfo(
         kernel: hipKernel_t,
         paramIndex: usize,
@@ -149,7 +143,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipKernelNameRef(f: hipFunction_t) -> *const c_char;
     /// Retrives kernel for a given host pointer, unless stated otherwise.
     ///
@@ -160,12 +154,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipKernelNameRefByPtr(
         hostFunction: *const c_void,
         stream: hipStream_t,
     ) -> *const c_char;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipKernelSetAttribute(
         attrib: hipFunction_attribute,
         value: c_int,
@@ -178,17 +173,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `kernels` (out): Buffer for kernel handles
-    /// - `numKernels` (in): Maximum number of kernel handles to return to buffer @oaram \[in\] library Library handle to query from
+    /// - `numKernels` (in): Maximum number of kernel handles to return to buffer
+    /// - `library` (in): Library handle to query from
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.2" pub fn hipLibraryEnumerateKernels(
         kernels: *mut hipKernel_t,
         numKernels: c_uint,
         library: hipLibrary_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipLibraryGetGlobal(
         dptr: *mut *mut c_void,
         bytes: *mut usize,
@@ -206,7 +203,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipLibraryGetKernel(
         pKernel: *mut hipKernel_t,
         library: hipLibrary_t,
@@ -222,12 +219,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipLibraryGetKernelCount(
         count: *mut c_uint,
         library: hipLibrary_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipLibraryGetManaged(
         dptr: *mut *mut c_void,
         bytes: *mut usize,
@@ -250,7 +248,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`,
+    /// [`hipSuccess`], [`hipErrorInvalidValue`],
     "7.1" pub fn hipLibraryLoadData(
         library: *mut hipLibrary_t,
         code: *const c_void,
@@ -277,7 +275,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipLibraryLoadFromFile(
         library: *mut hipLibrary_t,
         fileName: *const c_char,
@@ -297,7 +295,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipLibraryUnload(library: hipLibrary_t) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
     /// Adds bitcode data to be linked with options.
@@ -317,11 +315,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidHandle`]
     ///
-    /// `hipErrorInvalidConfiguration`
+    /// [`hipErrorInvalidConfiguration`]
     ///
-    /// See also: `hipError_t`
+    /// See also: [`hipError_t`]
     "6.4" pub fn hipLinkAddData(
         state: hipLinkState_t,
         type_: hipJitInputType,
@@ -348,11 +346,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// `hipErrorInvalidConfiguration`
+    /// [`hipErrorInvalidConfiguration`]
     ///
-    /// See also: `hipError_t`
+    /// See also: [`hipError_t`]
     "6.4" pub fn hipLinkAddFile(
         state: hipLinkState_t,
         type_: hipJitInputType,
@@ -374,11 +372,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` `hipErrorInvalidValue`
+    /// [`hipSuccess`] [`hipErrorInvalidValue`]
     ///
-    /// `hipErrorInvalidConfiguration`
+    /// [`hipErrorInvalidConfiguration`]
     ///
-    /// See also: `hipError_t`
+    /// See also: [`hipError_t`]
     "6.4" pub fn hipLinkComplete(
         state: hipLinkState_t,
         hipBinOut: *mut *mut c_void,
@@ -396,9 +394,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` `hipErrorInvalidValue` `hipErrorInvalidConfiguration`
+    /// [`hipSuccess`] [`hipErrorInvalidValue`] [`hipErrorInvalidConfiguration`]
     ///
-    /// See also: `hipSuccess`
+    /// See also: [`hipSuccess`]
     "6.4" pub fn hipLinkCreate(
         numOptions: c_uint,
         options: *mut hipJitOption,
@@ -414,9 +412,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` `hipErrorInvalidValue`
+    /// [`hipSuccess`] [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipSuccess`
+    /// See also: [`hipSuccess`]
     "6.4" pub fn hipLinkDestroy(state: hipLinkState_t) -> hipError_t;
     /// Function with kname will be extracted if present in module
     ///
@@ -428,8 +426,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`, `hipErrorNotInitialized`,
-    /// `hipErrorNotFound`,
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorNotInitialized`],
+    /// [`hipErrorNotFound`],
     "5.7" pub fn hipModuleGetFunction(
         function: *mut hipFunction_t,
         module: hipModule_t,
@@ -445,8 +443,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`, `hipErrorNotInitialized`,
-    /// `hipErrorNotFound`,
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorNotInitialized`],
+    /// [`hipErrorNotFound`],
     "7.1" pub fn hipModuleGetFunctionCount(
         count: *mut c_uint,
         mod_: hipModule_t,
@@ -454,8 +452,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns a global pointer from a module.
     ///
     /// Returns in \*dptr and \*bytes the pointer and size of the global of name name located in module
-    /// hmod. If no variable of that name exists, it returns `hipErrorNotFound`. Both parameters dptr and
-    /// bytes are optional. If one of them is NULL, it is ignored and `hipSuccess` is returned.
+    /// hmod. If no variable of that name exists, it returns [`hipErrorNotFound`]. Both parameters dptr and
+    /// bytes are optional. If one of them is NULL, it is ignored and [`hipSuccess`] is returned.
     ///
     /// # Parameters
     ///
@@ -466,7 +464,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotFound`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotFound`], [`hipErrorInvalidContext`]
     "5.7" pub fn hipModuleGetGlobal(
         dptr: *mut hipDeviceptr_t,
         bytes: *mut usize,
@@ -483,7 +481,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorNotFound`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorNotFound`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipModuleGetTexRef(
         texRef: *mut *mut textureReference,
         hmod: hipModule_t,
@@ -491,7 +489,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ) -> hipError_t;
     /// Loads code object from file into a module the currrent context.
     ///
-    /// **Warning:** File/memory resources allocated in this function are released only in `hipModuleUnload`.
+    /// **Warning:** File/memory resources allocated in this function are released only in [`hipModuleUnload`].
     ///
     /// # Parameters
     ///
@@ -500,8 +498,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`, `hipErrorFileNotFound`,
-    /// `hipErrorOutOfMemory`, `hipErrorSharedObjectInitFailed`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorFileNotFound`],
+    /// [`hipErrorOutOfMemory`], [`hipErrorSharedObjectInitFailed`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipModuleLoad(module: *mut hipModule_t, fname: *const c_char) -> hipError_t;
     /// builds module from code object data which resides in host memory.
     ///
@@ -514,10 +512,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// "amdclang++ -O3 -c --offload-device-only --offload-arch=\<GPU\_ARCH\> \<input\_file\> -o \<output\_file\>"
     ///
     /// For more details, refer to:
-    /// \<a
+    /// a
     /// href= "<https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/kernel_language_cpp_support.html#kernel-compilation">\>
     /// Kernel Compilation\</a\> in the HIP kernel language C++ support, or
-    /// \<a
+    /// a
     /// href="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip\_rtc.html"\>HIP runtime compilation (HIP RTC)\</a\>.
     ///
     /// # Parameters
@@ -527,13 +525,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorOutOfMemory`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipModuleLoadData(
         module: *mut hipModule_t,
         image: *const c_void,
     ) -> hipError_t;
     /// builds module from code object which resides in host memory. Image is pointer to that
-    /// location. Options are not used. `hipModuleLoadData` is called.
+    /// location. Options are not used. [`hipModuleLoadData`] is called.
     ///
     /// # Parameters
     ///
@@ -545,7 +543,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorOutOfMemory`, `hipErrorNotInitialized`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipModuleLoadDataEx(
         module: *mut hipModule_t,
         image: *const c_void,
@@ -554,29 +552,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         optionValues: *mut *mut c_void,
     ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
-    /// doxygen end Context Management
-    /// \*\*
-    /// - @}
+    /// Loads fatbin object
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*
-    /// - @defgroup Module Module Management
-    /// - @{
-    /// - @ingroup API
-    /// - This section describes the module management functions of HIP runtime API.
-    /// \*
+    /// # Parameters
     ///
-    /// \*\*
-    /// - @brief Loads fatbin object
-    /// \*
-    /// - @param \[in\] fatbin fatbin to be loaded as a module
-    /// - @param \[out\] module Module
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidContext`, `hipErrorFileNotFound`,
-    /// - `hipErrorOutOfMemory`, `hipErrorSharedObjectInitFailed`, `hipErrorNotInitialized`
-    /// \*
+    /// - `fatbin` (in): fatbin to be loaded as a module
+    /// - `module` (out): Module
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorFileNotFound`],
+    /// [`hipErrorOutOfMemory`], [`hipErrorSharedObjectInitFailed`], [`hipErrorNotInitialized`]
     "7.1" pub fn hipModuleLoadFatBinary(
         module: *mut hipModule_t,
         fatbin: *const c_void,
@@ -591,6 +577,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidResourceHandle`]
     "5.7" pub fn hipModuleUnload(module: hipModule_t) -> hipError_t;
 }

@@ -4,10 +4,6 @@ use ::core::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    /// This section describes the callback/Activity of HIP runtime API.
-    /// /
-    /// /\*\*
-    ///
     /// Returns HIP API name by ID.
     ///
     /// # Parameters
@@ -16,7 +12,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipApiName(id: u32) -> *const c_char;
     #[cfg(not(feature = "rocm-6-2"))]
     /// Device which matches `hipDeviceProp_t` is returned
@@ -28,7 +24,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
     "5.7" pub fn hipChooseDevice(
@@ -45,37 +41,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipChooseDeviceR0600(
         device: *mut c_int,
         prop: *const hipDeviceProp_tR0600,
     ) -> hipError_t;
-    /// doxygen end profiler
-    /// \*\*
-    /// - @}
+    /// Configure a kernel launch.
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// - @defgroup Clang Launch API to support the triple-chevron syntax
-    /// - @{
-    /// - This section describes the API to support the triple-chevron syntax.
+    /// Please note, HIP does not support kernel launch with total work items defined in dimension with
+    /// size `gridDim` x `blockDim` \>= 2^32.
     ///
-    /// \*\*
-    /// - @brief Configure a kernel launch.
-    /// \*
-    /// - @param \[in\] `gridDim` grid dimension specified as multiple of `blockDim`.
-    /// - @param \[in\] `blockDim` block dimensions specified in work-items
-    /// - @param \[in\] `sharedMem` Amount of dynamic shared memory to allocate for this kernel. The
-    /// - HIP-Clang compiler provides support for extern shared declarations.
-    /// - @param \[in\] stream Stream where the kernel should be dispatched. May be 0, in which case the
-    /// - default stream is used with associated synchronization rules.
-    /// \*
-    /// - Please note, HIP does not support kernel launch with total work items defined in dimension with
-    /// - size `gridDim` x `blockDim` \>= 2^32.
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`
-    /// \*
+    /// # Parameters
+    ///
+    /// - `gridDim` (in): grid dimension specified as multiple of `blockDim`.
+    /// - `blockDim` (in): block dimensions specified in work-items
+    /// - `sharedMem` (in): Amount of dynamic shared memory to allocate for this kernel. The HIP-Clang compiler provides support for extern shared declarations.
+    /// - `stream` (in): Stream where the kernel should be dispatched. May be 0, in which case the default stream is used with associated synchronization rules.
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipConfigureCall(
         gridDim: dim3,
         blockDim: dim3,
@@ -90,12 +75,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         f: hipChannelFormatKind,
     ) -> hipChannelFormatDesc;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDevResourceGenerateDesc(
         phDesc: *mut hipDevResourceDesc_t,
         resources: *mut hipDevResource_st,
         nbResources: c_uint,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDevSmResourceSplit(
         result: *mut hipDevResource_st,
         nbGroups: c_uint,
@@ -105,6 +92,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         groupParams: *mut hipDevSmResourceGroupParams_st,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDevSmResourceSplitByCount(
         result: *mut hipDevResource_st,
         nbGroups: *mut c_uint,
@@ -129,9 +117,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipRuntimeGetVersion`
+    /// See also: [`hipRuntimeGetVersion`]
     "5.7" pub fn hipDriverGetVersion(driverVersion: *mut c_int) -> hipError_t;
     /// Return hip error as text string form.
     ///
@@ -142,9 +130,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipGetErrorName`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipDrvGetErrorName(
         hipError: hipError_t,
         errorString: *mut *const c_char,
@@ -158,14 +146,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipGetErrorName`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipDrvGetErrorString(
         hipError: hipError_t,
         errorString: *mut *const c_char,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDrvMemDiscardAndPrefetchBatchAsync(
         dptrs: *mut *mut c_void,
         sizes: *mut usize,
@@ -177,6 +166,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipDrvMemDiscardBatchAsync(
         dptrs: *mut *mut c_void,
         sizes: *mut usize,
@@ -198,9 +188,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipPointerGetAttribute`
+    /// See also: [`hipPointerGetAttribute`]
     "5.7" pub fn hipDrvPointerGetAttributes(
         numAttributes: c_uint,
         attributes: *mut hipPointer_attribute,
@@ -208,29 +198,35 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ptr: hipDeviceptr_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxDestroy(ctx: hipExecutionCtx_t) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxGetDevResource(
         ctx: hipExecutionCtx_t,
         resource: *mut hipDevResource_st,
         type_: hipDevResourceType,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxGetDevice(
         device: *mut c_int,
         ctx: hipExecutionCtx_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxGetId(
         ctx: hipExecutionCtx_t,
         ctxId: *mut c_ulonglong,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxRecordEvent(
         ctx: hipExecutionCtx_t,
         event: hipEvent_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxStreamCreate(
         stream: *mut hipStream_t,
         greenctx: hipExecutionCtx_t,
@@ -238,28 +234,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         priority: c_int,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxSynchronize(ctx: hipExecutionCtx_t) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExecutionCtxWaitEvent(
         ctx: hipExecutionCtx_t,
         event: hipEvent_t,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExtDisableLogging() -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExtEnableLogging() -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
     /// Return last error returned by any HIP runtime API call and resets the stored error code to
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
     /// Returns the last error that has been returned by any of the runtime calls in the same host
-    /// thread, and then resets the saved error to `hipSuccess`.
+    /// thread, and then resets the saved error to [`hipSuccess`].
     ///
     /// # Returns
     ///
     /// return code from last HIP called from the active host thread
     ///
-    /// See also: `hipGetErrorString`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorString`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "6.2" pub fn hipExtGetLastError() -> hipError_t;
     /// Returns the link type and hop count between two devices
     ///
@@ -274,7 +274,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipExtGetLinkTypeAndHopCount(
         device1: c_int,
         device2: c_int,
@@ -282,6 +282,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         hopcount: *mut u32,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipExtSetLoggingParams(
         log_level: usize,
         log_size: usize,
@@ -299,7 +300,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.1" pub fn hipGetDriverEntryPoint(
         symbol: *const c_char,
         funcPtr: *mut *mut c_void,
@@ -307,6 +308,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         driverStatus: *mut hipDriverEntryPointQueryResult,
     ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    /// As [`hipGetDriverEntryPoint`], with the default stream of the calling thread for stream 0.
     "7.1" pub fn hipGetDriverEntryPoint_spt(
         symbol: *const c_char,
         funcPtr: *mut *mut c_void,
@@ -323,7 +325,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// const char pointer to the NULL-terminated error name
     ///
-    /// See also: `hipGetErrorString`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorString`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipGetErrorName(hip_error: hipError_t) -> *const c_char;
     /// Return handy text string message to explain the error which occurred
     ///
@@ -335,7 +337,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// const char pointer to the NULL-terminated error string
     ///
-    /// See also: `hipGetErrorName`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipGetErrorString(hipError: hipError_t) -> *const c_char;
     #[cfg(feature = "rocm-6-2")]
     /// Gets pointer to device entry function that matches entry function `symbolPtr`.
@@ -347,32 +349,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDeviceFunction`
+    /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`]
     "6.2" pub fn hipGetFuncBySymbol(
         functionPtr: *mut hipFunction_t,
         symbolPtr: *const c_void,
     ) -> hipError_t;
-    /// doxygen end execution
-    /// \*\*
-    /// - @}
+    /// Return last error returned by any HIP runtime API call and resets the stored error code to
+    /// [`hipSuccess`]
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// - @defgroup Error Error Handling
-    /// - @{
-    /// - This section describes the error handling functions of HIP runtime API.
+    /// Returns the last error that has been returned by any of the runtime calls in the same host
+    /// thread, and then resets the saved error to [`hipSuccess`].
     ///
-    /// \*\*
-    /// - @brief Return last error returned by any HIP runtime API call and resets the stored error code to
-    /// - `hipSuccess`
-    /// \*
-    /// - @returns return code from last HIP called from the active host thread
-    /// \*
-    /// - Returns the last error that has been returned by any of the runtime calls in the same host
-    /// - thread, and then resets the saved error to `hipSuccess`.
-    /// \*
-    /// - @see `hipGetErrorString`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// # Returns
+    ///
+    /// return code from last HIP called from the active host thread
+    ///
+    /// See also: [`hipGetErrorString`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipGetLastError() -> hipError_t;
     /// Gets a mipmap level of a HIP mipmapped array.
     ///
@@ -386,7 +378,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetMipmappedArrayLevel(
         levelArray: *mut hipArray_t,
         mipmappedArray: hipMipmappedArray_const_t,
@@ -395,7 +387,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     /// Gets the pointer of requested HIP driver function.
     ///
-    /// Returns `hipSuccess` if the returned pfn is addressed to the pointer of found driver function.
+    /// Returns [`hipSuccess`] if the returned pfn is addressed to the pointer of found driver function.
     ///
     /// # Parameters
     ///
@@ -407,7 +399,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`].
     "6.2" pub fn hipGetProcAddress(
         symbol: *const c_char,
         pfn: *mut *mut c_void,
@@ -416,6 +408,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         symbolStatus: *mut hipDriverProcAddressQueryResult,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipGetProcAddress_spt(
         symbol: *const c_char,
         pfn: *mut *mut c_void,
@@ -423,74 +416,47 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         flags: u64,
         symbolStatus: *mut hipDriverProcAddressQueryResult,
     ) -> hipError_t;
-    /// Doxygen end group GlobalDefs
-    /// \*\*
-    /// - @}
+    /// Explicitly initializes the HIP runtime.
     ///
-    /// \*\*
-    /// - @defgroup API HIP API
-    /// - @{
-    /// \*
-    /// - Defines the HIP API. See the individual sections for more information.
+    /// Most HIP APIs implicitly initialize the HIP runtime.
+    /// This API provides control over the timing of the initialization.
     ///
-    /// \*\*
-    /// - @defgroup Driver Initialization and Version
-    /// - @{
-    /// - This section describes the initializtion and version functions of HIP runtime API.
-    /// \*
+    /// # Parameters
     ///
-    /// \*\*
-    /// - @brief Explicitly initializes the HIP runtime.
-    /// \*
-    /// - @param \[in\] flags Initialization flag, should be zero.
-    /// \*
-    /// - Most HIP APIs implicitly initialize the HIP runtime.
-    /// - This API provides control over the timing of the initialization.
-    /// \*
-    /// - @returns `hipSuccess`, `hipErrorInvalidValue`
+    /// - `flags` (in): Initialization flag, should be zero.
     ///
-    /// TODO-ctx - more description on error codes.
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipInit(flags: c_uint) -> hipError_t;
     /// Return last error returned by any HIP runtime API call.
     ///
     /// Returns the last error that has been returned by any of the runtime calls in the same host
-    /// thread. Unlike `hipGetLastError`, this function does not reset the saved error code.
+    /// thread. Unlike [`hipGetLastError`], this function does not reset the saved error code.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`
+    /// [`hipSuccess`]
     ///
-    /// See also: `hipGetErrorString`, `hipGetLastError`, `hipPeakAtLastError`, `hipError_t`
+    /// See also: [`hipGetErrorString`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipPeekAtLastError() -> hipError_t;
-    /// doxygen end Occupancy
-    /// \*\*
-    /// - @}
+    /// Start recording of profiling information \[Deprecated\]
+    /// When using this API, start the profiler with profiling disabled. (--startdisabled)
     ///
-    /// \*\*
-    /// \*-------------------------------------------------------------------------------------------------
-    /// \*-------------------------------------------------------------------------------------------------
-    /// - @defgroup Profiler Profiler Control \[Deprecated\]
-    /// - @{
-    /// - This section describes the profiler control functions of HIP runtime API.
-    /// \*
-    /// - @warning The `cudaProfilerInitialize` API format for "`configFile`" is not supported.
-    /// \*
+    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/rocTX instead.
     ///
-    /// TODO - expand descriptions:
-    /// \*\*
-    /// - @brief Start recording of profiling information \[Deprecated\]
-    /// - When using this API, start the profiler with profiling disabled. (--startdisabled)
-    /// - @returns `hipErrorNotSupported`
-    /// - @warning `hipProfilerStart` API is deprecated, use roctracer/rocTX instead.
+    /// # Returns
+    ///
+    /// [`hipErrorNotSupported`]
     "5.7" pub fn hipProfilerStart() -> hipError_t;
     /// Stop recording of profiling information \[Deprecated\]
     /// When using this API, start the profiler with profiling disabled. (--startdisabled)
     ///
-    /// **Warning:** `hipProfilerStart` API is deprecated, use roctracer/rocTX instead.
+    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/rocTX instead.
     ///
     /// # Returns
     ///
-    /// `hipErrorNotSupported`
+    /// [`hipErrorNotSupported`]
     "5.7" pub fn hipProfilerStop() -> hipError_t;
     /// Returns the approximate HIP Runtime version.
     ///
@@ -505,9 +471,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipDriverGetVersion`
+    /// See also: [`hipDriverGetVersion`]
     "5.7" pub fn hipRuntimeGetVersion(runtimeVersion: *mut c_int) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
     /// Set a list of devices that can be used.
@@ -519,9 +485,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidDevice`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipGetDevice`, `hipGetDeviceCount`. `hipSetDevice`. `hipGetDeviceProperties`. `hipSetDeviceFlags`. `hipChooseDevice`
+    /// See also: [`hipGetDevice`], [`hipGetDeviceCount`]. [`hipSetDevice`]. `hipGetDeviceProperties`. [`hipSetDeviceFlags`]. `hipChooseDevice`
     "6.2" pub fn hipSetValidDevices(device_arr: *mut c_int, len: c_int) -> hipError_t;
     /// Set a kernel argument.
     ///
@@ -533,7 +499,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotInitialized`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipSetupArgument(
         arg: *const c_void,
         size: usize,

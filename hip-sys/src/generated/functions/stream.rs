@@ -9,7 +9,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Creates a new asynchronous stream with the specified CU mask. `stream` returns an opaque
     /// handle that can be used to reference the newly created stream in subsequent `hipStream`\* commands.
     /// The stream is allocated on the heap and will remain allocated even if the handle goes
-    /// out-of-scope. To release the memory used by the stream, application must call `hipStreamDestroy`.
+    /// out-of-scope. To release the memory used by the stream, application must call [`hipStreamDestroy`].
     ///
     /// # Parameters
     ///
@@ -19,9 +19,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidHandle`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipExtStreamCreateWithCUMask(
         stream: *mut hipStream_t,
         cuMaskSize: u32,
@@ -37,9 +37,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidHandle`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipExtStreamGetCUMask(
         stream: hipStream_t,
         cuMaskSize: u32,
@@ -53,10 +53,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetStreamDeviceId(stream: hipStream_t) -> c_int;
     /// Adds a callback to be called on the host after all currently enqueued items in the stream
-    /// have completed. For each `hipStreamAddCallback` call, a callback will be executed exactly once.
+    /// have completed. For each [`hipStreamAddCallback`] call, a callback will be executed exactly once.
     /// The callback will block later work in the stream until it is finished.
     ///
     /// # Parameters
@@ -68,15 +68,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidHandle`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithFlags`, `hipStreamQuery`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`, `hipStreamCreateWithPriority`
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamQuery`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`], [`hipStreamCreateWithPriority`]
     "5.7" pub fn hipStreamAddCallback(
         stream: hipStream_t,
         callback: hipStreamCallback_t,
         userData: *mut c_void,
         flags: c_uint,
     ) -> hipError_t;
+    /// As [`hipStreamAddCallback`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamAddCallback_spt(
         stream: hipStream_t,
         callback: hipStreamCallback_t,
@@ -86,18 +87,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Attach memory to a stream asynchronously in HIP.
     ///
     /// **Warning:** This API is under development. Currently it is a no-operation (NOP)
-    /// function on AMD GPUs and returns `hipSuccess`.
+    /// function on AMD GPUs and returns [`hipSuccess`].
     ///
     /// # Parameters
     ///
     /// - `stream` (in): stream in which to enqueue the attach operation
     /// - `dev_ptr` (in): pointer to memory (must be a pointer to managed memory or to a valid host-accessible region of system-allocated memory)
     /// - `length` (in): length of memory (defaults to zero)
-    /// - `flags` (in): must be one of `hipMemAttachGlobal`, `hipMemAttachHost` or `hipMemAttachSingle` (defaults to `hipMemAttachSingle`)
+    /// - `flags` (in): must be one of [`hipMemAttachGlobal`], [`hipMemAttachHost`] or [`hipMemAttachSingle`] (defaults to [`hipMemAttachSingle`])
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipStreamAttachMemAsync(
         stream: hipStream_t,
         dev_ptr: *mut c_void,
@@ -121,9 +122,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`. `hipStreamWriteValue64`
+    /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`]
     "6.4" pub fn hipStreamBatchMemOp(
         stream: hipStream_t,
         count: c_uint,
@@ -139,7 +140,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipStreamBeginCapture(
         stream: hipStream_t,
         mode: hipStreamCaptureMode,
@@ -162,7 +163,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipStreamBeginCaptureToGraph(
         stream: hipStream_t,
         graph: hipGraph_t,
@@ -171,6 +172,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         numDependencies: usize,
         mode: hipStreamCaptureMode,
     ) -> hipError_t;
+    /// As [`hipStreamBeginCapture`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamBeginCapture_spt(
         stream: hipStream_t,
         mode: hipStreamCaptureMode,
@@ -185,7 +187,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "7.2" pub fn hipStreamCopyAttributes(dst: hipStream_t, src: hipStream_t) -> hipError_t;
     /// Creates an asynchronous stream.
     ///
@@ -193,19 +195,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// opaque handle that can be used to reference the newly created stream in subsequent `hipStream`\*
     /// commands. The stream is allocated on the heap and will remain allocated even if the handle goes
     /// out-of-scope. To release the memory used by the stream, the application must call
-    /// `hipStreamDestroy`.
+    /// [`hipStreamDestroy`].
     ///
     /// # Parameters
     ///
-    /// - `stream` (in, out): Valid pointer to `hipStream_t`. This function writes the memory with the newly created stream.
+    /// - `stream` (in, out): Valid pointer to [`hipStream_t`]. This function writes the memory with the newly created stream.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamCreate(stream: *mut hipStream_t) -> hipError_t;
     /// Creates an asynchronous stream with flag.
     ///
@@ -213,10 +215,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// opaque handle that can be used to reference the newly created stream in subsequent `hipStream`\*
     /// commands. The stream is allocated on the heap and will remain allocated even if the handle
     /// goes out-of-scope. To release the memory used by the stream, application must call
-    /// `hipStreamDestroy`.
+    /// [`hipStreamDestroy`].
     ///
-    /// The `flags` parameter controls behavior of the stream. The valid values are `hipStreamDefault`
-    /// and `hipStreamNonBlocking`.
+    /// The `flags` parameter controls behavior of the stream. The valid values are [`hipStreamDefault`]
+    /// and [`hipStreamNonBlocking`].
     ///
     /// # Parameters
     ///
@@ -225,9 +227,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithPriority`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`.
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`].
     "5.7" pub fn hipStreamCreateWithFlags(
         stream: *mut hipStream_t,
         flags: c_uint,
@@ -239,10 +241,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `stream` returns an opaque handle that can be used to reference the newly created stream in
     /// subsequent `hipStream`\* commands. The stream is allocated on the heap and will remain allocated
     /// even if the handle goes out-of-scope. To release the memory used by the stream, application must
-    /// call `hipStreamDestroy`.
+    /// call [`hipStreamDestroy`].
     ///
-    /// The `flags` parameter controls behavior of the stream. The valid values are `hipStreamDefault`
-    /// and `hipStreamNonBlocking`.
+    /// The `flags` parameter controls behavior of the stream. The valid values are [`hipStreamDefault`]
+    /// and [`hipStreamNonBlocking`].
     ///
     /// # Parameters
     ///
@@ -252,9 +254,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamSynchronize`, `hipStreamWaitEvent`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamCreateWithPriority(
         stream: *mut hipStream_t,
         flags: c_uint,
@@ -276,9 +278,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess` `hipErrorInvalidHandle`
+    /// [`hipSuccess`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`, `hipStreamQuery`, `hipStreamWaitEvent`, `hipStreamSynchronize`
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamQuery`], [`hipStreamWaitEvent`], [`hipStreamSynchronize`]
     "5.7" pub fn hipStreamDestroy(stream: hipStream_t) -> hipError_t;
     /// Ends capture on a stream, returning the captured graph.
     ///
@@ -289,11 +291,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipStreamEndCapture(
         stream: hipStream_t,
         pGraph: *mut hipGraph_t,
     ) -> hipError_t;
+    /// As [`hipStreamEndCapture`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamEndCapture_spt(
         stream: hipStream_t,
         pGraph: *mut hipGraph_t,
@@ -309,7 +312,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
     "7.1" pub fn hipStreamGetAttribute(
         stream: hipStream_t,
         attr: hipLaunchAttributeID,
@@ -325,12 +328,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorStreamCaptureImplicit`
+    /// [`hipSuccess`], [`hipErrorStreamCaptureImplicit`]
     "5.7" pub fn hipStreamGetCaptureInfo(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
         pId: *mut c_ulonglong,
     ) -> hipError_t;
+    /// As [`hipStreamGetCaptureInfo`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetCaptureInfo_spt(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
@@ -349,7 +353,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorStreamCaptureImplicit`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorStreamCaptureImplicit`]
     "5.7" pub fn hipStreamGetCaptureInfo_v2(
         stream: hipStream_t,
         captureStatus_out: *mut hipStreamCaptureStatus,
@@ -358,6 +362,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         dependencies_out: *mut *const hipGraphNode_t,
         numDependencies_out: *mut usize,
     ) -> hipError_t;
+    /// As [`hipStreamGetCaptureInfo_v2`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetCaptureInfo_v2_spt(
         stream: hipStream_t,
         captureStatus_out: *mut hipStreamCaptureStatus,
@@ -367,6 +372,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         numDependencies_out: *mut usize,
     ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "10.0" pub fn hipStreamGetDevResource(
         hStream: hipStream_t,
         resource: *mut hipDevResource_st,
@@ -381,10 +387,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorContextIsDestroyed`, `hipErrorInvalidHandle`,
-    /// `hipErrorNotInitialized`, `hipErrorDeinitialized`, `hipErrorInvalidContext`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorContextIsDestroyed`], [`hipErrorInvalidHandle`],
+    /// [`hipErrorNotInitialized`], [`hipErrorDeinitialized`], [`hipErrorInvalidContext`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamDestroy`, `hipDeviceGetStreamPriorityRange`
+    /// See also: [`hipStreamCreate`], [`hipStreamDestroy`], [`hipDeviceGetStreamPriorityRange`]
     "5.7" pub fn hipStreamGetDevice(
         stream: hipStream_t,
         device: *mut hipDevice_t,
@@ -398,10 +404,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidHandle`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidHandle`].
     ///
-    /// See also: `hipStreamCreateWithFlags`
+    /// See also: [`hipStreamCreateWithFlags`]
     "5.7" pub fn hipStreamGetFlags(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
+    /// As [`hipStreamGetFlags`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetFlags_spt(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
     /// Queries the Id of a stream.
@@ -413,9 +420,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidHandle`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidHandle`].
     ///
-    /// See also: `hipStreamCreateWithFlags`, `hipStreamGetFlags`, `hipStreamCreateWithPriority`, `hipStreamGetPriority`
+    /// See also: [`hipStreamCreateWithFlags`], [`hipStreamGetFlags`], [`hipStreamCreateWithPriority`], [`hipStreamGetPriority`]
     "7.1" pub fn hipStreamGetId(stream: hipStream_t, streamId: *mut c_ulonglong) -> hipError_t;
     /// Queries the priority of a stream.
     ///
@@ -426,10 +433,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidHandle`.
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidHandle`].
     ///
-    /// See also: `hipStreamCreateWithPriority`
+    /// See also: [`hipStreamCreateWithPriority`]
     "5.7" pub fn hipStreamGetPriority(stream: hipStream_t, priority: *mut c_int) -> hipError_t;
+    /// As [`hipStreamGetPriority`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetPriority_spt(
         stream: hipStream_t,
         priority: *mut c_int,
@@ -443,17 +451,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorStreamCaptureImplicit`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorStreamCaptureImplicit`]
     "5.7" pub fn hipStreamIsCapturing(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
     ) -> hipError_t;
+    /// As [`hipStreamIsCapturing`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamIsCapturing_spt(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
     ) -> hipError_t;
-    /// Returns `hipSuccess` if all of the operations in the specified `stream` have completed, or
-    /// `hipErrorNotReady` if not.
+    /// Returns [`hipSuccess`] if all of the operations in the specified `stream` have completed, or
+    /// [`hipErrorNotReady`] if not.
     ///
     /// This is thread-safe and returns a snapshot of the current state of the queue. However, if other
     /// host threads are sending work to the stream, the status may change immediately after the function
@@ -465,10 +474,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotReady`, `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorNotReady`], [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`, `hipStreamWaitEvent`, `hipStreamSynchronize`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamWaitEvent`], [`hipStreamSynchronize`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamQuery(stream: hipStream_t) -> hipError_t;
+    /// As [`hipStreamQuery`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamQuery_spt(stream: hipStream_t) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
     /// Sets stream attribute. Updated attribute is applied to work submitted to the stream.
@@ -481,7 +491,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorInvalidResourceHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
     "7.1" pub fn hipStreamSetAttribute(
         stream: hipStream_t,
         attr: hipLaunchAttributeID,
@@ -491,12 +501,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This command is host-synchronous : the host will block until all operations on the specified
     /// stream with its associated device are completed. On multiple device systems, the `stream` is
-    /// associated with its device, no need to call `hipSetDevice` before this API.
+    /// associated with its device, no need to call [`hipSetDevice`] before this API.
     ///
     /// This command follows standard null-stream semantics. Specifying the null stream will cause the
     /// command to wait for other streams on the same device to complete all pending operations.
     ///
-    /// This command honors the `hipDeviceScheduleBlockingSync` flag, which controls whether the wait is
+    /// This command honors the [`hipDeviceScheduleBlockingSync`] flag, which controls whether the wait is
     /// active or blocking.
     ///
     /// # Parameters
@@ -505,10 +515,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidHandle`
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`, `hipStreamWaitEvent`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t;
+    /// As [`hipStreamSynchronize`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamSynchronize_spt(stream: hipStream_t) -> hipError_t;
     /// Update the set of dependencies in a capturing stream
     ///
@@ -517,11 +528,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `stream` (in): Stream that is being captured.
     /// - `dependencies` (in): Pointer to an array of nodes to add/replace.
     /// - `numDependencies` (in): Size of the dependencies array.
-    /// - `flags` (in): Flag to update dependency set. Should be one of the values in enum `hipStreamUpdateCaptureDependenciesFlags`.
+    /// - `flags` (in): Flag to update dependency set. Should be one of the values in enum [`hipStreamUpdateCaptureDependenciesFlags`].
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorIllegalState`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorIllegalState`]
     "5.7" pub fn hipStreamUpdateCaptureDependencies(
         stream: hipStream_t,
         dependencies: *mut hipGraphNode_t,
@@ -541,7 +552,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This function only waits for commands in the current stream to complete. Notably, this function
     /// does not implicitly wait for commands in the default stream to complete, even if the specified
-    /// stream is created with `hipStreamNonBlocking` = 0.
+    /// stream is created with [`hipStreamNonBlocking`] = 0.
     ///
     /// # Parameters
     ///
@@ -551,15 +562,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidHandle`, `hipErrorInvalidValue`,
-    /// `hipErrorStreamCaptureIsolation`
+    /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`],
+    /// [`hipErrorStreamCaptureIsolation`]
     ///
-    /// See also: `hipStreamCreate`, `hipStreamCreateWithFlags`, `hipStreamCreateWithPriority`, `hipStreamSynchronize`, `hipStreamDestroy`
+    /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamWaitEvent(
         stream: hipStream_t,
         event: hipEvent_t,
         flags: c_uint,
     ) -> hipError_t;
+    /// As [`hipStreamWaitEvent`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamWaitEvent_spt(
         stream: hipStream_t,
         event: hipEvent_t,
@@ -570,18 +582,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Enqueues a wait command to the stream, all operations enqueued on this stream after this, will
     /// not execute until the defined wait condition is true.
     ///
-    /// `hipStreamWaitValueGte`: waits until \*ptr&mask \>= value
+    /// [`hipStreamWaitValueGte`]: waits until \*ptr&mask \>= value
     ///
-    /// `hipStreamWaitValueEq` : waits until \*ptr&mask == value
+    /// [`hipStreamWaitValueEq`] : waits until \*ptr&mask == value
     ///
-    /// `hipStreamWaitValueAnd`: waits until ((\*ptr&mask) & value) != 0
+    /// [`hipStreamWaitValueAnd`]: waits until ((\*ptr&mask) & value) != 0
     ///
-    /// `hipStreamWaitValueNor`: waits until ~((\*ptr&mask) \| (value&mask)) != 0
+    /// [`hipStreamWaitValueNor`]: waits until ~((\*ptr&mask) \| (value&mask)) != 0
     ///
-    /// **Note:** when using `hipStreamWaitValueNor`, mask is applied on both 'value' and '\*ptr'.
+    /// **Note:** when using [`hipStreamWaitValueNor`], mask is applied on both 'value' and '\*ptr'.
     ///
-    /// **Note:** Support for `hipStreamWaitValue32` can be queried using '`hipDeviceGetAttribute()`' and
-    /// '`hipDeviceAttributeCanUseStreamWaitValue`' flag.
+    /// **Note:** Support for [`hipStreamWaitValue32`] can be queried using '[`hipDeviceGetAttribute()`]' and
+    /// '[`hipDeviceAttributeCanUseStreamWaitValue`]' flag.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -589,16 +601,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `stream` (in): Stream identifier
-    /// - `ptr` (in): Pointer to memory object allocated using `hipMallocSignalMemory` flag
+    /// - `ptr` (in): Pointer to memory object allocated using [`hipMallocSignalMemory`] flag
     /// - `value` (in): Value to be used in compare operation
-    /// - `flags` (in): Defines the compare operation, supported values are `hipStreamWaitValueGte` `hipStreamWaitValueEq`, `hipStreamWaitValueAnd` and `hipStreamWaitValueNor`
+    /// - `flags` (in): Defines the compare operation, supported values are [`hipStreamWaitValueGte`] [`hipStreamWaitValueEq`], [`hipStreamWaitValueAnd`] and [`hipStreamWaitValueNor`]
     /// - `mask` (in): Mask to be applied on value at memory before it is compared with value, default value is set to enable every bit
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipExtMallocWithFlags`, `hipFree`, `hipStreamWaitValue64`, `hipStreamWriteValue64`, `hipStreamWriteValue32`, `hipDeviceGetAttribute`
+    /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWaitValue64`], [`hipStreamWriteValue64`], [`hipStreamWriteValue32`], [`hipDeviceGetAttribute`]
     "5.7" pub fn hipStreamWaitValue32(
         stream: hipStream_t,
         ptr: *mut c_void,
@@ -611,18 +623,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Enqueues a wait command to the stream, all operations enqueued on this stream after this, will
     /// not execute until the defined wait condition is true.
     ///
-    /// `hipStreamWaitValueGte`: waits until \*ptr&mask \>= value
+    /// [`hipStreamWaitValueGte`]: waits until \*ptr&mask \>= value
     ///
-    /// `hipStreamWaitValueEq` : waits until \*ptr&mask == value
+    /// [`hipStreamWaitValueEq`] : waits until \*ptr&mask == value
     ///
-    /// `hipStreamWaitValueAnd`: waits until ((\*ptr&mask) & value) != 0
+    /// [`hipStreamWaitValueAnd`]: waits until ((\*ptr&mask) & value) != 0
     ///
-    /// `hipStreamWaitValueNor`: waits until ~((\*ptr&mask) \| (value&mask)) != 0
+    /// [`hipStreamWaitValueNor`]: waits until ~((\*ptr&mask) \| (value&mask)) != 0
     ///
-    /// **Note:** when using `hipStreamWaitValueNor`, mask is applied on both 'value' and '\*ptr'.
+    /// **Note:** when using [`hipStreamWaitValueNor`], mask is applied on both 'value' and '\*ptr'.
     ///
-    /// **Note:** Support for `hipStreamWaitValue64` can be queried using '`hipDeviceGetAttribute()`' and
-    /// '`hipDeviceAttributeCanUseStreamWaitValue`' flag.
+    /// **Note:** Support for [`hipStreamWaitValue64`] can be queried using '[`hipDeviceGetAttribute()`]' and
+    /// '[`hipDeviceAttributeCanUseStreamWaitValue`]' flag.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -630,16 +642,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `stream` (in): Stream identifier
-    /// - `ptr` (in): Pointer to memory object allocated using '`hipMallocSignalMemory`' flag
+    /// - `ptr` (in): Pointer to memory object allocated using '[`hipMallocSignalMemory`]' flag
     /// - `value` (in): Value to be used in compare operation
-    /// - `flags` (in): Defines the compare operation, supported values are `hipStreamWaitValueGte` `hipStreamWaitValueEq`, `hipStreamWaitValueAnd` and `hipStreamWaitValueNor`.
+    /// - `flags` (in): Defines the compare operation, supported values are [`hipStreamWaitValueGte`] [`hipStreamWaitValueEq`], [`hipStreamWaitValueAnd`] and [`hipStreamWaitValueNor`].
     /// - `mask` (in): Mask to be applied on value at memory before it is compared with value default value is set to enable every bit
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipExtMallocWithFlags`, `hipFree`, `hipStreamWaitValue32`, `hipStreamWriteValue64`, `hipStreamWriteValue32`, `hipDeviceGetAttribute`
+    /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWaitValue32`], [`hipStreamWriteValue64`], [`hipStreamWriteValue32`], [`hipDeviceGetAttribute`]
     "5.7" pub fn hipStreamWaitValue64(
         stream: hipStream_t,
         ptr: *mut c_void,
@@ -664,9 +676,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipExtMallocWithFlags`, `hipFree`, `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`
+    /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]
     "5.7" pub fn hipStreamWriteValue32(
         stream: hipStream_t,
         ptr: *mut c_void,
@@ -690,9 +702,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipExtMallocWithFlags`, `hipFree`, `hipStreamWriteValue32`, `hipStreamWaitValue32`, `hipStreamWaitValue64`
+    /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]
     "5.7" pub fn hipStreamWriteValue64(
         stream: hipStream_t,
         ptr: *mut c_void,
@@ -707,7 +719,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipThreadExchangeStreamCaptureMode(
         mode: *mut hipStreamCaptureMode,
     ) -> hipError_t;

@@ -18,7 +18,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipBindTexture(
         offset: *mut usize,
         tex: *const textureReference,
@@ -42,7 +42,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipBindTexture2D(
         offset: *mut usize,
         tex: *const textureReference,
@@ -64,7 +64,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipBindTextureToArray(
         tex: *const textureReference,
         array: hipArray_const_t,
@@ -80,7 +80,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipBindTextureToMipmappedArray(
         tex: *const textureReference,
         mipmappedArray: hipMipmappedArray_const_t,
@@ -95,7 +95,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipCreateSurfaceObject(
         pSurfObject: *mut hipSurfaceObject_t,
         pResDesc: *const hipResourceDesc,
@@ -103,7 +103,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Creates a texture object.
     ///
     /// **Note:** 3D linear filter isn't supported on GFX90A boards, on which the API
-    /// `hipCreateTextureObject` will return `hipErrorNotSupported`.
+    /// [`hipCreateTextureObject`] will return [`hipErrorNotSupported`].
     ///
     /// # Parameters
     ///
@@ -114,7 +114,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`, `hipErrorOutOfMemory`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
     "5.7" pub fn hipCreateTextureObject(
         pTexObject: *mut hipTextureObject_t,
         pResDesc: *const hipResourceDesc,
@@ -129,7 +129,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDestroySurfaceObject(surfaceObject: hipSurfaceObject_t) -> hipError_t;
     /// Destroys a texture object.
     ///
@@ -139,7 +139,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDestroyTextureObject(textureObject: hipTextureObject_t) -> hipError_t;
     /// Gets the channel descriptor in an array.
     ///
@@ -150,7 +150,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetChannelDesc(
         desc: *mut hipChannelFormatDesc,
         array: hipArray_const_t,
@@ -166,7 +166,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipGetTextureAlignmentOffset(
         offset: *mut usize,
         texref: *const textureReference,
@@ -180,7 +180,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetTextureObjectResourceDesc(
         pResDesc: *mut hipResourceDesc,
         textureObject: hipTextureObject_t,
@@ -194,7 +194,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetTextureObjectResourceViewDesc(
         pResViewDesc: *mut hipResourceViewDesc,
         textureObject: hipTextureObject_t,
@@ -208,7 +208,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetTextureObjectTextureDesc(
         pTexDesc: *mut hipTextureDesc,
         textureObject: hipTextureObject_t,
@@ -224,7 +224,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetTextureReference(
         texref: *mut *const textureReference,
         symbol: *const c_void,
@@ -240,7 +240,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexObjectCreate(
         pTexObject: *mut hipTextureObject_t,
         pResDesc: *const HIP_RESOURCE_DESC,
@@ -255,7 +255,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexObjectDestroy(texObject: hipTextureObject_t) -> hipError_t;
     /// Gets resource descriptor of a texture object.
     ///
@@ -266,7 +266,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotSupported`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexObjectGetResourceDesc(
         pResDesc: *mut HIP_RESOURCE_DESC,
         texObject: hipTextureObject_t,
@@ -280,7 +280,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotSupported`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexObjectGetResourceViewDesc(
         pResViewDesc: *mut HIP_RESOURCE_VIEW_DESC,
         texObject: hipTextureObject_t,
@@ -294,7 +294,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorNotSupported`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexObjectGetTextureDesc(
         pTexDesc: *mut HIP_TEXTURE_DESC,
         texObject: hipTextureObject_t,
@@ -310,7 +310,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetAddress(
         dev_ptr: *mut hipDeviceptr_t,
         texRef: *const textureReference,
@@ -327,7 +327,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetAddressMode(
         pam: *mut hipTextureAddressMode,
         texRef: *const textureReference,
@@ -345,7 +345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipTexRefGetArray(
         pArray: *mut hipArray_t,
         texRef: *const textureReference,
@@ -362,7 +362,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "6.2" pub fn hipTexRefGetBorderColor(
         pBorderColor: *mut f32,
         texRef: *const textureReference,
@@ -378,7 +378,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetFilterMode(
         pfm: *mut hipTextureFilterMode,
         texRef: *const textureReference,
@@ -394,7 +394,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetFlags(
         pFlags: *mut c_uint,
         texRef: *const textureReference,
@@ -411,7 +411,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetFormat(
         pFormat: *mut hipArray_Format,
         pNumChannels: *mut c_int,
@@ -428,7 +428,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetMaxAnisotropy(
         pmaxAnsio: *mut c_int,
         texRef: *const textureReference,
@@ -444,7 +444,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetMipMappedArray(
         pArray: *mut hipMipmappedArray_t,
         texRef: *const textureReference,
@@ -460,7 +460,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetMipmapFilterMode(
         pfm: *mut hipTextureFilterMode,
         texRef: *const textureReference,
@@ -476,7 +476,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetMipmapLevelBias(
         pbias: *mut f32,
         texRef: *const textureReference,
@@ -493,7 +493,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefGetMipmapLevelClamp(
         pminMipmapLevelClamp: *mut f32,
         pmaxMipmapLevelClamp: *mut f32,
@@ -512,7 +512,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetAddress(
         ByteOffset: *mut usize,
         texRef: *mut textureReference,
@@ -532,7 +532,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetAddress2D(
         texRef: *mut textureReference,
         desc: *const HIP_ARRAY_DESCRIPTOR,
@@ -551,7 +551,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetAddressMode(
         texRef: *mut textureReference,
         dim: c_int,
@@ -565,11 +565,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `tex` (in): Pointer texture reference.
     /// - `array` (in): Array to bind.
-    /// - `flags` (in): Flags should be set as `HIP_TRSA_OVERRIDE_FORMAT`, as a valid value.
+    /// - `flags` (in): Flags should be set as [`HIP_TRSA_OVERRIDE_FORMAT`], as a valid value.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetArray(
         tex: *mut textureReference,
         array: hipArray_const_t,
@@ -586,7 +586,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetBorderColor(
         texRef: *mut textureReference,
         pBorderColor: *mut f32,
@@ -602,7 +602,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetFilterMode(
         texRef: *mut textureReference,
         fm: hipTextureFilterMode,
@@ -618,7 +618,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetFlags(texRef: *mut textureReference, Flags: c_uint) -> hipError_t;
     /// Set format for a texture reference \[Deprecated\]
     ///
@@ -632,7 +632,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetFormat(
         texRef: *mut textureReference,
         fmt: hipArray_Format,
@@ -649,7 +649,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetMaxAnisotropy(
         texRef: *mut textureReference,
         maxAniso: c_uint,
@@ -665,7 +665,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetMipmapFilterMode(
         texRef: *mut textureReference,
         fm: hipTextureFilterMode,
@@ -681,7 +681,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetMipmapLevelBias(
         texRef: *mut textureReference,
         bias: f32,
@@ -698,7 +698,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipTexRefSetMipmapLevelClamp(
         texRef: *mut textureReference,
         minMipMapLevelClamp: f32,
@@ -712,11 +712,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `texRef` (in): Pointer of texture reference to bind.
     /// - `mipmappedArray` (in): Pointer of mipmapped array to bind.
-    /// - `Flags` (in): Flags should be set as `HIP_TRSA_OVERRIDE_FORMAT`, as a valid value.
+    /// - `Flags` (in): Flags should be set as [`HIP_TRSA_OVERRIDE_FORMAT`], as a valid value.
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipTexRefSetMipmappedArray(
         texRef: *mut textureReference,
         mipmappedArray: *mut hipMipmappedArray,
@@ -732,6 +732,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `hipSuccess`, `hipErrorInvalidValue`, `hipErrorNotSupported`
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     "5.7" pub fn hipUnbindTexture(tex: *const textureReference) -> hipError_t;
 }
