@@ -15,7 +15,7 @@ pub(crate) fn check(status: hipError_t, function: &'static str, asked: impl FnOn
 
 #[cold]
 pub(crate) fn failed(status: hipError_t, function: &'static str, asked: String) -> Error {
-    let code = Status(status.0 as u32);
+    let code = Status(status.0);
     match code {
         Status::LIBRARY_NOT_FOUND => {
             if let Some(report) = crate::backend::load_report() {

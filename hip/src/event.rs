@@ -39,12 +39,12 @@ unsafe impl Sync for Event {}
 impl Event {
     /// An event that keeps the time (`hipEventCreateWithFlags`).
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDefault as u32, true)
+        Self::with_flags(device, hip_sys::hipEventDefault, true)
     }
 
     /// An event without timing (`hipEventDisableTiming`): cheaper, for order alone.
     pub fn without_timing(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDisableTiming as u32, false)
+        Self::with_flags(device, hip_sys::hipEventDisableTiming, false)
     }
 
     fn with_flags(device: &Device, flags: u32, timing: bool) -> Result<Self> {
@@ -106,7 +106,7 @@ impl Event {
         self.device.activate()?;
         // SAFETY: the event is alive as long as `self`.
         let status = unsafe { hip_sys::hipEventQuery(self.raw) };
-        match Status(status.0 as u32) {
+        match Status(status.0) {
             Status::SUCCESS => {
                 if self.still(&recorded) {
             recorded.stream.note_completed(recorded.ticket);

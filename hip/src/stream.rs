@@ -160,7 +160,7 @@ impl Stream {
         let issued = self.inner.lock().issued;
         // SAFETY: the stream is alive as long as `inner`.
         let status = unsafe { hip_sys::hipStreamQuery(self.inner.raw) };
-        match Status(status.0 as u32) {
+        match Status(status.0) {
             Status::SUCCESS => {
                 self.inner.note_completed(issued);
                 self.inner.lock().unreported.take().map_or(Ok(true), Err)
