@@ -25,6 +25,7 @@ macro_rules! word {
         ///
         /// # Safety
         /// The bytes must be valid for reads, and accessed by atomics only meanwhile.
+        #[allow(clippy::modulo_one, reason = "a byte is always aligned")]
         #[inline(always)]
         pub(crate) unsafe fn $load(address: u64) -> $int {
             if address % $bytes == 0 {
@@ -42,6 +43,7 @@ macro_rules! word {
         ///
         /// # Safety
         /// The bytes must be valid for writes, and accessed by atomics only meanwhile.
+        #[allow(clippy::modulo_one, reason = "a byte is always aligned")]
         #[inline(always)]
         pub(crate) unsafe fn $store(address: u64, value: $int) {
             if address % $bytes == 0 {

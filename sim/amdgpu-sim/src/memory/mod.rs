@@ -446,7 +446,7 @@ impl Memory {
     /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryError> {
         let width = pattern.len() as u64;
-        let len = width.checked_mul(count).unwrap_or(u64::MAX);
+        let len = width.saturating_mul(count);
         let table = self.check(address, len)?;
         if len == 0 {
             return Ok(());

@@ -1,6 +1,8 @@
 //! What the tests of whole kernels share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod mutate;
+
 use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Fault, Gpu, Module, Stats};

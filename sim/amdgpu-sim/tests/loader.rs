@@ -1,0 +1,164 @@
+//! Code objects: what is read from good ones, and what is said about bad ones.
+
+mod common;
+
+use amdgpu_sim::{CodeObject, Feature, Gpu, Hidden, LoadError, TargetId, ValueKind, bundle};
+use common::*;
+
+static BASIC: &[u8] = include_bytes!("kernels/basic-O1.co");
+static V6: &[u8] = include_bytes!("kernels/versions-v6.co");
+static V4: &[u8] = include_bytes!("kernels/versions-v4.co");
+static POINTERS: &[u8] = include_bytes!("kernels/pointers.co");
+static UNDEFINED: &[u8] = include_bytes!("kernels/undefined.co");
+
+/// `bytes` with some of them replaced.
+fn patched(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + new.len()].copy_from_slice(new);
+    bytes
+}
+
+const E_FLAGS: usize = 48;
+
+#[test]
+fn kernels_arguments_and_variables_are_read() {
+    let code = CodeObject::parse(BASIC).unwrap();
+    assert_eq!((code.version(), code.target().to_string().as_str()), (6, "gfx90a"));
+    assert_eq!((code.target().xnack, code.target().sramecc), (Feature::Any, Feature::Any));
+    let kernel = |name: &str| code.kernels().iter().find(|k| k.name == name).unwrap();
+    let args = |name: &str| -> Vec<(u32, u32, ValueKind)> {
+        let explicit = kernel(name).args.iter().filter(|a| !matches!(a.kind, ValueKind::Hidden(_)));
+        explicit.map(|a| (a.offset, a.size, a.kind)).collect()
+    };
+    use ValueKind::{ByValue, GlobalBuffer};
+    assert_eq!(args("by_value"), [(0, 1, ByValue), (4, 12, ByValue), (16, 4, ByValue), (24, 32, ByValue), (56, 8, GlobalBuffer)]);
+    assert_eq!(kernel("by_value").explicit_size(), 64);
+    let hidden: Vec<_> = kernel("reverse_dynamic").args.iter().map(|a| a.kind).collect();
+    for expected in [Hidden::BlockCount(0), Hidden::GroupSize(2), Hidden::Remainder(1), Hidden::DynamicLdsSize] {
+        assert!(hidden.contains(&ValueKind::Hidden(expected)), "{expected:?} in {hidden:?}");
+    }
+    let reduce = kernel("reduce_lds");
+    assert_eq!((reduce.lds_size, reduce.max_workgroup_size, reduce.wavefront_size), (1024, 1024, 64));
+    assert_eq!((reduce.symbol.as_str(), reduce.private_size), ("reduce_lds.kd", 0));
+    assert!(reduce.descriptor.kernarg_segment_ptr() && reduce.descriptor.user_sgpr_count() >= 2);
+    assert!(kernel("private_array").private_size >= 128);
+    let global = |name: &str| code.globals().iter().find(|g| g.name == name).map(|g| g.size);
+    assert_eq!((global("table"), global("zeroed"), global("counter")), (Some(32), Some(4000), Some(4)));
+    assert_eq!(global("reduce_lds.kd"), None);
+}
+
+#[test]
+fn target_flags_decide_what_the_device_takes() {
+    let gpu = gpu();
+    assert_eq!(gpu.target(), TargetId::parse("gfx90a:sramecc+:xnack-").unwrap());
+    let load = |flags: u32| gpu.load(&CodeObject::parse(&patched(V6, E_FLAGS, &flags.to_le_bytes())).unwrap());
+    for (flags, id) in [(0x53f, None), (0xe3f, None), (0x63f, None), (0xf3f, Some("gfx90a:sramecc+:xnack+")), (0xa3f, Some("gfx90a:sramecc-:xnack-")), (0x54c, Some("gfx942")), (0x541, Some("gfx1100"))] {
+        match (load(flags), id) {
+            (Ok(_), None) => {}
+            (Err(LoadError::Target { found, device }), Some(id)) => {
+                assert_eq!((found.as_str(), device.as_str()), (id, "gfx90a:sramecc+:xnack-"));
+            }
+            (other, _) => panic!("{flags:#x}: {other:?}"),
+        }
+    }
+    let unknown = CodeObject::parse(&patched(V6, E_FLAGS, &[0xff])).unwrap_err();
+    assert!(unknown.to_string().contains("unknown processor 0xff"), "{unknown}");
+}
+
+#[test]
+fn version_3_has_its_own_flags_and_2_and_7_are_refused() {
+    let v3 = |flags: u32| CodeObject::parse(&patched(&patched(V4, 8, &[1]), E_FLAGS, &flags.to_le_bytes())).unwrap();
+    let code = v3(0x23f);
+    assert_eq!((code.version(), code.target().to_string().as_str()), (3, "gfx90a:sramecc+"));
+    gpu().load(&code).unwrap();
+    assert_eq!(v3(0x13f).target().to_string(), "gfx90a:xnack+");
+    for abi_version in [0, 5, 255] {
+        let error = CodeObject::parse(&patched(V6, 8, &[abi_version])).unwrap_err();
+        assert_eq!(error, LoadError::Version { abi_version });
+    }
+}
+
+#[test]
+fn relocations_point_to_variables_of_the_same_object_only() {
+    let gpu = gpu();
+    let module = load(&gpu, POINTERS);
+    let out = zeros::<i32>(&gpu, 1);
+    launch_1d(&gpu, &module, "k", 1, 1, &Args::default().pointer(&out));
+    assert_eq!(out.get(), [77]);
+    let (table, size) = module.global("tab").unwrap();
+    let mut pointers = vec![0; size as usize];
+    gpu.memory().read(table, &mut pointers).unwrap();
+    let expected: Vec<u8> = ["ext", "here"].iter().flat_map(|n| module.global(n).unwrap().0.to_le_bytes()).collect();
+    assert_eq!(pointers, expected);
+
+    let error = gpu.load(&CodeObject::parse(UNDEFINED).unwrap()).unwrap_err();
+    assert_eq!(error, LoadError::UndefinedSymbol("ext".into()));
+    drop((out, module));
+    assert_eq!(gpu.memory().used(), 0, "a load that fails leaves nothing behind");
+}
+
+#[test]
+fn files_that_are_no_code_objects_say_what_they_are() {
+    let host = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let relocatable = patched(V6, 16, &[1]);
+    let bundle = [b"__CLANG_OFFLOAD_BUNDLE__".as_slice(), &[0; 100]].concat();
+    for (bytes, part) in [
+        (&b""[..], "0 bytes"),
+        (b"#!/bin/sh\necho no code here", "no ELF magic"),
+        (&host[..], "is not EM_AMDGPU"),
+        (&patched(V6, 4, &[1]), "64-bit"),
+        (&patched(V6, 5, &[2]), "little-endian"),
+        (&patched(V6, 7, &[0]), "OS ABI 0 is not HSA"),
+        (&relocatable, "relocatable objects must be linked"),
+        (&bundle, "bundle"),
+    ] {
+        let error = CodeObject::parse(bytes).unwrap_err().to_string();
+        assert!(error.contains(part), "{part:?}: {error}");
+    }
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    for len in 0..V6.len() {
+        assert!(CodeObject::parse(&V6[..len]).is_err(), "{len} of {}", V6.len());
+    }
+}
+
+#[test]
+fn an_entry_point_outside_the_code_is_refused() {
+    // The descriptor's entry offset is at byte 16 of its 64.
+    let code = CodeObject::parse(V6).unwrap();
+    let offset = code.kernels()[0].descriptor.kernel_code_entry_byte_offset.to_le_bytes();
+    let at = V6.windows(8).position(|w| w == offset).unwrap();
+    for bad in [0_i64, i64::MAX, -1, i64::MIN, 2] {
+        let error = CodeObject::parse(&patched(V6, at, &bad.to_le_bytes())).unwrap_err();
+        assert!(matches!(&error, LoadError::Kernel { kernel, .. } if kernel == "geometry"), "{error}");
+    }
+}
+
+#[test]
+fn a_code_object_in_a_bundle_is_found_and_runs() {
+    let gpu = Gpu::new(amdgpu_sim::Config::default());
+    let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    let ids = ["host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa--gfx90a"];
+    let table: usize = ids.iter().map(|id| 24 + id.len()).sum();
+    let start = (32 + table).next_multiple_of(4096);
+    bytes.extend(2_u64.to_le_bytes());
+    for (id, size) in ids.iter().zip([0, V6.len()]) {
+        bytes.extend((start as u64).to_le_bytes());
+        bytes.extend((size as u64).to_le_bytes());
+        bytes.extend((id.len() as u64).to_le_bytes());
+        bytes.extend(id.as_bytes());
+    }
+    bytes.resize(start, 0);
+    bytes.extend(V6);
+    let code = bundle::pick(&bytes, &gpu.target()).unwrap();
+    assert!(gpu.load(&CodeObject::parse(code).unwrap()).unwrap().kernel("geometry").is_some());
+}
+
+#[test]
+fn device_variables_larger_than_memory_are_out_of_memory() {
+    let gpu = Gpu::new(amdgpu_sim::Config { memory_bytes: 10_000, ..Default::default() });
+    let error = gpu.load(&CodeObject::parse(BASIC).unwrap()).unwrap_err();
+    assert!(matches!(error, LoadError::Memory(_)), "{error}");
+}
