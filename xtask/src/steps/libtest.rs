@@ -10,6 +10,8 @@ pub(crate) struct Counts {
     pub(crate) failures: Vec<String>,
     /// Names and reasons of ignored tests.
     pub(crate) ignored: Vec<(String, String)>,
+    /// Within what failed tests wrote, which may hold reports of child processes: how many of those are open.
+    quoted: Option<u32>,
 }
 
 impl Counts {
@@ -27,24 +29,48 @@ impl Counts {
 
     /// Takes in one line of output.
     pub(crate) fn read(&mut self, line: &str) {
+        if self.is_quoted(line) {
+            return;
+        }
         if let Some(rest) = line.strip_prefix("test result: ") {
-            for part in rest.split(['.', ';']) {
-                let mut words = part.split_whitespace();
-                let count: Option<u64> = words.next().and_then(|word| word.parse().ok());
-                match (count, words.next()) {
-                    (Some(count), Some("passed")) => self.passed += count,
-                    (Some(count), Some("failed")) => self.failed += count,
-                    (Some(count), Some("ignored")) => self.skipped += count,
-                    _ => {}
-                }
+            self.result(rest);
+        } else if let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
+            if result == "FAILED" {
+                self.failures.push(name.to_owned());
+            } else if let Some(reason) = result.strip_prefix("ignored") {
+                self.ignored.push((name.to_owned(), reason.trim_start_matches([',', ' ']).to_owned()));
             }
-        } else if let Some(rest) = line.strip_prefix("test ") {
-            if let Some((name, result)) = rest.rsplit_once(" ... ") {
-                if result == "FAILED" {
-                    self.failures.push(name.to_owned());
-                } else if let Some(reason) = result.strip_prefix("ignored") {
-                    self.ignored.push((name.to_owned(), reason.trim_start_matches([',', ' ']).to_owned()));
-                }
+        }
+    }
+
+    /// Whether the line is among what a failed test wrote. The first result that no child process began ends that.
+    fn is_quoted(&mut self, line: &str) -> bool {
+        if line.starts_with("---- ") && line.ends_with(" stdout ----") {
+            self.quoted.get_or_insert(0);
+        }
+        let Some(open) = &mut self.quoted else { return false };
+        if line.starts_with("running ") {
+            *open += 1;
+        } else if line.starts_with("test result: ") {
+            if *open == 0 {
+                self.quoted = None;
+                return false;
+            }
+            *open -= 1;
+        }
+        true
+    }
+
+    /// `ok. 5 passed; 0 failed; 2 ignored; ...`
+    fn result(&mut self, text: &str) {
+        for part in text.split(['.', ';']) {
+            let mut words = part.split_whitespace();
+            let count: Option<u64> = words.next().and_then(|word| word.parse().ok());
+            match (count, words.next()) {
+                (Some(count), Some("passed")) => self.passed += count,
+                (Some(count), Some("failed")) => self.failed += count,
+                (Some(count), Some("ignored")) => self.skipped += count,
+                _ => {}
             }
         }
     }
@@ -62,5 +88,13 @@ mod tests {
         assert_eq!(counts.failures, ["a::fails"]);
         let reason = "needs an AMD GPU".to_owned();
         assert_eq!(counts.ignored, [("a::gpu".to_owned(), reason), ("src/lib.rs - (line 3)".to_owned(), String::new())]);
+    }
+
+    #[test]
+    fn what_a_failed_test_wrote_is_not_counted() {
+        let mut counts = Counts::default();
+        include_str!("../../fixtures/libtest-child.txt").lines().for_each(|line| counts.read(line));
+        assert_eq!((counts.passed, counts.failed), (4, 1));
+        assert_eq!(counts.failures, ["spawns"]);
     }
 }
