@@ -58,7 +58,7 @@ impl Status {
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The generated constant's name, with no call into the runtime.
-        write!(f, "{:?} ({})", hip_sys::hipError_t(self.0 as _), self.0)
+        write!(f, "{:?} ({})", hip_sys::hipError_t(self.0), self.0)
     }
 }
 

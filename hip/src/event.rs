@@ -51,7 +51,7 @@ impl Event {
         device.activate()?;
         let mut raw: hipEvent_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
-        let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, flags as _) };
+        let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, flags) };
         check(status, "hipEventCreateWithFlags", || format!("an event on device {}", device.index()))?;
         Ok(Self { raw, device: *device, timing, recorded: Mutex::new(None) })
     }

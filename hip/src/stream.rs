@@ -120,7 +120,7 @@ impl Stream {
             None => {
                 device.activate()?;
                 // SAFETY: `raw` is valid for a write.
-                let status = unsafe { hip_sys::hipStreamCreateWithFlags(&mut raw, flags as _) };
+                let status = unsafe { hip_sys::hipStreamCreateWithFlags(&mut raw, flags) };
                 check(status, "hipStreamCreateWithFlags", || format!("a stream on device {}", device.index()))?;
             }
             Some(priority) => {
@@ -134,7 +134,7 @@ impl Stream {
                 }
                 device.activate()?;
                 // SAFETY: `raw` is valid for a write.
-                let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags as _, priority) };
+                let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags, priority) };
                 check(status, "hipStreamCreateWithPriority", || {
                     format!("a stream of priority {priority} on device {}", device.index())
                 })?;

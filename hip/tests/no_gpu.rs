@@ -13,6 +13,11 @@ fn no_gpu_is_an_error_that_says_what_was_tried_and_what_to_do() {
         Err(error) => error,
     };
     let text = error.to_string();
+    if let Error::Version { runtime, level } = error {
+        // A runtime older than this build: refused before its devices are asked for.
+        assert!((runtime.0, runtime.1) < level && text.contains("default-features = false"), "{text}");
+        return;
+    }
     assert!(error.is_no_gpu(), "{text}");
     assert!(text.contains("HIP_RS_BACKEND=sim") && text.contains("feature `sim`"), "{text}");
     match error.status() {
@@ -42,7 +47,12 @@ fn the_software_gpu_cannot_be_chosen_in_a_build_without_it() {
 fn a_backend_of_another_name_is_refused() {
     const CHILD: &str = "HIP_TEST_CHILD";
     if std::env::var_os(CHILD).is_none() {
-        let output = std::process::Command::new(std::env::current_exe().unwrap())
+        let program = std::env::current_exe().unwrap();
+        if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")) {
+            eprintln!("skipped: run by another loader, which a child process would not be");
+            return;
+        }
+        let output = std::process::Command::new(program)
             .args(["--exact", "a_backend_of_another_name_is_refused"])
             .env(CHILD, "1")
             .env("HIP_RS_BACKEND", "cuda")

@@ -41,7 +41,7 @@ impl<T: Pod> PinnedBuffer<T> {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
             // SAFETY: `raw` is valid for a write. The flags ask for memory that all devices can use.
-            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, hip_sys::hipHostMallocPortable as _) };
+            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, hip_sys::hipHostMallocPortable) };
             check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory"))?;
             // Page-aligned, so aligned for any T that is sensible; see the check below.
             pointer = raw.cast();
