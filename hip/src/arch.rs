@@ -30,10 +30,7 @@ const GENERIC: &[(&str, &[&str])] = &[
     ("gfx9-4-generic", &["gfx940", "gfx941", "gfx942", "gfx950"]),
     ("gfx10-1-generic", &["gfx1010", "gfx1011", "gfx1012", "gfx1013"]),
     ("gfx10-3-generic", &["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]),
-    (
-        "gfx11-generic",
-        &["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"],
-    ),
+    ("gfx11-generic", &["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"]),
     ("gfx12-generic", &["gfx1200", "gfx1201"]),
 ];
 
@@ -61,7 +58,9 @@ impl Arch {
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> bool {
         let processor = self.name == device.name
-            || GENERIC.iter().any(|(generic, members)| *generic == self.name && members.contains(&device.name.as_str()));
+            || GENERIC
+                .iter()
+                .any(|(generic, members)| *generic == self.name && members.contains(&device.name.as_str()));
         processor && self.features.iter().all(|f| device.feature(&f.name).is_none_or(|on| on == f.on))
     }
 
@@ -83,7 +82,8 @@ impl FromStr for Arch {
         };
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let plain = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        let plain =
+            |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
         if !plain(name) {
             return Err(bad());
         }

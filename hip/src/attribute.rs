@@ -84,7 +84,7 @@ attributes! {
     MAX_TEXTURE_1D_WIDTH = hipDeviceAttributeMaxTexture1DWidth;
     /// Maximum dimensions of 1D layered texture.
     MAX_TEXTURE_1D_LAYERED = hipDeviceAttributeMaxTexture1DLayered;
-    /// Maximum number of elements allocatable in a 1D linear texture. 
+    /// Maximum number of elements allocatable in a 1D linear texture.
     MAX_TEXTURE_1D_LINEAR = hipDeviceAttributeMaxTexture1DLinear;
     /// Maximum size of 1D mipmapped texture.
     MAX_TEXTURE_1D_MIPMAP = hipDeviceAttributeMaxTexture1DMipmap;

@@ -58,9 +58,7 @@ pub fn select_backend(backend: Backend) -> Result<()> {
     let mut chosen = lock();
     match *chosen {
         Some(current) if current == backend => Ok(()),
-        Some(current) => {
-            Err(Error::BackendInUse { asked: backend, reason: format!("{current:?} is in use already") })
-        }
+        Some(current) => Err(Error::BackendInUse { asked: backend, reason: format!("{current:?} is in use already") }),
         None => settle(&mut chosen, backend).map(drop),
     }
 }
@@ -137,8 +135,9 @@ fn gpu_is_there() -> bool {
     static PROBE: rocm_sdk::Binding = rocm_sdk::Binding::new(&rocm_sdk::libraries::AMDHIP64);
     let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else { return false };
     // SAFETY: the symbol is `hipError_t hipGetDeviceCount(int*)` in every HIP release, and the library stays loaded.
-    let get_device_count =
-        unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> hip_sys::hipError_t>(symbol) };
+    let get_device_count = unsafe {
+        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> hip_sys::hipError_t>(symbol)
+    };
     let mut count: c_int = 0;
     // SAFETY: `count` is valid for a write.
     let status = unsafe { get_device_count(&mut count) };
@@ -208,7 +207,12 @@ pub(crate) fn symbol_report(function: &str) -> Option<String> {
 pub(crate) fn fault_text(status: Status) -> Option<String> {
     let told = matches!(
         status,
-        Status::ILLEGAL_ADDRESS | Status::LAUNCH_FAILURE | Status::LAUNCH_TIMEOUT | Status::ASSERT | Status::INVALID_IMAGE | Status::UNKNOWN
+        Status::ILLEGAL_ADDRESS
+            | Status::LAUNCH_FAILURE
+            | Status::LAUNCH_TIMEOUT
+            | Status::ASSERT
+            | Status::INVALID_IMAGE
+            | Status::UNKNOWN
     );
     let in_use = hip_sys::BINDING.provider_name().is_some();
     if told && in_use { hip_sim::last_fault() } else { None }

@@ -35,7 +35,8 @@ pub(crate) fn failed(status: hipError_t, function: &'static str, asked: String) 
     // SAFETY: takes nothing and only resets a value that belongs to this thread.
     let _ = unsafe { hip_sys::hipGetLastError() };
     // SAFETY: both functions take any status and return null or a string constant.
-    let (name, description) = unsafe { (text(hip_sys::hipGetErrorName(status)), text(hip_sys::hipGetErrorString(status))) };
+    let (name, description) =
+        unsafe { (text(hip_sys::hipGetErrorName(status)), text(hip_sys::hipGetErrorString(status))) };
     Error::Hip(Box::new(HipError {
         status: code,
         name: name.unwrap_or_else(|| format!("{status:?}")),

@@ -182,7 +182,11 @@ impl Device {
 
     /// `Ok` if `other` is this device.
     pub(crate) fn expect(&self, other: Self, what: &'static str) -> Result<()> {
-        if *self == other { Ok(()) } else { Err(Error::WrongDevice { what, expected: self.index(), found: other.index() }) }
+        if *self == other {
+            Ok(())
+        } else {
+            Err(Error::WrongDevice { what, expected: self.index(), found: other.index() })
+        }
     }
 }
 

@@ -101,8 +101,7 @@ impl std::error::Error for HipError {}
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 /// How to run with no AMD GPU, for the errors of those who have none.
 #[cfg(not(feature = "sim"))]
-pub(crate) const SIM_HINT: &str =
-    "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -131,7 +130,9 @@ pub enum Error {
     },
 
     /// The HIP runtime is there but sees no AMD GPU.
-    #[error("the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}")]
+    #[error(
+        "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}"
+    )]
     NoDevice,
 
     /// The HIP runtime is older than the API level that this program was built for.

@@ -109,8 +109,8 @@ impl Event {
         match Status(status.0) {
             Status::SUCCESS => {
                 if self.still(&recorded) {
-            recorded.stream.note_completed(recorded.ticket);
-        }
+                    recorded.stream.note_completed(recorded.ticket);
+                }
                 Ok(true)
             }
             Status::NOT_READY => Ok(false),
@@ -168,6 +168,10 @@ impl Drop for Event {
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event").field("device", &self.device.index()).field("timing", &self.timing).field("raw", &self.raw).finish()
+        f.debug_struct("Event")
+            .field("device", &self.device.index())
+            .field("timing", &self.timing)
+            .field("raw", &self.raw)
+            .finish()
     }
 }

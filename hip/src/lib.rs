@@ -93,7 +93,8 @@ pub use error::{Error, HipError, Result, Status};
 pub use event::Event;
 pub use memory::{DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, Pod};
 pub use module::{
-    Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter, ParameterKind,
+    Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
+    ParameterKind,
 };
 pub use properties::{DeviceProperties, PciAddress};
 pub use stream::{Stream, StreamOptions};

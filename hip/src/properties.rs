@@ -114,7 +114,11 @@ impl DeviceProperties {
             memory_bus_bits: count(raw.memoryBusWidth),
             instruction_clock_khz: count(raw.clockInstructionRate),
             compute_capability: (count(raw.major), count(raw.minor)),
-            pci: PciAddress { domain: count(raw.pciDomainID), bus: count(raw.pciBusID), device: count(raw.pciDeviceID) },
+            pci: PciAddress {
+                domain: count(raw.pciDomainID),
+                bus: count(raw.pciBusID),
+                device: count(raw.pciDeviceID),
+            },
             integrated: raw.integrated != 0,
             ecc: raw.ECCEnabled != 0,
             concurrent_kernels: raw.concurrentKernels != 0,

@@ -8,7 +8,8 @@ const COMPILER: &str = "rustc 1.95.";
 #[test]
 fn misuse_does_not_compile() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let version = Command::new(rustc).arg("--version").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+    let version =
+        Command::new(rustc).arg("--version").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
     match version {
         Ok(version) if version.starts_with(COMPILER) => {}
         other => {

@@ -22,7 +22,9 @@ fn no_gpu_is_an_error_that_says_what_was_tried_and_what_to_do() {
     assert!(text.contains("HIP_RS_BACKEND=sim") && text.contains("feature `sim`"), "{text}");
     match error.status() {
         // No library: every path that was tried.
-        Some(Status::LIBRARY_NOT_FOUND) => assert!(text.contains("libamdhip64.so") && text.contains("/opt/rocm"), "{text}"),
+        Some(Status::LIBRARY_NOT_FOUND) => {
+            assert!(text.contains("libamdhip64.so") && text.contains("/opt/rocm"), "{text}")
+        }
         Some(Status::NO_DEVICE) => assert!(text.contains("/dev/kfd"), "{text}"),
         other => panic!("{other:?}: {text}"),
     }

@@ -59,9 +59,17 @@ impl<T: Pod> DeviceSlice<'_, T> {
             // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or touched by the host
             // before it is over.
             let status = unsafe {
-                hip_sys::hipMemcpyAsync(destination.pointer(), self.pointer(), self.byte_len(), hipMemcpyDeviceToHost, raw)
+                hip_sys::hipMemcpyAsync(
+                    destination.pointer(),
+                    self.pointer(),
+                    self.byte_len(),
+                    hipMemcpyDeviceToHost,
+                    raw,
+                )
             };
-            check(status, "hipMemcpyAsync", || format!("{} bytes from device {}", self.byte_len(), self.device().index()))
+            check(status, "hipMemcpyAsync", || {
+                format!("{} bytes from device {}", self.byte_len(), self.device().index())
+            })
         })
     }
 }

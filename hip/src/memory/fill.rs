@@ -85,14 +85,21 @@ fn set(pointer: *mut c_void, pattern: &Pattern<'_>, bytes: usize, stream: hipStr
     let (status, function): (hipError_t, _) = match *pattern {
         // SAFETY (all three): the caller's memory holds `bytes` bytes and is kept until the stream is done with it.
         // SAFETY: as said.
-        Pattern::Bytes1(value) => (unsafe { hip_sys::hipMemsetD8Async(pointer, value, bytes, stream) }, "hipMemsetD8Async"),
+        Pattern::Bytes1(value) => {
+            (unsafe { hip_sys::hipMemsetD8Async(pointer, value, bytes, stream) }, "hipMemsetD8Async")
+        }
         Pattern::Bytes2(value) => {
             // SAFETY: as said; the count is in units of 2 bytes.
             (unsafe { hip_sys::hipMemsetD16Async(pointer, value, bytes / 2, stream) }, "hipMemsetD16Async")
         }
         Pattern::Bytes4(value) => {
             // SAFETY: as said; the count is in units of 4 bytes.
-            (unsafe { hip_sys::hipMemsetD32Async(pointer, i32::from_ne_bytes(value.to_ne_bytes()), bytes / 4, stream) }, "hipMemsetD32Async")
+            (
+                unsafe {
+                    hip_sys::hipMemsetD32Async(pointer, i32::from_ne_bytes(value.to_ne_bytes()), bytes / 4, stream)
+                },
+                "hipMemsetD32Async",
+            )
         }
         Pattern::Long(value) => return put(pointer, value, stream),
     };

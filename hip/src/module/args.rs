@@ -15,37 +15,32 @@ use super::metadata::ParameterKind;
 
 /// The arguments of a launch while they are put together: [`KernelArg::bind`] adds to it.
 pub struct Arguments<'a> {
-    kernel: &'a KernelInfo,
+    packed: Packed<'a>,
     device: Device,
+    accesses: SmallVec<[Access<'a>; 8]>,
+}
+
+/// The bytes of the arguments so far, each where the kernel reads it.
+struct Packed<'a> {
+    kernel: &'a KernelInfo,
     /// The kernel's argument memory, in units of its alignment.
     bytes: SmallVec<[u64; 32]>,
     /// Arguments so far.
     count: usize,
-    accesses: SmallVec<[Access<'a>; 8]>,
 }
 
 impl<'a> Arguments<'a> {
     pub(crate) fn new(kernel: &'a KernelInfo, device: Device) -> Self {
-        Self {
-            kernel,
-            device,
-            bytes: SmallVec::from_elem(0, kernel.explicit_bytes.div_ceil(8)),
-            count: 0,
-            accesses: SmallVec::new(),
-        }
+        Self { packed: Packed::new(kernel), device, accesses: SmallVec::new() }
     }
 
     /// Checks the number of arguments, so that no parameter is left unset.
     pub(crate) fn finish(&self) -> Result<()> {
-        self.expect_count(self.count)
+        self.expect_count(self.packed.count)
     }
 
     pub(crate) fn expect_count(&self, given: usize) -> Result<()> {
-        let expected = self.kernel.parameters.len();
-        if given == expected {
-            return Ok(());
-        }
-        Err(Error::ArgumentCount { signature: self.kernel.to_string(), expected, given })
+        self.packed.expect_count(given)
     }
 
     pub(crate) fn touch(&mut self, access: Access<'a>) {
@@ -58,25 +53,47 @@ impl<'a> Arguments<'a> {
 
     /// A pointer to each argument, as `hipModuleLaunchKernel` wants them. Valid as long as `self` is not touched.
     pub(crate) fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
-        let base: *mut u8 = self.bytes.as_mut_ptr().cast();
-        self.kernel.parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect()
+        let base: *mut u8 = self.packed.bytes.as_mut_ptr().cast();
+        self.packed.kernel.parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect()
+    }
+
+    fn buffer(
+        &mut self,
+        device: Device,
+        pointer: *mut c_void,
+        access: Access<'a>,
+        type_name: &'static str,
+    ) -> Result<()> {
+        self.device.expect(device, "a launch argument")?;
+        self.packed.pointer(pointer as u64, "a buffer", type_name)?;
+        self.touch(access);
+        Ok(())
+    }
+}
+
+impl<'a> Packed<'a> {
+    fn new(kernel: &'a KernelInfo) -> Self {
+        Self { kernel, bytes: SmallVec::from_elem(0, kernel.explicit_bytes.div_ceil(8)), count: 0 }
+    }
+
+    fn expect_count(&self, given: usize) -> Result<()> {
+        let expected = self.kernel.parameters.len();
+        if given == expected {
+            return Ok(());
+        }
+        Err(Error::ArgumentCount { signature: self.kernel.to_string(), expected, given })
     }
 
     fn value(&mut self, bytes: &[u8], type_name: &'static str) -> Result<()> {
-        self.put(bytes, |kind, size| *kind == ParameterKind::Value && size == bytes.len(), || {
-            format!("a value of {} bytes ({type_name})", bytes.len())
-        })
+        self.put(
+            bytes,
+            |kind, size| *kind == ParameterKind::Value && size == bytes.len(),
+            || format!("a value of {} bytes ({type_name})", bytes.len()),
+        )
     }
 
     fn pointer(&mut self, address: u64, what: &'static str, type_name: &'static str) -> Result<()> {
         self.put(&address.to_ne_bytes(), |kind, _| *kind == ParameterKind::Pointer, || format!("{what} of {type_name}"))
-    }
-
-    fn buffer(&mut self, device: Device, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
-        self.device.expect(device, "a launch argument")?;
-        self.pointer(pointer as u64, "a buffer", type_name)?;
-        self.touch(access);
-        Ok(())
     }
 
     fn put(
@@ -123,13 +140,13 @@ pub trait KernelArg {
 
 impl<T: NoUninit> KernelArg for T {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.value(bytemuck::bytes_of(self), std::any::type_name::<T>())
+        arguments.packed.value(bytemuck::bytes_of(self), std::any::type_name::<T>())
     }
 }
 
 impl<T: Pod> KernelArg for DevicePtr<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.pointer(self.address(), "a pointer", std::any::type_name::<T>())
+        arguments.packed.pointer(self.address(), "a pointer", std::any::type_name::<T>())
     }
 }
 
@@ -238,3 +255,92 @@ tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12);
 tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13);
 tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14);
 tuples!(A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::Parameter;
+    use crate::module::metadata::tests::kernel_of;
+    use proptest::prelude::*;
+
+    /// Sizes and alignments of C types: `char`, `short`, `int`, `double`, `float3`-like and larger structures.
+    const TYPES: &[(usize, usize)] = &[(1, 1), (2, 2), (4, 4), (8, 8), (12, 4), (6, 2), (3, 1), (24, 8), (40, 8)];
+
+    /// Parameters where a C compiler puts them: aligned to the type, not to its size.
+    fn c_layout(types: &[(usize, usize)]) -> Vec<Parameter> {
+        let mut end = 0usize;
+        let place = |&(size, align): &(usize, usize)| {
+            let offset = end.next_multiple_of(align);
+            end = offset + size;
+            Parameter { name: None, type_name: None, offset, size, kind: ParameterKind::Value }
+        };
+        types.iter().map(place).collect()
+    }
+
+    #[test]
+    fn int_struct_int_is_at_0_4_16() {
+        let offsets: Vec<_> = c_layout(&[(4, 4), (12, 4), (4, 4)]).iter().map(|p| p.offset).collect();
+        assert_eq!(offsets, [0, 4, 16]);
+        let kernel = kernel_of(c_layout(&[(4, 4), (12, 4), (4, 4)]));
+        let mut packed = Packed::new(&kernel);
+        packed.value(bytemuck::bytes_of(&1i32), "i32").unwrap();
+        packed.value(bytemuck::bytes_of(&[2.0f32, 3.0, 4.0]), "Vec3").unwrap();
+        packed.value(bytemuck::bytes_of(&5i32), "i32").unwrap();
+        packed.expect_count(packed.count).unwrap();
+        let words: &[u32] = bytemuck::cast_slice(&packed.bytes);
+        assert_eq!(words, [1, 2.0f32.to_bits(), 3.0f32.to_bits(), 4.0f32.to_bits(), 5, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_argument_is_where_the_kernel_reads_it(types in prop::collection::vec(0..TYPES.len(), 0..40)) {
+            let types: Vec<_> = types.into_iter().map(|t| TYPES[t]).collect();
+            let kernel = kernel_of(c_layout(&types));
+            let mut packed = Packed::new(&kernel);
+            for (index, &(size, _)) in types.iter().enumerate() {
+                packed.value(&vec![index as u8 + 1; size], "bytes").unwrap();
+            }
+            packed.expect_count(packed.count).unwrap();
+            // Each byte belongs to the argument that covers it, and gaps are zeros.
+            let bytes: &[u8] = bytemuck::cast_slice(&packed.bytes);
+            let mut expected = vec![0u8; bytes.len()];
+            for (index, p) in kernel.parameters.iter().enumerate() {
+                expected[p.offset..p.offset + p.size].fill(index as u8 + 1);
+            }
+            prop_assert_eq!(bytes, expected);
+            prop_assert!(packed.value(&[0], "one too many").is_err());
+        }
+
+        #[test]
+        fn a_value_of_another_size_is_refused(declared in 0..TYPES.len(), given in 0usize..64) {
+            let (size, _) = TYPES[declared];
+            let kernel = kernel_of(c_layout(&[TYPES[declared]]));
+            let mut packed = Packed::new(&kernel);
+            prop_assert_eq!(packed.value(&vec![1; given], "bytes").is_ok(), given == size);
+            prop_assert_eq!(packed.count, usize::from(given == size));
+        }
+    }
+
+    #[test]
+    fn pointers_and_numbers_are_told_apart() {
+        let mut parameters = c_layout(&[(8, 8), (8, 8)]);
+        parameters[0].kind = ParameterKind::Pointer;
+        let kernel = kernel_of(parameters);
+        let mut packed = Packed::new(&kernel);
+        let number = packed.value(bytemuck::bytes_of(&8u64), "u64").unwrap_err().to_string();
+        assert!(number.contains("argument 0 of k(pointer, 8 bytes): the kernel takes a pointer"), "{number}");
+        packed.pointer(0x1234, "a pointer", "f32").unwrap();
+        let pointer = packed.pointer(0x1234, "a pointer", "f32").unwrap_err().to_string();
+        assert!(pointer.contains("given was a pointer of f32"), "{pointer}");
+    }
+
+    #[test]
+    fn images_and_the_like_cannot_be_given() {
+        let mut parameters = c_layout(&[(8, 8)]);
+        parameters[0].kind = ParameterKind::Other("image".to_owned());
+        let kernel = kernel_of(parameters);
+        let mut packed = Packed::new(&kernel);
+        assert!(packed.value(&[0; 8], "u64").is_err());
+        assert!(packed.pointer(0, "a pointer", "u8").is_err());
+    }
+}

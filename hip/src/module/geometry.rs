@@ -136,13 +136,19 @@ impl LaunchConfig {
         }
         if let Some(required) = kernel.required_block {
             if required != block.array() {
-                return refuse(format!("a block of {block} threads: the kernel was compiled for {} only", Dim3::from(required)));
+                return refuse(format!(
+                    "a block of {block} threads: the kernel was compiled for {} only",
+                    Dim3::from(required)
+                ));
             }
         }
         // The packet that starts a kernel counts threads, in 32 bits an axis.
         for (axis, (blocks, threads)) in ["x", "y", "z"].iter().zip(grid.array().iter().zip(block.array())) {
             if u64::from(*blocks) * u64::from(threads) > u64::from(u32::MAX) {
-                return refuse(format!("{blocks} blocks of {threads} threads in {axis} are more than {} threads", u32::MAX));
+                return refuse(format!(
+                    "{blocks} blocks of {threads} threads in {axis} are more than {} threads",
+                    u32::MAX
+                ));
             }
         }
         let shared = u64::from(shared_bytes) + u64::from(kernel.static_shared_bytes);

@@ -51,7 +51,8 @@ pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a
     Err(bad(if image.starts_with(COMPRESSED_BUNDLE) {
         "it is a compressed offload bundle (CCOB): build it with -no-offload-compress".to_owned()
     } else if image.starts_with(FAT_BINARY_WRAPPER) {
-        "it is a fat binary wrapper (HIPF), which only points to an offload bundle elsewhere: give the bundle itself".to_owned()
+        "it is a fat binary wrapper (HIPF), which only points to an offload bundle elsewhere: give the bundle itself"
+            .to_owned()
     } else if image.starts_with(b"BC\xc0\xde") {
         "it is LLVM bitcode, not linked to machine code yet".to_owned()
     } else {
@@ -115,8 +116,12 @@ fn entries(bundle: &[u8]) -> Result<impl Iterator<Item = Result<(&str, &[u8])>>>
         let id = part(bundle, at as u64, id_len)?;
         at += id.len();
         let id = std::str::from_utf8(id).map_err(|_| bad("an offload bundle with an entry whose name is no text"))?;
-        let bytes = part(bundle, offset, size)
-            .map_err(|_| bad(format!("the offload bundle is cut off: its entry {id} is at {offset}, {size} bytes, of {}", bundle.len())))?;
+        let bytes = part(bundle, offset, size).map_err(|_| {
+            bad(format!(
+                "the offload bundle is cut off: its entry {id} is at {offset}, {size} bytes, of {}",
+                bundle.len()
+            ))
+        })?;
         Ok((id, bytes))
     }))
 }
@@ -229,9 +234,15 @@ pub(crate) mod tests {
 
     #[test]
     fn code_for_others_is_named() {
-        let image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx942", VECTOR_ADD), ("hip-amdgcn-amd-amdhsa--gfx9-4-generic", VECTOR_ADD)]);
+        let image = bundle(&[
+            ("hipv4-amdgcn-amd-amdhsa--gfx942", VECTOR_ADD),
+            ("hip-amdgcn-amd-amdhsa--gfx9-4-generic", VECTOR_ADD),
+        ]);
         let text = reason(&image);
-        assert!(text.contains("no code for gfx90a:sramecc+:xnack-") && text.contains("gfx942, gfx9-4-generic"), "{text}");
+        assert!(
+            text.contains("no code for gfx90a:sramecc+:xnack-") && text.contains("gfx942, gfx9-4-generic"),
+            "{text}"
+        );
 
         let error = select(VECTOR_ADD, &"gfx1100".parse().unwrap()).unwrap_err();
         assert!(matches!(error, Error::Architecture { .. }), "{error}");

@@ -71,7 +71,12 @@ impl Kernel {
         let mut blocks: c_int = 0;
         // SAFETY: `blocks` is valid for a write; the function's module is loaded.
         let status = unsafe {
-            hip_sys::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, block as c_int, shared_bytes as usize)
+            hip_sys::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.raw,
+                block as c_int,
+                shared_bytes as usize,
+            )
         };
         check(status, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", || {
             format!("{} in blocks of {block} threads with {shared_bytes} bytes of shared memory", self.name)
@@ -132,7 +137,17 @@ impl Kernel {
             // The caller answers for the kernel.
             let status = unsafe {
                 hip_sys::hipModuleLaunchKernel(
-                    self.raw, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes, raw, parameters, ptr::null_mut(),
+                    self.raw,
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    shared_bytes,
+                    raw,
+                    parameters,
+                    ptr::null_mut(),
                 )
             };
             check(status, "hipModuleLaunchKernel", || {
@@ -150,6 +165,9 @@ impl LaunchConfig {
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("device", &self.device().index()).field("kernel", &format_args!("{}", self.info)).finish()
+        f.debug_struct("Kernel")
+            .field("device", &self.device().index())
+            .field("kernel", &format_args!("{}", self.info))
+            .finish()
     }
 }

@@ -126,7 +126,12 @@ impl Metadata {
         let target = match root.text("amdhsa.target") {
             // amdgcn-amd-amdhsa--gfx90a:xnack-
             Some(target) => Some(
-                target.splitn(5, '-').nth(4).ok_or_else(|| bad(format!("the target {target:?}")))?.parse().map_err(bad)?,
+                target
+                    .splitn(5, '-')
+                    .nth(4)
+                    .ok_or_else(|| bad(format!("the target {target:?}")))?
+                    .parse()
+                    .map_err(bad)?,
             ),
             None => None,
         };
@@ -160,7 +165,9 @@ impl KernelInfo {
             };
             // In order and apart, as compilers lay them out; the launch relies on it.
             if offset < end || offset.saturating_add(size) > kernarg_bytes {
-                return Err(wrong(&format!("an argument of {size} bytes at {offset}, after {end} and of {kernarg_bytes}")));
+                return Err(wrong(&format!(
+                    "an argument of {size} bytes at {offset}, after {end} and of {kernarg_bytes}"
+                )));
             }
             end = offset + size;
             let kind = match kind {
@@ -229,9 +236,28 @@ impl<'a> Map<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::module::image;
+
+    /// A kernel `k` of these parameters.
+    pub(crate) fn kernel_of(parameters: Vec<Parameter>) -> KernelInfo {
+        KernelInfo {
+            name: "k".to_owned(),
+            explicit_bytes: parameters.last().map_or(0, |p| p.offset + p.size),
+            parameters,
+            static_shared_bytes: 0,
+            private_bytes: 0,
+            max_threads_per_block: 0,
+            required_block: None,
+            warp_size: 64,
+            vgprs: 0,
+            agprs: 0,
+            sgprs: 0,
+            vgpr_spills: 0,
+            sgpr_spills: 0,
+        }
+    }
 
     fn kernels() -> BTreeMap<String, KernelInfo> {
         let device = "gfx90a".parse().unwrap();

@@ -19,11 +19,11 @@ pub use geometry::{Dim3, LaunchConfig};
 pub use kernel::{Kernel, Occupancy};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 
+use crate::Arch;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::Usage;
-use crate::Arch;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
 /// as a module, a kernel of it or a queued launch is left.
@@ -75,8 +75,8 @@ impl Module {
     /// [`Error::File`] if it cannot be read; those of [`load`](Self::load).
     pub fn load_file(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let image = std::fs::read(path)
-            .map_err(|reason| Error::File { path: path.to_owned(), reason: Arc::new(reason) })?;
+        let image =
+            std::fs::read(path).map_err(|reason| Error::File { path: path.to_owned(), reason: Arc::new(reason) })?;
         Self::load(device, &image)
     }
 

@@ -67,7 +67,8 @@ fn foreign_code_may_switch_devices() {
     }
     let devices = Device::all().unwrap();
     assert_eq!(devices.len(), 2);
-    let mut buffers: Vec<_> = devices.iter().map(|d| DeviceBuffer::from_slice(d, &[d.index() as u32; 100]).unwrap()).collect();
+    let mut buffers: Vec<_> =
+        devices.iter().map(|d| DeviceBuffer::from_slice(d, &[d.index() as u32; 100]).unwrap()).collect();
     for other in [1, 0, 1] {
         devices[other].make_current().unwrap();
         assert_eq!(Device::current().unwrap(), devices[other]);

@@ -148,7 +148,8 @@ fn launches_out_of_bounds_of_device_or_kernel_are_refused() {
     let reverse = module.kernel("reverse_in_lds").unwrap();
     // SAFETY: refused, so nothing runs.
     let error =
-        unsafe { reverse.launch(&stream, LaunchConfig::new(1, 64).with_shared_bytes(shared - 1023), (&mut data,)) }.unwrap_err();
+        unsafe { reverse.launch(&stream, LaunchConfig::new(1, 64).with_shared_bytes(shared - 1023), (&mut data,)) }
+            .unwrap_err();
     assert!(error.to_string().contains("1024 of static"), "{error}");
 }
 

@@ -28,7 +28,9 @@ fn a_file_loads_as_its_bytes_do() {
 #[test]
 fn bytes_that_are_no_code_are_refused() {
     let Some(device) = device() else { return };
-    for bytes in [&b""[..], b"\0\0\0\0", b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", &KERNELS[..KERNELS.len() / 2]] {
+    for bytes in
+        [&b""[..], b"\0\0\0\0", b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", &KERNELS[..KERNELS.len() / 2]]
+    {
         let error = Module::load(&device, bytes).unwrap_err();
         assert!(matches!(error, Error::Image { .. } | Error::Hip(_)), "{error}");
     }

@@ -7,11 +7,8 @@ use hip::{DeviceBuffer, Error, Event, Kernel, LaunchConfig, PinnedBuffer, Stream
 use crate::{device, kernel, module};
 
 const SLOW: u32 = 20_000;
-const ONE: LaunchConfig = LaunchConfig {
-    grid: hip::Dim3::new(1, 1, 1),
-    block: hip::Dim3::new(64, 1, 1),
-    shared_bytes: 0,
-};
+const ONE: LaunchConfig =
+    LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
 
 /// Queues a kernel that takes its time, then stores `value` in all 64 elements.
 fn store_slowly(kernel: &Kernel, stream: &Stream, out: &mut DeviceBuffer<u32>, value: u32) {

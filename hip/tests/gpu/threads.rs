@@ -39,7 +39,8 @@ fn threads_share_kernels_streams_and_inputs() {
                     let a = DeviceBuffer::from_slice(&device, &mine).unwrap();
                     let mut c = DeviceBuffer::<f32>::uninit(&device, n).unwrap();
                     // SAFETY: three buffers of n floats.
-                    unsafe { kernel.launch(stream, LaunchConfig::for_elements(n, 256), (&a, ones, &mut c, n as u32)) }.unwrap();
+                    unsafe { kernel.launch(stream, LaunchConfig::for_elements(n, 256), (&a, ones, &mut c, n as u32)) }
+                        .unwrap();
                     drop(a);
                     assert!(c.to_vec().unwrap().iter().all(|&x| x == mine[0] + 1.0));
                 }
@@ -65,7 +66,10 @@ fn halves_of_a_buffer_are_written_by_two_threads() {
                     let stream = Stream::new(&device).unwrap();
                     for _ in 0..20 {
                         // SAFETY: n elements, and the kernel checks against n.
-                        unsafe { add.launch(&stream, LaunchConfig::for_elements(n, 256), (&mut half, value, n as u32)) }.unwrap();
+                        unsafe {
+                            add.launch(&stream, LaunchConfig::for_elements(n, 256), (&mut half, value, n as u32))
+                        }
+                        .unwrap();
                     }
                     // The stream goes while its work is queued; the buffer still knows of it.
                 });
@@ -90,7 +94,10 @@ fn an_event_recorded_by_two_threads_loses_no_work() {
                 for round in 0..10 {
                     let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
                     // SAFETY: 64 threads, 64 elements.
-                    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, 2000u32, thread * 100 + round)) }.unwrap();
+                    unsafe {
+                        slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, 2000u32, thread * 100 + round))
+                    }
+                    .unwrap();
                     event.record(&stream).unwrap();
                     // Perhaps for another thread's mark: that must not count as the end of this thread's work.
                     event.synchronize().unwrap();
