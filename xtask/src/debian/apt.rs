@@ -170,7 +170,7 @@ impl Apt {
              Dir::Etc::preferences \"{preferences}\";\nDir::Etc::preferencesparts \"{empty}\";\n\
              Dir::Etc::parts \"{empty}\";\nDir::Etc::main \"{empty}/none\";\n\
              APT::Get::List-Cleanup \"false\";\nAcquire::Languages \"none\";\nAcquire::ForceHash \"SHA256\";\n\
-             Acquire::Retries \"3\";\n",
+             Acquire::Retries \"3\";\nAPT::Update::Error-Mode \"any\";\n",
             folder = at(&self.folder),
             status = at(&self.file("status")),
             sources = at(&self.file("list")),
