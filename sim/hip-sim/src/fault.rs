@@ -32,7 +32,8 @@ impl Failure {
 static LATEST: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    static TOLD: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// `None` until a call of this thread has failed; then the story of the last one that did, if it has one.
+    static TOLD: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
 /// Keeps the text of a failure that has just happened on the device.
@@ -40,17 +41,17 @@ pub(crate) fn remember(failure: &Failure) {
     *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.text.clone());
 }
 
-/// Keeps the text behind the status that this thread is about to be given.
-pub(crate) fn tell(text: String) {
+/// Keeps the story, if there is one, behind the status that this thread is about to be given.
+pub(crate) fn tell(text: Option<String>) {
     // A thread that is ending has nobody left to read it.
     let _ = TOLD.try_with(|told| *told.borrow_mut() = Some(text));
 }
 
 /// The story behind the last failure: which kernel, instruction, lane and address, or why a code object was refused.
 ///
-/// HIP's status codes say little. This is the text for the last such status that a HIP function returned to the calling
-/// thread; if there was none, the last failure of any kernel in the process.
+/// HIP's status codes say little. This is the story of the last failing status that a HIP function returned to the calling
+/// thread, if it has one; before any such status, the last failure of any kernel in the process.
 pub fn last_fault() -> Option<String> {
     let told = TOLD.try_with(|told| told.borrow().clone()).ok().flatten();
-    told.or_else(|| LATEST.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    told.unwrap_or_else(|| LATEST.lock().unwrap_or_else(PoisonError::into_inner).clone())
 }

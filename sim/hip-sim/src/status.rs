@@ -89,8 +89,8 @@ pub(crate) fn unremembered(body: impl FnOnce() -> Outcome) -> hipError_t {
         Ok(Err(refusal)) => refusal,
         Err(panic) => Refusal::from(&Failure::from_panic(&*panic)),
     };
-    if let Some(text) = refusal.text {
-        fault::tell(text);
+    if refusal.status != hipErrorNotReady {
+        fault::tell(refusal.text);
     }
     refusal.status
 }
@@ -234,6 +234,16 @@ mod tests {
     fn a_panic_becomes_a_status() {
         assert_eq!(guard(|| panic!("oh")), hip_sys::hipErrorUnknown);
         assert!(fault::last_fault().is_some_and(|text| text.contains("oh")));
+        last_error(true);
+    }
+
+    #[test]
+    fn a_failure_without_a_story_does_not_get_an_older_one() {
+        guard(|| Err(Refusal::new(hip_sys::hipErrorNotFound, "a story")));
+        guard(|| Err(hipErrorNotReady.into()));
+        assert_eq!(fault::last_fault().as_deref(), Some("a story"));
+        guard(|| Err(hip_sys::hipErrorInvalidValue.into()));
+        assert_eq!(fault::last_fault(), None);
         last_error(true);
     }
 }
