@@ -1,6 +1,6 @@
 //! One decoded instruction, as the disassembler prints it and the executor runs it.
 
-use super::Op;
+use super::{Flags, Op, Type};
 
 /// The encoding that an instruction word was found in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -175,6 +175,39 @@ pub struct Dpp {
     pub bound_ctrl: bool,
 }
 
+/// What an image instruction adds to its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Image {
+    /// Components that are moved, a bit each (4 bits).
+    pub dmask: u8,
+    /// Coordinates are not normalised.
+    pub unorm: bool,
+    /// The image is an array.
+    pub da: bool,
+    /// Coordinates are 16 bits wide.
+    pub a16: bool,
+    /// Warn about levels of detail that are not resident.
+    pub lwe: bool,
+    /// Components are 16 bits wide, two a register.
+    pub d16: bool,
+}
+
+impl Image {
+    /// The registers that `op` moves: one a component, two components a register where they are 16 bits wide.
+    #[must_use]
+    pub fn data(self, op: Op) -> Type {
+        let components = (self.dmask & 15).count_ones();
+        let registers = if self.d16 { components.div_ceil(2) } else { components };
+        let least = u32::from(op == Op::image_atomic_cmpswap) + 1;
+        let registers = match registers {
+            // An atomic works on one or two components, and reads a mask of four as one.
+            4 if op.info().is(Flags::atomic) && op != Op::image_atomic_cmpswap => 1,
+            _ => registers.max(least),
+        };
+        [Type::B32, Type::B64, Type::B96, Type::B128][registers as usize - 1]
+    }
+}
+
 /// Modifiers. Fields that the encoding does not have are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Mods {
@@ -222,6 +255,8 @@ pub struct Mods {
     pub sdwa: Option<Sdwa>,
     /// DPP pattern, when the format is [`Format::Dpp`].
     pub dpp: Option<Dpp>,
+    /// Image modifiers, when the format is [`Format::Mimg`].
+    pub image: Option<Image>,
 }
 
 /// A decoded instruction.
@@ -244,6 +279,7 @@ pub struct Mods {
 /// | DS | vdst | | addr VGPR | data0 | data1 | |
 /// | FLAT, GLOBAL, SCRATCH | vdst (loads, returning atomics) | | vaddr (`None` if off) | vdata | saddr (`None` if off) | |
 /// | MUBUF, MTBUF | vdata of loads and returning atomics | | vaddr | vdata of stores and atomics | srsrc | soffset |
+/// | MIMG | vdata of loads and returning atomics | | vaddr (the first register: how many follow is a fact of the image) | vdata of stores and atomics | srsrc | ssamp |
 ///
 /// `v_readfirstlane`/`v_readlane` have a scalar `dst`. Where the operation reads its destination (`v_fmac`, `v_mac`, partial
 /// writes), `dst` is read too.

@@ -6,10 +6,12 @@ mod table;
 mod decode;
 mod op;
 mod print;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use decode::{DecodeError, Problem, decode};
-pub use inst::{Dpp, Format, InlineFloat, Inst, Mods, Operand, Sdwa, SdwaSel, SdwaUnused, Special};
+pub use inst::{Dpp, Format, Image, InlineFloat, Inst, Mods, Operand, Sdwa, SdwaSel, SdwaUnused, Special};
 pub use op::{Arch, Flags, Op, OpInfo};
 pub use print::disassemble;
 pub use types::{Kind, Type};

@@ -85,6 +85,8 @@ flags! {
     no_clamp = 17;
     /// VOP3: no output multiplier although floats are involved.
     no_omod = 18;
+    /// A matrix product.
+    mfma = 19;
 }
 
 impl Flags {

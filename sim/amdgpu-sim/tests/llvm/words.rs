@@ -180,6 +180,23 @@ fn encodings_of(op: Op, arch: Arch) -> Vec<(Encoding, u32)> {
                 (56, 8, ScalarSource),
             ],
         ),
+        Format::Mimg => {
+            let sampler = (info.src[3] != Type::None).then_some((53, 5, Raw));
+            let mut fields = vec![
+                (7, 1, Raw),
+                (8, 4, Raw),
+                (12, 1, Raw),
+                (13, 5, Raw),
+                (25, 1, Raw),
+                (32, 8, Vector),
+                (40, 8, Vector),
+                (48, 5, Raw),
+                (63, 1, Raw),
+            ];
+            fields.extend(sampler);
+            add("MIMG", 0x3c << 26, 18, code, false, fields);
+        }
+        // No instruction of these architectures is native to the other encodings.
         _ => {}
     }
     all

@@ -46,9 +46,9 @@ pub enum Problem {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} instruction:", self.arch)?;
-        for word in &self.words {
-            write!(f, " {word:#010x}")?;
+        write!(f, "no {} instruction", self.arch)?;
+        for (i, word) in self.words.iter().enumerate() {
+            write!(f, "{} {word:#010x}", if i == 0 { ":" } else { "" })?;
         }
         if let Some(op) = self.op {
             write!(f, ": {op}")?;

@@ -254,7 +254,3 @@ pub(super) fn mtbuf(input: &Input<'_>) -> Result<Inst, DecodeError> {
     f.buffer(&mut inst, high)?;
     Ok(inst)
 }
-
-pub(super) fn mimg(input: &Input<'_>) -> Result<Inst, DecodeError> {
-    Err(input.error(None, super::Problem::Encoding))
-}

@@ -1,6 +1,7 @@
 //! From machine words to [`Inst`].
 
 mod error;
+mod image;
 mod lookup;
 mod memory;
 mod operand;
@@ -53,7 +54,7 @@ pub fn decode(words: &[u32], arch: Arch) -> Result<Inst, DecodeError> {
         0b110111 => memory::flat(&input),
         0b111000 => memory::mubuf(&input),
         0b111010 => memory::mtbuf(&input),
-        0b111100 => memory::mimg(&input),
+        0b111100 => image::mimg(&input),
         _ => match word >> 23 {
             0b101111101 => scalar::sop1(&input),
             0b101111110 => scalar::sopc(&input),

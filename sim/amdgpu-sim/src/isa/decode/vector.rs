@@ -264,8 +264,7 @@ impl Fields<'_> {
     }
 
     fn vop3_sources(&self, inst: &mut Inst, high: u32) -> Result<(), DecodeError> {
-        let fields = ["src0", "src1", "src2"];
-        for i in 0..3 {
+        for (i, field) in ["src0", "src1", "src2"].into_iter().enumerate() {
             let ty = self.info.src[i];
             if ty == Type::None {
                 continue;
@@ -277,7 +276,7 @@ impl Fields<'_> {
                 _ if ty.dwords() > 2 => Admits::VECTOR,
                 _ => Admits::NO_LITERAL,
             };
-            inst.src[i] = self.source(fields[i], bits(high, 9 * i as u32, 9), ty, admits)?;
+            inst.src[i] = self.source(field, bits(high, 9 * i as u32, 9), ty, admits)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::operand::{Admits, vector_register};
 use super::{DecodeError, Fields, Input, bit, bits};
-use crate::isa::{Format, Inst, Kind, Op, Operand, Type};
+use crate::isa::{Flags, Format, Inst, Kind, Op, Operand, Type};
 
 const SOURCES: [&str; 3] = ["src0", "src1", "src2"];
 
@@ -10,18 +10,12 @@ pub(super) fn vop3p(input: &Input<'_>) -> Result<Inst, DecodeError> {
     let f = input.op(Format::Vop3p, bits(input.word, 16, 7))?;
     match f.op {
         Op::v_accvgpr_read_b32 | Op::v_accvgpr_write_b32 => f.accvgpr_move(),
-        _ if f.is_mfma() => f.mfma(),
+        _ if f.info.is(Flags::mfma) => f.mfma(),
         _ => f.packed(),
     }
 }
 
 impl Fields<'_> {
-    /// A matrix product: the table's only instructions with more than two registers of accumulators here, or in f64.
-    fn is_mfma(&self) -> bool {
-        let mnemonic = self.info.mnemonic;
-        mnemonic.starts_with("v_mfma_") || mnemonic.starts_with("v_smfmac_")
-    }
-
     fn accvgpr_move(&self) -> Result<Inst, DecodeError> {
         let (word, high) = (self.word(), self.second()?);
         let mut inst = self.inst(Format::Vop3p, 8);
@@ -72,8 +66,8 @@ impl Fields<'_> {
         let mut inst = self.inst(Format::Vop3p, 8);
         inst.dst = self.vreg("vdst", bits(word, 0, 8), self.info.dst)?;
         let sources = self.info.src.iter().filter(|ty| **ty != Type::None).count();
-        for i in 0..sources {
-            inst.src[i] = self.source(SOURCES[i], bits(high, 9 * i as u32, 9), self.info.src[i], Admits::NO_LITERAL)?;
+        for (i, field) in SOURCES.into_iter().enumerate().take(sources) {
+            inst.src[i] = self.source(field, bits(high, 9 * i as u32, 9), self.info.src[i], Admits::NO_LITERAL)?;
         }
         let mask = (1 << sources) - 1;
         let (neg_hi, op_sel, neg) = (bits(word, 8, 3), bits(word, 11, 3), bits(high, 29, 3));

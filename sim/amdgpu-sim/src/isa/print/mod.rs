@@ -258,7 +258,7 @@ impl Printer<'_> {
                 put!(self, " blgp:{blgp}");
             }
         }
-        if inst.op.mnemonic().contains("mfma") || inst.op.mnemonic().contains("smfmac") || sources < 2 {
+        if info.is(Flags::mfma) || sources < 2 {
             return;
         }
         let mix = info.src[0].kind() == Kind::Mix;
@@ -407,10 +407,21 @@ impl Printer<'_> {
 
     fn image(&mut self) {
         let (inst, info) = (self.inst, self.inst.op.info());
-        self.operand(inst.dst, info.dst);
-        for i in 0..4 {
-            self.operand(inst.src[i], info.src[i]);
+        let Some(image) = inst.mods.image else { return };
+        let data = if inst.src[1] == Operand::None { inst.dst } else { inst.src[1] };
+        self.operand(data, image.data(inst.op));
+        self.operand(inst.src[0], info.src[0]);
+        self.operand(inst.src[2], info.src[2]);
+        self.operand(inst.src[3], info.src[3]);
+        if image.dmask != 0 {
+            put!(self, " dmask:{:#x}", image.dmask);
         }
+        self.flag(image.unorm, "unorm");
+        self.cache_policy();
+        self.flag(image.a16, "a16");
+        self.flag(image.lwe, "lwe");
+        self.flag(image.da, "da");
+        self.flag(image.d16, "d16");
     }
 }
 
