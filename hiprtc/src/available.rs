@@ -1,0 +1,97 @@
+//! Whether there is a compiler at all, found out before a call that could not survive its absence.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use hiprtc_sys::BINDING;
+use rocm_sdk::{Library, Scope, libraries};
+
+use crate::error::{Error, Result};
+
+/// Whether programs can be compiled on this machine: HIPRTC, Comgr and the LLVM under it are there.
+///
+/// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 where Comgr, or a library that Comgr needs, is missing. So
+/// Comgr is opened here first, by the name that the HIPRTC found asks for: beside it, else where this process finds libraries. Every function of
+/// this crate that compiles asks this first. The answer is remembered.
+///
+/// # Errors
+/// [`Error::NoHiprtc`], [`Error::NoComgr`]; both are [unavailable](Error::is_unavailable).
+///
+/// ```
+/// match hiprtc::available() {
+///     Ok(()) => println!("kernels can be compiled here"),
+///     Err(why) => println!("{why}"),
+/// }
+/// ```
+pub fn available() -> Result<()> {
+    static ANSWER: OnceLock<Result<()>> = OnceLock::new();
+    ANSWER.get_or_init(find).clone()
+}
+
+fn find() -> Result<()> {
+    if let Some(error) = hiprtc_sys::load_error() {
+        return Err(Error::NoHiprtc(error.clone()));
+    }
+    // A provider in the library's place needs no Comgr.
+    let Some(library) = BINDING.opened() else { return Ok(()) };
+    library.check_level(hiprtc_sys::API_LEVEL).map_err(Error::NoHiprtc)?;
+    // On Windows the names have the release in them, and HIPRTC's loader reports what it lacks.
+    if cfg!(windows) { Ok(()) } else { open_comgr(library) }
+}
+
+/// Opens the Comgr that `hiprtc` will ask the loader for. Once it is open, the loader gives HIPRTC the same one.
+fn open_comgr(hiprtc: &Library) -> Result<()> {
+    let path = hiprtc.path().unwrap_or_else(|| hiprtc.opened_as().as_ref());
+    let wanted = std::fs::read(path).ok().and_then(|bytes| comgr_name(&bytes));
+    let failed = |reason| Error::NoComgr {
+        hiprtc: path.to_owned(),
+        comgr: wanted.clone().unwrap_or_else(|| libraries::AMD_COMGR.unversioned().to_owned()),
+        reason: Box::new(reason),
+    };
+    let names: Vec<&str> = match &wanted {
+        Some(name) => vec![name],
+        None => libraries::AMD_COMGR.sonames().iter().map(|soname| soname.file).collect(),
+    };
+    let beside = path.parent().filter(|parent| parent.is_absolute()).and_then(|directory| {
+        names.iter().map(|name| directory.join(name)).find(|path| exists(path))
+    });
+    if let Some(beside) = beside {
+        return Library::open(&libraries::AMD_COMGR, beside, Scope::Local).map(drop).map_err(failed);
+    }
+    let found = rocm_sdk::process_search().open(&libraries::AMD_COMGR).map_err(failed)?;
+    let fits = wanted.is_none() || found.soname().is_none() || found.soname() == wanted.as_deref();
+    if fits { Ok(()) } else { Err(failed(other_release(&found))) }
+}
+
+/// The error for a Comgr whose name is not the one that is needed.
+fn other_release(found: &Library) -> rocm_sdk::Error {
+    rocm_sdk::Error::NotFound { library: found.spec().name(), report: found.report().clone().into() }
+}
+
+fn exists(path: &Path) -> bool {
+    path.try_exists().unwrap_or(true)
+}
+
+/// The name by which a HIPRTC library asks for Comgr: it is in its bytes, since it is opened at run time.
+fn comgr_name(library: &[u8]) -> Option<String> {
+    let stem = libraries::AMD_COMGR.unversioned().as_bytes();
+    library.windows(stem.len() + 3).find_map(|window| {
+        let rest = window.strip_prefix(stem)?.strip_prefix(b".")?;
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (digits > 0 && rest.get(digits) == Some(&0))
+            .then(|| String::from_utf8_lossy(&window[..stem.len() + 1 + digits]).into_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_comgr_is_found_in_the_bytes() {
+        assert_eq!(comgr_name(b"..\0libamd_comgr.so.3\0..").as_deref(), Some("libamd_comgr.so.3"));
+        assert_eq!(comgr_name(b"libamd_comgr.so\0libamd_comgr.so.2\0").as_deref(), Some("libamd_comgr.so.2"));
+        assert_eq!(comgr_name(b"libamd_comgr.so.3"), None, "cut off");
+        assert_eq!(comgr_name(b"nothing of the kind"), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Compiled code.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use hip::{Arch, Device, Module};
+
+use crate::bundle::Bundle;
+use crate::error::{Error, Result};
+use crate::program::Program;
+
+/// Where [`Code`] came from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Origin {
+    /// It was compiled just now.
+    Compiled,
+    /// It was in the bundle, since nothing could be compiled for this reason.
+    Bundle(Arc<Error>),
+}
+
+/// A code object for one architecture, ready to be [loaded](Code::load).
+#[derive(Clone)]
+pub struct Code {
+    pub(crate) bytes: Cow<'static, [u8]>,
+    pub(crate) arch: Arch,
+    pub(crate) log: String,
+    pub(crate) lowered: Vec<(String, String)>,
+    pub(crate) origin: Origin,
+}
+
+impl Code {
+    /// The code object: an ELF file.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The code object, out of its wrapping.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes.into_owned()
+    }
+
+    /// What it was compiled, or selected, for.
+    pub fn arch(&self) -> &Arch {
+        &self.arch
+    }
+
+    /// The compiler's messages: warnings, as it compiled.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Compiled, or from a bundle.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The name in the code of what was asked for with [`Program::name_expression`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] if it was not asked for, or if the code is from a bundle, which has no such names: there, kernels go
+    /// by `extern "C"` names.
+    pub fn lowered_name(&self, expression: &str) -> Result<&str> {
+        let found = self.lowered.iter().find(|(known, _)| known == expression);
+        found.map(|(_, name)| name.as_str()).ok_or_else(|| Error::UnknownName {
+            expression: expression.to_owned(),
+            known: self.lowered.iter().map(|(known, _)| known.clone()).collect(),
+        })
+    }
+
+    /// Loads it on `device`.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    pub fn load(&self, device: &Device) -> Result<Module> {
+        Ok(Module::load(device, &self.bytes)?)
+    }
+}
+
+impl AsRef<[u8]> for Code {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Code")
+            .field("arch", &self.arch.to_string())
+            .field("bytes", &self.bytes.len())
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Compiles `program` where there is a compiler, else takes the code from `bundle`: a program that does this runs everywhere. [`Code::origin`] tells which
+/// it was.
+///
+/// A source that does not compile is an error, not a reason to take the bundle.
+///
+/// # Errors
+/// Those of [`Program::compile`]; [`Error::Neither`] with both reasons if there is no compiler and the bundle is of no use.
+///
+/// ```
+/// use hiprtc::{BundleWriter, Program};
+///
+/// # let file = BundleWriter::new().add("gfx90a".parse()?, b"code").to_bytes();
+/// // static FILE: &[u8] = include_bytes!("scale.bundle");
+/// let program = Program::new("scale.hip", "extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= 3; }").arch("gfx90a");
+/// let code = hiprtc::compile_or_bundle(&program, &file)?;
+/// println!("{:?}", code.origin());
+/// # Ok::<(), hiprtc::Error>(())
+/// ```
+pub fn compile_or_bundle(program: &Program, bundle: &[u8]) -> Result<Code> {
+    match program.compile() {
+        Err(compiler) if compiler.is_unavailable() => from_bundle(program, bundle, compiler),
+        result => result,
+    }
+}
+
+/// The second choice, and why it is needed.
+fn from_bundle(program: &Program, bundle: &[u8], compiler: Error) -> Result<Code> {
+    let arch = program.wanted_arch()?;
+    let selected = match program.expressions().first() {
+        // Code from a bundle has no names for expressions, so that they could not be found in it.
+        Some(expression) => {
+            Err(Error::UnknownName { expression: expression.clone(), known: Vec::new() })
+        }
+        None => Bundle::parse(bundle).and_then(|bundle| Ok(bundle.select(&arch)?.to_vec())),
+    };
+    match selected {
+        Ok(bytes) => {
+            let origin = Origin::Bundle(Arc::new(compiler));
+            Ok(Code { bytes: bytes.into(), arch, log: String::new(), lowered: Vec::new(), origin })
+        }
+        Err(error) => Err(Error::Neither { compiler: Box::new(compiler), bundle: Box::new(error) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::BundleWriter;
+
+    fn no_compiler() -> Error {
+        Error::NoHiprtc(rocm_sdk::Error::RelativePath { path: "here".into() })
+    }
+
+    #[test]
+    fn the_bundle_steps_in_and_says_why() {
+        let file = BundleWriter::new().add("gfx90a".parse().unwrap(), b"code").to_bytes();
+        let program = Program::new("a", "x").arch("gfx90a:xnack-");
+        let code = from_bundle(&program, &file, no_compiler()).unwrap();
+        assert_eq!(code.as_bytes(), b"code");
+        assert!(matches!(code.origin(), Origin::Bundle(why) if why.is_unavailable()));
+        assert!(code.lowered_name("f").is_err());
+    }
+
+    #[test]
+    fn both_reasons_are_told() {
+        let file = BundleWriter::new().add("gfx90a".parse().unwrap(), b"code").to_bytes();
+        for (program, file, part) in [
+            (Program::new("a", "x").arch("gfx1100"), &file[..], "no code for gfx1100"),
+            (Program::new("a", "x").arch("gfx90a"), b"junk", "not a usable code object bundle"),
+            (Program::new("a", "x").arch("gfx90a").name_expression("f<int>"), &file[..], "f<int>"),
+        ] {
+            let text = from_bundle(&program, file, no_compiler()).unwrap_err().to_string();
+            assert!(text.contains("no run-time compiler") && text.contains(part), "{text}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What can go wrong, and what was asked for when it did.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use hip::Arch;
+use hiprtc_sys::hiprtcResult;
+
+/// The result of the functions of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No HIPRTC library could be loaded.
+    #[error("no run-time compiler (HIPRTC): {0}")]
+    NoHiprtc(rocm_sdk::Error),
+
+    /// HIPRTC is there, but the compiler behind it is not; a call would end the process.
+    #[error("HIPRTC ({}) cannot compile: {comgr}, the compiler behind it, cannot be loaded: {reason}", .hiprtc.display())]
+    NoComgr {
+        /// The HIPRTC library.
+        hiprtc: PathBuf,
+        /// The Comgr library that it needs.
+        comgr: String,
+        /// Why it could not be loaded: not there, or a library missing that it needs itself, such as libLLVM.
+        reason: Box<rocm_sdk::Error>,
+    },
+
+    /// No architecture was given, and there is no device to take it from.
+    #[error("no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). The device: {0}")]
+    NoArch(Box<hip::Error>),
+
+    /// Something that is not the name of an architecture.
+    #[error("{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or gfx90a:sramecc+:xnack-")]
+    InvalidArch {
+        /// What was given.
+        given: String,
+    },
+
+    /// A text with a NUL in it, which C cannot be given.
+    #[error("{what} has a NUL at byte {position}")]
+    Nul {
+        /// Which text.
+        what: String,
+        /// Where.
+        position: usize,
+    },
+
+    /// An empty text where one is needed.
+    #[error("{what} is empty")]
+    Empty {
+        /// Which text.
+        what: String,
+    },
+
+    /// An option that cannot be.
+    #[error("option {option:?}: {reason}")]
+    InvalidOption {
+        /// The option.
+        option: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+
+    /// The source does not compile. [`log`](Self::log) has what the compiler says.
+    #[error("{name} does not compile for {arch} (options: {}):\n{log}", .options.join(" "))]
+    Compilation {
+        /// The program's name.
+        name: String,
+        /// What it was compiled for.
+        arch: Arch,
+        /// The options.
+        options: Vec<String>,
+        /// The compiler's messages.
+        log: String,
+    },
+
+    /// A name that was not asked for with [`Program::name_expression`](crate::Program::name_expression) before compiling.
+    #[error("no lowered name for {expression:?}: it has to be asked for before compiling; known are {}", listed(.known))]
+    UnknownName {
+        /// The expression.
+        expression: String,
+        /// Those that were asked for.
+        known: Vec<String>,
+    },
+
+    /// HIPRTC refused something else.
+    #[error(transparent)]
+    Hiprtc(HiprtcError),
+
+    /// Bytes that are no bundle, or a damaged one.
+    #[error("not a usable code object bundle: {0}")]
+    InvalidBundle(String),
+
+    /// A bundle without code for the device.
+    #[error("no code for {arch} in the bundle: it has {}", listed(.available))]
+    NoCodeFor {
+        /// What was asked for.
+        arch: Arch,
+        /// What the bundle has.
+        available: Vec<String>,
+    },
+
+    /// Neither the compiler nor the bundle could give code.
+    #[error("no code: the compiler is not available ({compiler}), and the bundle does not help ({bundle})")]
+    Neither {
+        /// Why nothing could be compiled.
+        compiler: Box<Error>,
+        /// Why the bundle was of no use.
+        bundle: Box<Error>,
+    },
+
+    /// The HIP runtime failed: loading code, for instance.
+    #[error(transparent)]
+    Hip(#[from] hip::Error),
+}
+
+impl Error {
+    /// Whether there is no usable compiler on this machine, rather than something wrong with what it was asked.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::NoHiprtc(_) | Self::NoComgr { .. })
+    }
+
+    /// The compiler's messages, if the source does not compile.
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            Self::Compilation { log, .. } => Some(log),
+            _ => None,
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// A call into HIPRTC that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HiprtcError {
+    /// The status that came back.
+    pub status: hiprtcResult,
+    /// The C function.
+    pub function: &'static str,
+    /// What was asked of it.
+    pub asked: String,
+}
+
+impl fmt::Display for HiprtcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failed ({}): {:?} ({})", self.function, self.asked, self.status, self.status.0)
+    }
+}
+
+impl std::error::Error for HiprtcError {}

@@ -1,0 +1,337 @@
+//! A program and its compilation.
+
+use std::ffi::{CStr, CString, c_char};
+use std::fmt;
+use std::ptr::{null, null_mut};
+
+use hip::{Arch, Device};
+use hiprtc_sys::{
+    HIPRTC_ERROR_COMPILATION, HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID, HIPRTC_SUCCESS, hiprtcAddNameExpression,
+    hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetCode, hiprtcGetCodeSize,
+    hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize, hiprtcProgram, hiprtcResult,
+};
+
+use crate::available::available;
+use crate::bundle::BundleWriter;
+use crate::code::{Code, Origin};
+use crate::error::{Error, HiprtcError, Result};
+use crate::options::Options;
+
+/// HIP C++ source with what it is to be compiled with. Nothing is compiled until asked for; then as often as one likes.
+///
+/// ```no_run
+/// use hiprtc::{Options, Program};
+///
+/// let source = r#"
+///     #include "scale.h"
+///     template<typename T> __global__ void scale(T *x) { x[threadIdx.x] *= FACTOR; }
+/// "#;
+/// let code = Program::new("scale.hip", source)
+///     .header("scale.h", "#pragma once\n#define FACTOR 3\n")
+///     .options(Options::new().fast_math())
+///     .name_expression("scale<float>")
+///     .compile()?; // for the current device
+/// let module = code.load(&hip::Device::get(0)?)?;
+/// let kernel = module.kernel(code.lowered_name("scale<float>")?)?;
+/// # Ok::<(), hiprtc::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Program {
+    name: String,
+    source: String,
+    headers: Vec<(String, String)>,
+    arch: Option<String>,
+    options: Options,
+    expressions: Vec<String>,
+}
+
+impl Program {
+    /// A program of one source; `name` is what messages call it, as if it were a file.
+    pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            source: source.into(),
+            headers: Vec::new(),
+            arch: None,
+            options: Options::new(),
+            expressions: Vec::new(),
+        }
+    }
+
+    /// A header that `#include` finds under `name`, without a file.
+    pub fn header(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
+        self.headers.push((name.into(), source.into()));
+        self
+    }
+
+    /// The architecture to compile for, such as `"gfx90a"` or a [`hip::Arch`], instead of the current device's.
+    pub fn arch(mut self, arch: impl fmt::Display) -> Self {
+        self.arch = Some(arch.to_string());
+        self
+    }
+
+    /// The options, in place of those there were.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Asks for an instance of a template, or any kernel by its C++ name: `"scale<float>"`, `"my::kernel"`. It is then in the code, under the
+    /// name that [`Code::lowered_name`] gives.
+    pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
+        self.expressions.push(expression.into());
+        self
+    }
+
+    /// Compiles for the architecture given, else for the current device's.
+    ///
+    /// # Errors
+    /// [`Error::Compilation`] with the compiler's messages; [`Error::NoHiprtc`] and [`Error::NoComgr`] without a compiler
+    /// ([`available`]); [`Error::NoArch`] with neither an architecture nor a device; the errors about input.
+    pub fn compile(&self) -> Result<Code> {
+        self.check()?;
+        let given = self.given_arch()?;
+        available()?;
+        self.run(&given.map_or_else(device_arch, Ok)?)
+    }
+
+    /// Compiles for `arch`, whatever [`arch`](Self::arch) says.
+    ///
+    /// # Errors
+    /// As of [`compile`](Self::compile).
+    pub fn compile_for(&self, arch: &Arch) -> Result<Code> {
+        self.check()?;
+        check_arch(&arch.to_string())?;
+        available()?;
+        self.run(arch)
+    }
+
+    /// Compiles for several architectures and puts the code in a bundle: a file to ship.
+    ///
+    /// # Errors
+    /// As of [`compile`](Self::compile).
+    pub fn compile_bundle<A: fmt::Display>(&self, architectures: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
+        let mut writer = BundleWriter::new();
+        for arch in architectures {
+            let arch = check_arch(&arch.to_string())?;
+            let code = self.compile_for(&arch)?;
+            writer = writer.add(arch, code.into_bytes());
+        }
+        Ok(writer.to_bytes())
+    }
+
+    pub(crate) fn expressions(&self) -> &[String] {
+        &self.expressions
+    }
+
+    /// The architecture to find code for: the one given, else the current device's.
+    pub(crate) fn wanted_arch(&self) -> Result<Arch> {
+        self.given_arch()?.map_or_else(device_arch, Ok)
+    }
+
+    fn given_arch(&self) -> Result<Option<Arch>> {
+        self.arch.as_deref().map(check_arch).transpose()
+    }
+
+    /// Refuses what no compiler can be given.
+    pub(crate) fn check(&self) -> Result<()> {
+        let text = |what: String, text: &str| {
+            if text.trim().is_empty() {
+                return Err(Error::Empty { what });
+            }
+            match text.bytes().position(|byte| byte == 0) {
+                Some(position) => Err(Error::Nul { what, position }),
+                None => Ok(()),
+            }
+        };
+        text("the program's name".to_owned(), &self.name)?;
+        text(format!("the source of {}", self.name.escape_debug()), &self.source)?;
+        for (name, source) in &self.headers {
+            text("a header's name".to_owned(), name)?;
+            if let Some(position) = source.bytes().position(|byte| byte == 0) {
+                return Err(Error::Nul { what: format!("header {name}"), position });
+            }
+        }
+        for expression in &self.expressions {
+            text("a name expression".to_owned(), expression)?;
+        }
+        self.given_arch()?;
+        self.options.check()
+    }
+
+    /// Compiles what has been checked, with a compiler that is there.
+    fn run(&self, arch: &Arch) -> Result<Code> {
+        let handle = Handle::create(self)?;
+        for expression in &self.expressions {
+            let c_expression = c_string("a name expression", expression)?;
+            // SAFETY: a live program and a C string, which is copied.
+            let status = unsafe { hiprtcAddNameExpression(handle.0, c_expression.as_ptr()) };
+            ok(status, "hiprtcAddNameExpression", || format!("{expression:?} in {}", self.name))?;
+        }
+        let mut options = vec![format!("--offload-arch={arch}")];
+        options.extend_from_slice(self.options.as_slice());
+        let c_options = c_strings("an option", options.iter())?;
+        let mut pointers: Vec<*const c_char> = c_options.iter().map(|option| option.as_ptr()).collect();
+        let count = pointers.len().try_into().unwrap_or(i32::MAX);
+        // SAFETY: a live program and `count` C strings, which are copied.
+        let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
+        let log = handle.log();
+        if status == HIPRTC_ERROR_COMPILATION {
+            return Err(Error::Compilation { name: self.name.clone(), arch: arch.clone(), options, log });
+        }
+        ok(status, "hiprtcCompileProgram", || format!("{} for {arch}: {log}", self.name))?;
+        let lowered = self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
+        let bytes = handle.code(&self.name)?;
+        Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin: Origin::Compiled })
+    }
+}
+
+/// The current device's architecture.
+fn device_arch() -> Result<Arch> {
+    let arch = Device::current().and_then(|device| Ok(device.properties()?.arch.clone()));
+    arch.map_err(|error| Error::NoArch(Box::new(error)))
+}
+
+/// An architecture's name, checked: HIPRTC would take anything for one until late in the compilation.
+fn check_arch(given: &str) -> Result<Arch> {
+    let invalid = || Error::InvalidArch { given: given.to_owned() };
+    let arch: Arch = given.parse().map_err(|_| invalid())?;
+    let number = arch.name().strip_prefix("gfx").ok_or_else(invalid)?;
+    let digits = number.strip_suffix("-generic").unwrap_or(number);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_hexdigit() && !c.is_ascii_uppercase() || c == '-');
+    let known_features = arch.features().iter().all(|feature| feature.name == "xnack" || feature.name == "sramecc");
+    if is_number && known_features { Ok(arch) } else { Err(invalid()) }
+}
+
+fn ok(status: hiprtcResult, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
+    if status == HIPRTC_SUCCESS {
+        Ok(())
+    } else {
+        Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() }))
+    }
+}
+
+fn c_string(what: &str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|error| Error::Nul { what: what.to_owned(), position: error.nul_position() })
+}
+
+fn c_strings<'a>(what: &str, texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>> {
+    texts.map(|text| c_string(what, text)).collect()
+}
+
+/// HIPRTC's own program, destroyed on drop.
+struct Handle(hiprtcProgram);
+
+impl Handle {
+    fn create(program: &Program) -> Result<Self> {
+        let source = c_string("the source", &program.source)?;
+        let name = c_string("the program's name", &program.name)?;
+        let headers = c_strings("a header", program.headers.iter().map(|(_, source)| source))?;
+        let names = c_strings("a header's name", program.headers.iter().map(|(name, _)| name))?;
+        let mut headers: Vec<*const c_char> = headers.iter().map(|text| text.as_ptr()).collect();
+        let mut header_names: Vec<*const c_char> = names.iter().map(|text| text.as_ptr()).collect();
+        let count = headers.len().try_into().unwrap_or(i32::MAX);
+        let mut handle = null_mut();
+        // SAFETY: a place for the result, C strings, `count` of them in each array; all are copied.
+        let status = unsafe {
+            hiprtcCreateProgram(
+                &mut handle,
+                source.as_ptr(),
+                name.as_ptr(),
+                count,
+                headers.as_mut_ptr(),
+                header_names.as_mut_ptr(),
+            )
+        };
+        ok(status, "hiprtcCreateProgram", || format!("{} with {} headers", program.name, program.headers.len()))?;
+        Ok(Self(handle))
+    }
+
+    /// The compiler's messages; none if they cannot be had.
+    fn log(&self) -> String {
+        let mut size = 0;
+        // SAFETY: a live program and a place for the size.
+        let status = unsafe { hiprtcGetProgramLogSize(self.0, &mut size) };
+        if status != HIPRTC_SUCCESS || size == 0 {
+            return String::new();
+        }
+        let mut log = vec![0_u8; size];
+        // SAFETY: a live program and room for as much as it says.
+        let status = unsafe { hiprtcGetProgramLog(self.0, log.as_mut_ptr().cast()) };
+        if status != HIPRTC_SUCCESS {
+            return String::new();
+        }
+        // Some releases count the final NUL, some do not.
+        String::from_utf8_lossy(&log).trim_end_matches('\0').trim_end().to_owned()
+    }
+
+    fn code(&self, name: &str) -> Result<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: a live program and a place for the size.
+        let status = unsafe { hiprtcGetCodeSize(self.0, &mut size) };
+        ok(status, "hiprtcGetCodeSize", || name.to_owned())?;
+        let mut code = vec![0_u8; size];
+        // SAFETY: a live program and room for as much as it says.
+        let status = unsafe { hiprtcGetCode(self.0, code.as_mut_ptr().cast()) };
+        ok(status, "hiprtcGetCode", || format!("{size} bytes of {name}"))?;
+        Ok(code)
+    }
+
+    fn lowered_name(&self, expression: &str) -> Result<String> {
+        let c_expression = c_string("a name expression", expression)?;
+        let mut name = null();
+        // SAFETY: a live program, a C string and a place for the result.
+        let status = unsafe { hiprtcGetLoweredName(self.0, c_expression.as_ptr(), &mut name) };
+        let status = if name.is_null() && status == HIPRTC_SUCCESS { HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID } else { status };
+        ok(status, "hiprtcGetLoweredName", || expression.to_owned())?;
+        // SAFETY: a C string that lives as long as the program.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: a live program, destroyed once. What it returns helps nobody here.
+        let _ = unsafe { hiprtcDestroyProgram(&mut self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_are_checked_before_the_compiler_sees_them() {
+        for good in ["gfx90a", "gfx942:sramecc+:xnack-", "gfx1030", "gfx1201", "gfx9-4-generic", "gfx11-generic", "gfx90c"] {
+            check_arch(good).unwrap();
+        }
+        for bad in ["", "gfx", "90a", "sm_90", "gfx90A", "gfx90a:xnack", "gfx90a:foo+", "gfx90a ", "gfx90a\0", "native", "gfx-generic"] {
+            assert!(matches!(check_arch(bad), Err(Error::InvalidArch { .. })), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_input_is_refused_whether_or_not_there_is_a_compiler() {
+        let good = Program::new("a.hip", "__global__ void f() {}");
+        good.check().unwrap();
+        for (bad, part) in [
+            (Program::new("", "x"), "name is empty"),
+            (Program::new("a\0b", "x"), "NUL at byte 1"),
+            (Program::new("a", " \n"), "source of a is empty"),
+            (Program::new("a", "x\0"), "source of a has a NUL at byte 1"),
+            (good.clone().header("", "x"), "header's name is empty"),
+            (good.clone().header("h\0", "x"), "header's name has a NUL"),
+            (good.clone().header("h", "x\0"), "header h has a NUL"),
+            (good.clone().name_expression(""), "name expression is empty"),
+            (good.clone().name_expression("f\0"), "name expression has a NUL"),
+            (good.clone().options(Options::new().raw("-g\0")), "NUL"),
+            (good.clone().arch("sm_90"), "not an architecture"),
+        ] {
+            let text = bad.compile().unwrap_err().to_string();
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        good.clone().header("empty.h", "").check().unwrap();
+    }
+}
