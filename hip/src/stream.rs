@@ -276,13 +276,15 @@ impl StreamInner {
                 self.wait_for_stream(work)?;
             }
         }
+        // Dropped last, with the lock released: see `mark`.
+        let mut retired = Vec::new();
         self.device.activate()?;
         let mut state = self.lock();
         state.issued += 1;
         let ticket = state.issued;
         // Marked before the outcome is known: a call that fails may have queued something.
         for access in accesses {
-            access.usage.mark(self, access.kind, ticket);
+            access.usage.mark(self, access.kind, ticket, &mut retired);
         }
         queue(self.raw)?;
         if let Some(launch) = launch {

@@ -76,11 +76,28 @@ impl Usage {
     }
 
     /// Notes that the work with `ticket` on `stream` touches this allocation.
-    pub(crate) fn mark(&self, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) {
+    ///
+    /// Entries that are over go to `retired`, to be dropped when the caller is done: one may hold the last handle of its
+    /// stream, which then waits and makes its own device current.
+    pub(crate) fn mark(
+        &self,
+        stream: &Arc<StreamInner>,
+        kind: AccessKind,
+        ticket: u64,
+        retired: &mut Vec<Arc<StreamInner>>,
+    ) {
         let mut uses = self.lock();
         // An entry is only ever left out when its work is over: one that a later use supersedes stays,
         // because two threads may mark in either order.
-        uses.retain(|u| Arc::ptr_eq(&u.stream, stream) || u.read.max(u.write) > u.stream.completed());
+        let mut index = 0;
+        while index < uses.len() {
+            let used = &uses[index];
+            if !Arc::ptr_eq(&used.stream, stream) && used.read.max(used.write) <= used.stream.completed() {
+                retired.push(uses.swap_remove(index).stream);
+            } else {
+                index += 1;
+            }
+        }
         let at = match uses.iter().position(|u| Arc::ptr_eq(&u.stream, stream)) {
             Some(at) => at,
             None => {

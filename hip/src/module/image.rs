@@ -1,7 +1,7 @@
 //! What module images are made of: a code object (ELF), or a bundle of them (Clang's offload bundle).
 
 use object::elf::{EM_AMDGPU, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, elf};
 
 use crate::error::{Error, Result};
@@ -168,6 +168,7 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     if header.e_type(endian) != elf::ET_DYN {
         return Err(bad("it is not linked: link it to a shared object (ld.lld -shared)"));
     }
+    check_extent(header, endian, bytes)?;
     for segment in header.program_headers(endian, bytes).map_err(elf("its program headers"))? {
         let Some(mut notes) = segment.notes(endian, bytes).map_err(elf("its notes"))? else { continue };
         while let Some(note) = notes.next().map_err(elf("its notes"))? {
@@ -177,6 +178,35 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
         }
     }
     Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
+}
+
+/// Checks that all that the headers point to is there: the runtime gets no length, and reads on by what they say.
+fn check_extent(header: &FileHeader64<Endianness>, endian: Endianness, bytes: &[u8]) -> Result<()> {
+    let cut_off = |what: &str, offset: u64, size: u64| {
+        bad(format!("it is cut off: {what} of {size} bytes at {offset}, of {} bytes in all", bytes.len()))
+    };
+    let inside = |offset: u64, size: u64| offset.checked_add(size).is_some_and(|end| end <= bytes.len() as u64);
+    let (offset, size) =
+        (header.e_shoff(endian), u64::from(header.e_shnum(endian)) * u64::from(header.e_shentsize(endian)));
+    if !inside(offset, size) {
+        return Err(cut_off("section headers", offset, size));
+    }
+    let elf = |error: object::Error| bad(format!("its headers: {error}"));
+    for segment in header.program_headers(endian, bytes).map_err(elf)? {
+        let (offset, size) = segment.file_range(endian);
+        if !inside(offset, size) {
+            return Err(cut_off("a segment", offset, size));
+        }
+    }
+    for section in header.section_headers(endian, bytes).map_err(elf)? {
+        // None: takes no room in the file.
+        if let Some((offset, size)) = section.file_range(endian) {
+            if !inside(offset, size) {
+                return Err(cut_off("a section", offset, size));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -267,10 +297,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn no_cut_of_a_good_image_panics() {
+    fn no_cut_of_a_good_image_is_taken() {
         let image = bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx90a", VECTOR_ADD)]);
-        for len in (0..256).chain((256..image.len()).step_by(97)) {
-            assert!(select(&image[..len], &device()).is_err(), "{len}");
+        for image in [&image, VECTOR_ADD] {
+            for len in (0..256).chain((256..image.len()).step_by(97)).chain([image.len() - 1]) {
+                assert!(select(&image[..len], &device()).is_err(), "{len}");
+            }
         }
     }
 

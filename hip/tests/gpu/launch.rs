@@ -224,3 +224,30 @@ fn what_belongs_to_another_device_is_refused() {
     let event = hip::Event::new(&devices[0]).unwrap();
     assert!(matches!(event.record(&there), Err(Error::WrongDevice { .. })));
 }
+
+#[test]
+fn a_fault_is_not_lost_when_a_destructor_meets_it_first() {
+    if !is_child() {
+        in_child("launch::a_fault_is_not_lost_when_a_destructor_meets_it_first", &[]);
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let store = kernel("store_index").unwrap();
+    let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+    let before = device.memory_info().unwrap();
+    // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+    unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
+    drop(data); // waits for the launch, and meets the fault
+    other.synchronize().expect("the fault is not of this stream");
+    let error = stream.synchronize().unwrap_err();
+    assert!(error.to_string().contains("store_index<<<"), "{error}");
+    stream.synchronize().expect("told once");
+    assert!(device.memory_info().unwrap().free > before.free, "the buffer was freed all the same");
+
+    // The device goes on.
+    let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { store.launch(&stream, LaunchConfig::new(1, 64), (&mut data,)) }.unwrap();
+    assert_eq!(data.to_vec().unwrap()[63], 63);
+}

@@ -7,6 +7,7 @@ mod launch;
 mod memory;
 mod module;
 mod order;
+mod stress;
 mod threads;
 
 use std::process::Command;
