@@ -60,7 +60,10 @@ fn enums_are_open() {
     assert_ne!(unknown, hipErrorUnknown);
     assert!(matches!(hipError_t(0), hipSuccess));
     // Of two names for a value the older prints.
-    assert_eq!(format!("{:?} {:?}", hipErrorInvalidDevicePointer, hipErrorOutOfMemory), "hipErrorInvalidDevicePointer hipErrorOutOfMemory");
+    assert_eq!(
+        format!("{:?} {:?}", hipErrorInvalidDevicePointer, hipErrorOutOfMemory),
+        "hipErrorInvalidDevicePointer hipErrorOutOfMemory"
+    );
 }
 
 #[test]

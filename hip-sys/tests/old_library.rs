@@ -51,5 +51,8 @@ fn missing_functions_answer_302() {
     assert!(has(c"hipGetDeviceCount") && !has(c"hipDeviceGetMemPool"));
     assert!(symbol_error(c"hipGetDeviceCount").is_none());
     let error = symbol_error(c"hipStreamBatchMemOp").unwrap().to_string();
-    assert!(error.contains("hipStreamBatchMemOp") && error.contains("libamdhip64.so.6") && error.contains("6.4"), "{error}");
+    assert!(
+        error.contains("hipStreamBatchMemOp") && error.contains("libamdhip64.so.6") && error.contains("6.4"),
+        "{error}"
+    );
 }

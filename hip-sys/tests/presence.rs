@@ -7,12 +7,21 @@ use std::path::{Path, PathBuf};
 use hip_sys::{API_LEVEL, API_LEVEL_NAME, coverage};
 
 #[path = "generated/functions.rs"]
+#[rustfmt::skip]
 mod functions;
 
 /// Functions under another name here than in the packages, and why.
 const RENAMED: [(&str, &str, &str); 2] = [
-    ("hipGetDeviceProperties", "hipGetDevicePropertiesR0600", "a macro of the headers since 6.0; the library exports both, for two structs"),
-    ("hipChooseDevice", "hipChooseDeviceR0600", "a macro of the headers since 6.0; the library exports both, for two structs"),
+    (
+        "hipGetDeviceProperties",
+        "hipGetDevicePropertiesR0600",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
+    (
+        "hipChooseDevice",
+        "hipChooseDeviceR0600",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
 ];
 
 /// Functions that the packages leave out, and why they are here.
@@ -59,7 +68,9 @@ fn parse(level: &str) -> (u32, u32) {
 
 /// The functions of a level, by the table in the crate.
 fn covered(level: (u32, u32)) -> BTreeSet<&'static str> {
-    let at = coverage::FUNCTIONS.iter().filter(|(_, first, gone)| parse(first) <= level && gone.is_none_or(|gone| level < parse(gone)));
+    let at = coverage::FUNCTIONS
+        .iter()
+        .filter(|(_, first, gone)| parse(first) <= level && gone.is_none_or(|gone| level < parse(gone)));
     at.map(|(name, ..)| *name).collect()
 }
 
@@ -132,7 +143,8 @@ fn the_real_library_exports_every_function() {
     };
     let bytes = std::fs::read(&path).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
-    let exported: BTreeSet<&str> = file.dynamic_symbols().filter(|symbol| symbol.is_definition()).flat_map(|symbol| symbol.name()).collect();
+    let exported: BTreeSet<&str> =
+        file.dynamic_symbols().filter(|symbol| symbol.is_definition()).flat_map(|symbol| symbol.name()).collect();
     let missing: Vec<&str> = covered(API_LEVEL).into_iter().filter(|name| !exported.contains(name)).collect();
     let expected = DECLARED_ONLY.iter().filter(|(_, levels)| levels.contains(&API_LEVEL_NAME));
     assert_eq!(missing, expected.map(|(name, _)| *name).collect::<Vec<_>>(), "{}", path.display());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hiprtc_sys::{API_LEVEL, API_LEVEL_NAME, coverage};
 
 #[path = "generated/functions.rs"]
+#[rustfmt::skip]
 mod functions;
 
 /// Releases in `presence.tsv`, as levels.
@@ -31,7 +32,9 @@ fn parse(level: &str) -> (u32, u32) {
 
 /// The functions of a level, by the table in the crate.
 fn covered(level: (u32, u32)) -> BTreeSet<&'static str> {
-    let at = coverage::FUNCTIONS.iter().filter(|(_, first, gone)| parse(first) <= level && gone.is_none_or(|gone| level < parse(gone)));
+    let at = coverage::FUNCTIONS
+        .iter()
+        .filter(|(_, first, gone)| parse(first) <= level && gone.is_none_or(|gone| level < parse(gone)));
     at.map(|(name, ..)| *name).collect()
 }
 
@@ -94,7 +97,8 @@ fn the_real_library_exports_every_function() {
     };
     let bytes = std::fs::read(&path).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
-    let exported: BTreeSet<&str> = file.dynamic_symbols().filter(|symbol| symbol.is_definition()).flat_map(|symbol| symbol.name()).collect();
+    let exported: BTreeSet<&str> =
+        file.dynamic_symbols().filter(|symbol| symbol.is_definition()).flat_map(|symbol| symbol.name()).collect();
     let missing: Vec<&str> = covered(API_LEVEL).into_iter().filter(|name| !exported.contains(name)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "{}", path.display());
 }

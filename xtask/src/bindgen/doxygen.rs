@@ -7,7 +7,10 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq)]
 enum Section {
     Text,
-    Parameter { name: String, direction: String },
+    Parameter {
+        name: String,
+        direction: String,
+    },
     Returns,
     /// A paragraph with a bold word in front.
     Marked(&'static str),
@@ -141,7 +144,8 @@ fn render(done: &[(Section, Vec<String>)]) -> Option<String> {
             Section::Text => paragraph(&mut out, "", lines),
             Section::Marked(word) => paragraph(&mut out, &format!("**{word}:** "), lines),
             Section::Code => {
-                let indent = lines.iter().filter(|l| !l.trim().is_empty()).map(|l| l.len() - l.trim_start().len()).min();
+                let indent =
+                    lines.iter().filter(|l| !l.trim().is_empty()).map(|l| l.len() - l.trim_start().len()).min();
                 out.push_str("```c\n");
                 for line in lines {
                     let _ = writeln!(out, "{}", line.get(indent.unwrap_or(0)..).unwrap_or(""));
@@ -310,7 +314,8 @@ mod tests {
 
     #[test]
     fn the_last_of_several_comments_counts() {
-        let comment = "@}\n */\n/**\n *-----\n * @defgroup Event\n * @{\n */\n/**\n * @brief Creates\n *   an event.\n */";
+        let comment =
+            "@}\n */\n/**\n *-----\n * @defgroup Event\n * @{\n */\n/**\n * @brief Creates\n *   an event.\n */";
         assert_eq!(to_markdown(comment).unwrap(), "Creates\nan event.");
         assert_eq!(to_markdown("< one\n < @deprecated two").unwrap(), "one\n\n**Deprecated:** two");
     }

@@ -125,7 +125,10 @@ fn not_doc(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
 }
 
 /// All variants of the items that `pick` takes.
-fn each<'a, T>(merged: &'a Merged, pick: impl Fn(&'a Kind) -> Option<T> + 'a) -> impl Iterator<Item = (&'a Variant, T)> {
+fn each<'a, T>(
+    merged: &'a Merged,
+    pick: impl Fn(&'a Kind) -> Option<T> + 'a,
+) -> impl Iterator<Item = (&'a Variant, T)> {
     merged.values().flatten().filter_map(move |variant| pick(&variant.kind).map(|item| (variant, item)))
 }
 
@@ -204,7 +207,8 @@ fn bit_accessors(cfg: &TokenStream, ident: &syn::Ident, bits: &[Bits]) -> TokenS
         let (get, set) = (format_ident!("{}", bit.name), format_ident!("set_{}", bit.name));
         let offset = proc_macro2::Literal::u32_unsuffixed(bit.offset);
         let mask = proc_macro2::Literal::u64_unsuffixed((1u64 << bit.width) - 1);
-        let (reads, writes) = (format!(" Reads the bit field `{}`.", bit.name), format!(" Sets the bit field `{}`.", bit.name));
+        let (reads, writes) =
+            (format!(" Reads the bit field `{}`.", bit.name), format!(" Sets the bit field `{}`.", bit.name));
         quote! {
             #[doc = #reads]
             pub const fn #get(&self) -> c_uint { (self.bits >> #offset) & #mask }
@@ -302,7 +306,13 @@ fn constants(merged: &Merged) -> Result<Option<String>> {
         return Ok(None);
     }
     let imports = imports(&out);
-        let types = if types.is_empty() { quote!() } else { quote!(use super::*;) };
+    let types = if types.is_empty() {
+        quote!()
+    } else {
+        quote!(
+            use super::*;
+        )
+    };
     unparse(quote!(#imports #types #out)).map(Some)
 }
 

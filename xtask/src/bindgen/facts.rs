@@ -74,7 +74,8 @@ impl Facts {
     /// names for the same integer, make no difference, since the packages drop them in places.
     pub(crate) fn fact(&self, name: &str) -> Option<String> {
         if let Some(function) = self.functions.get(name) {
-            let types: Vec<String> = split(&function.parameters, ',').map(|text| self.normal(drop_name(text))).collect();
+            let types: Vec<String> =
+                split(&function.parameters, ',').map(|text| self.normal(drop_name(text))).collect();
             return Some(format!("{} ({})", self.normal(&function.returns), types.join(", ")));
         }
         if self.structs.contains_key(name) {
@@ -118,7 +119,10 @@ impl Facts {
             self.push_normal(word, &mut words, 0);
         }
         let text = words.join(" ");
-        text.replace("unsigned long long", "u64").replace("unsigned long", "size_t").replace("uint64_t", "size_t").replace("uint32_t", "unsigned int")
+        text.replace("unsigned long long", "u64")
+            .replace("unsigned long", "size_t")
+            .replace("uint64_t", "size_t")
+            .replace("uint32_t", "unsigned int")
     }
 
     fn push_normal(&self, word: &str, words: &mut Vec<String>, depth: usize) {
@@ -207,7 +211,8 @@ mod tests {
     use super::*;
 
     fn facts(json: &str) -> Facts {
-        let empty = r#"{"constants":{},"enum_values":{},"function_pointers":[],"functions":{},"structs":{},"typedefs":{}}"#;
+        let empty =
+            r#"{"constants":{},"enum_values":{},"function_pointers":[],"functions":{},"structs":{},"typedefs":{}}"#;
         let mut all: serde_json::Value = serde_json::from_str(empty).unwrap();
         let given: serde_json::Value = serde_json::from_str(json).unwrap();
         for (key, value) in given.as_object().unwrap() {
@@ -218,8 +223,11 @@ mod tests {
 
     #[test]
     fn signatures_agree_in_spite_of_const_and_integer_names() {
-        let old = facts(r#"{"functions":{"f":{"parameters":"hipArray_t* a,void *p,unsigned long n","returns":"int"}},"typedefs":{"hipArray_t":"hipArray *"}}"#);
-        let new = facts(r#"{"functions":{"f":{"parameters":"hipArray ** array,const void * q,size_t n","returns":"int"}}}"#);
+        let old = facts(
+            r#"{"functions":{"f":{"parameters":"hipArray_t* a,void *p,unsigned long n","returns":"int"}},"typedefs":{"hipArray_t":"hipArray *"}}"#,
+        );
+        let new =
+            facts(r#"{"functions":{"f":{"parameters":"hipArray ** array,const void * q,size_t n","returns":"int"}}}"#);
         assert_eq!(old.fact("f"), new.fact("f"));
         let other = facts(r#"{"functions":{"f":{"parameters":"hipArray ** array,int q,size_t n","returns":"int"}}}"#);
         assert_ne!(other.fact("f"), new.fact("f"));
@@ -227,8 +235,12 @@ mod tests {
 
     #[test]
     fn a_struct_includes_its_parts() {
-        let one = facts(r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["int b"],"kind":"union"}}}"#);
-        let two = facts(r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["long b"],"kind":"union"}}}"#);
+        let one = facts(
+            r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["int b"],"kind":"union"}}}"#,
+        );
+        let two = facts(
+            r#"{"structs":{"S":{"fields":["int a"],"kind":"struct"},"S_union_0":{"fields":["long b"],"kind":"union"}}}"#,
+        );
         assert_ne!(one.fact("S"), two.fact("S"));
         assert_eq!(one.owner("S_union_0"), Some("S"));
         assert_eq!(one.names().into_iter().collect::<Vec<_>>(), ["S"]);

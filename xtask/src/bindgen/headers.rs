@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::{Context, Result, bail};
 use ::bindgen::callbacks::{MacroParsingBehavior, ParseCallbacks};
+use anyhow::{Context, Result, bail};
 
 /// What bindgen made of one header.
 pub(crate) struct Parsed {

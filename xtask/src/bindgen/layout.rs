@@ -26,11 +26,15 @@ pub(crate) fn files(
         writer.all()?;
         let stem = stem(*level);
         let includes: String = library.includes.iter().map(|name| format!("#include <{name}>\n")).collect();
-        files.insert(PathBuf::from(format!("{stem}.c")), format!("{HEADER}{C_START}{includes}{C_MACROS}{}}}\n", writer.c));
+        files.insert(
+            PathBuf::from(format!("{stem}.c")),
+            format!("{HEADER}{C_START}{includes}{C_MACROS}{}}}\n", writer.c),
+        );
         files.insert(PathBuf::from(format!("{stem}.rs")), format!("{HEADER}{RUST_START}{}}}\n", writer.rust));
     }
     let package = library.package.replace('-', "_");
-    let support = include_str!("layout_support.rs.in").replace("@CRATE@", &package).replace("@MODULES@", &modules(headers));
+    let support =
+        include_str!("layout_support.rs.in").replace("@CRATE@", &package).replace("@MODULES@", &modules(headers));
     files.insert("mod.rs".into(), format!("{HEADER}{support}"));
     Ok(files)
 }
@@ -221,7 +225,8 @@ mod tests {
 
     #[test]
     fn tags_need_their_keyword() {
-        let names = CNames::new("struct A { int x; }; typedef struct B { int y; } B; typedef struct C D; struct C { int z; };");
+        let names =
+            CNames::new("struct A { int x; }; typedef struct B { int y; } B; typedef struct C D; struct C { int z; };");
         assert_eq!(names.of("A", "struct"), "struct A");
         assert_eq!(names.of("B", "struct"), "B");
         assert_eq!(names.of("C", "struct"), "struct C");

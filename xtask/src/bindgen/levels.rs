@@ -101,9 +101,8 @@ mod tests {
 
     #[test]
     fn nearest_headers() {
-        let names = |level: Level| -> Vec<String> {
-            level.headers_by_distance().iter().map(Level::to_string).collect()
-        };
+        let names =
+            |level: Level| -> Vec<String> { level.headers_by_distance().iter().map(Level::to_string).collect() };
         assert_eq!(names(of_witness("7.0.2")), ["7.2", "6.4", "5.7"]);
         assert_eq!(names(of_witness("6.2.0")), ["6.4", "5.7", "7.2"]);
         assert_eq!(names(Level::last()), ["7.2", "6.4", "5.7"]);

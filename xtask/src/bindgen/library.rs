@@ -16,6 +16,8 @@ pub(crate) struct Library {
     pub(crate) renames: &'static [(&'static str, &'static str)],
     /// Items of the headers that are not carried over.
     pub(crate) leave_out: &'static [&'static str],
+    /// Functions that the packages leave out.
+    pub(crate) beyond_facts: &'static [&'static str],
     /// Places of anonymous members in structs that no header at hand has.
     pub(crate) anonymous: Anonymous<'static>,
     /// File name by beginning of a function's name; the longest that fits counts.
@@ -51,6 +53,7 @@ pub(crate) const LIBRARIES: [Library; 2] = [
             "HIP_VERSION_GITHASH",
             "HIP_DEPRECATED_MSG",
         ],
+        beyond_facts: &["hipGLGetDevices", "hipGraphicsGLRegisterBuffer", "hipGraphicsGLRegisterImage"],
         anonymous: &[
             // As in CUDA's struct of the same use: after the padding, before the pointer.
             ("hipDevResource_st", 2, "hipDevResource_st_union_0"),
@@ -120,6 +123,7 @@ pub(crate) const LIBRARIES: [Library; 2] = [
         allow: "_?i?hiprtc.*|HIPRTC.*|hipJit.*",
         renames: &[],
         leave_out: &[],
+        beyond_facts: &[],
         anonymous: &[],
         topics: &[("hiprtc", "functions")],
     },

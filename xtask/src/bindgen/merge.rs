@@ -221,7 +221,8 @@ mod tests {
             levels.insert(level, surface);
         }
         let merged = merge(&levels);
-        let ranges: Vec<String> = merged["A"].iter().map(|v| format!("{}-{} {:?}", v.from, v.to, v.kind.docs())).collect();
+        let ranges: Vec<String> =
+            merged["A"].iter().map(|v| format!("{}-{} {:?}", v.from, v.to, v.kind.docs())).collect();
         assert_eq!(ranges, ["6.2-6.4 Some(\"6.4\")", "7.0-10.0 Some(\"10.0\")"]);
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+mod cross_check;
 mod doxygen;
 mod emit;
 mod facts;
@@ -54,7 +55,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             count += files.len();
             changed.extend(write(&root.join(library.package).join(folder), &files, args.check)?);
         }
-        println!("{}: {count} files, {} {}", library.package, changed.len(), if args.check { "differ" } else { "changed" });
+        println!(
+            "{}: {count} files, {} {}",
+            library.package,
+            changed.len(),
+            if args.check { "differ" } else { "changed" }
+        );
         differing.extend(changed);
     }
     if args.check && !differing.is_empty() {
@@ -67,6 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// All generated files of one library, by folder of its crate.
 fn generate(library: &Library, api: &Path, headers: &Path) -> Result<Vec<(&'static str, emit::Files)>> {
     let (sources, texts) = sources(library, api, headers)?;
+    let differences = cross_check::differences(&sources, library.beyond_facts);
+    ensure!(differences.is_empty(), "headers and packages of one release disagree:\n  {}", differences.join("\n  "));
     let merged = merge::merge(&merge::levels(&sources)?);
     let mut proof = layout::files(library, &sources.headers, &texts)?;
     proof.insert("functions.rs".into(), emit::addresses(library, &merged)?);
@@ -84,13 +92,11 @@ fn sources(library: &Library, api: &Path, headers: &Path) -> Result<(Sources, BT
     };
     for level in Level::all() {
         if let Some(facts) = Facts::read(api, level, library.name, library.renames)? {
-            if !level.has_headers() {
-                let text = write_c::header(&facts, library.anonymous).context("writing a header after the facts")?;
-                let input = headers::Input { text: &text, include: None, allow: library.allow };
-                let surface = surface::surface(headers::parse(&input)?)
-                    .with_context(|| format!("level {level}, header written after the facts"))?;
-                sources.written.insert(level, surface);
-            }
+            let text = write_c::header(&facts, library.anonymous).context("writing a header after the facts")?;
+            let input = headers::Input { text: &text, include: None, allow: library.allow };
+            let surface = surface::surface(headers::parse(&input)?)
+                .with_context(|| format!("level {level}, header written after the facts"))?;
+            sources.written.insert(level, surface);
             sources.facts.insert(level, facts);
         }
         if level.has_headers() {

@@ -242,11 +242,8 @@ fn newtype_of(item: &syn::ItemStruct) -> Option<syn::Type> {
 
 /// Gives enum constants their enum, and makes those of an anonymous enum plain integers.
 fn sort_out_constants(surface: &mut Surface, anonymous_enums: &BTreeSet<String>) -> Result<()> {
-    let enums: BTreeSet<String> = surface
-        .iter()
-        .filter(|(_, kind)| matches!(kind, Kind::Enum(..)))
-        .map(|(name, _)| name.clone())
-        .collect();
+    let enums: BTreeSet<String> =
+        surface.iter().filter(|(_, kind)| matches!(kind, Kind::Enum(..))).map(|(name, _)| name.clone()).collect();
     for kind in surface.values_mut() {
         let Kind::Const(item, of, _) = kind else { continue };
         let ty = item.ty.to_token_stream().to_string();
@@ -315,7 +312,9 @@ fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for item in &file.items {
         let (ident, fields) = match item {
-            syn::Item::Struct(item) if newtype_of(item).is_none() => (&item.ident, item.fields.iter().collect::<Vec<_>>()),
+            syn::Item::Struct(item) if newtype_of(item).is_none() => {
+                (&item.ident, item.fields.iter().collect::<Vec<_>>())
+            }
             syn::Item::Union(item) => (&item.ident, item.fields.named.iter().collect()),
             _ => continue,
         };

@@ -44,7 +44,11 @@ pub(crate) fn unplaced(facts: &Facts, anonymous: Anonymous<'_>, name: &str) -> V
     let parts = facts.structs.keys().filter(|part| facts.owner(part) == Some(name));
     let placed = |part: &str| {
         anonymous.iter().any(|(.., member)| *member == part)
-            || facts.structs.values().flat_map(|declared| &declared.fields).any(|field| words_of(field).any(|word| word == part))
+            || facts
+                .structs
+                .values()
+                .flat_map(|declared| &declared.fields)
+                .any(|field| words_of(field).any(|word| word == part))
     };
     parts.filter(|part| !placed(part)).cloned().collect()
 }
@@ -98,7 +102,8 @@ impl Writer<'_> {
     /// A struct, after those that it holds by value.
     fn define(&mut self, name: &str) -> Result<()> {
         let declared = &self.facts.structs[name];
-        if self.facts.owner(name).is_some() || declared.fields.is_empty() || !self.done.insert(format!("struct {name}")) {
+        if self.facts.owner(name).is_some() || declared.fields.is_empty() || !self.done.insert(format!("struct {name}"))
+        {
             return Ok(());
         }
         for (part, declared) in &self.facts.structs {
