@@ -7,9 +7,11 @@ mod words;
 
 use amdgpu_sim::isa::{Arch, DecodeError, Flags, Inst, Op, Operand, Problem, decode, disassemble};
 use llvm::Disassembler;
+use object::{Object, ObjectSection};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
-use words::{Random, llvm_crashes, words_of};
+use std::path::PathBuf;
+use words::{Random, every_opcode, llvm_crashes, words_of};
 
 /// What a comparison found, per encoding.
 #[derive(Default)]
@@ -176,6 +178,7 @@ fn agree(arch: Arch, random: usize, any: usize) {
     for &op in Op::ALL {
         words_of(op, arch, random, &mut rng, &mut |encoding, words| comparison.compare(encoding, words));
     }
+    every_opcode(&mut |encoding, words| comparison.compare(encoding, words));
     for _ in 0..any {
         let word = rng.next();
         comparison.compare("any word", [word as u32, (word >> 32) as u32]);
@@ -192,4 +195,64 @@ fn gfx90a_reads_as_llvm_reads_it() {
 #[test]
 fn gfx942_reads_as_llvm_reads_it() {
     agree(Arch::Gfx942, 100, 200_000);
+}
+
+/// Every code object in the repository, as (path, architecture, executable bytes as words).
+fn committed_code() -> Vec<(PathBuf, Arch, Vec<u32>)> {
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")];
+    let mut code = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                if name != "target" && name != ".git" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "co") {
+                let bytes = std::fs::read(&path).expect("a file that was just listed");
+                let Ok(file) = object::File::parse(&*bytes) else { continue };
+                let object::FileFlags::Elf { e_flags, .. } = file.flags() else { continue };
+                // EF_AMDGPU_MACH_AMDGCN_GFX90A and _GFX942.
+                let arch = match e_flags.0 & 0xff {
+                    0x3f => Arch::Gfx90a,
+                    0x4c => Arch::Gfx942,
+                    _ => continue,
+                };
+                let words = file
+                    .sections()
+                    .filter(|section| section.kind() == object::SectionKind::Text)
+                    .flat_map(|section| section.data().expect("a section of a whole file").to_vec())
+                    .collect::<Vec<u8>>()
+                    .chunks_exact(4)
+                    .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+                    .collect();
+                code.push((path, arch, words));
+            }
+        }
+    }
+    code
+}
+
+#[test]
+fn committed_kernels_read_as_llvm_reads_them() {
+    let mut instructions = 0;
+    for (path, arch, words) in committed_code() {
+        let Some(llvm) = Disassembler::new(arch) else {
+            println!("SKIPPED: no libLLVM to compare with");
+            return;
+        };
+        let mut at = 0;
+        while at < words.len() {
+            let here = &words[at..words.len().min(at + 2)];
+            let inst =
+                decode(here, arch).unwrap_or_else(|error| panic!("{} at {:#x}: {error}", path.display(), 4 * at));
+            let ours = (usize::from(inst.size), disassemble(&inst, arch));
+            assert_eq!(Some(ours), llvm.disassemble(here), "{} at {:#x}", path.display(), 4 * at);
+            at += usize::from(inst.size) / 4;
+            instructions += 1;
+        }
+    }
+    println!("{instructions} instructions of committed code objects");
+    assert!(instructions > 1000, "no committed code objects found");
 }

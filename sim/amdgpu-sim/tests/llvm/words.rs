@@ -350,3 +350,59 @@ pub(crate) fn words_of(
         }
     }
 }
+
+/// The opcode space of each encoding: name, fixed bits, lowest bit and number of bits of the opcode.
+const SPACES: [(&str, u32, u32, u32); 25] = [
+    ("SOP2", 2 << 30, 23, 7),
+    ("SOPK", 0xb << 28, 23, 5),
+    ("SOP1", 0x17d << 23, 8, 8),
+    ("SOPC", 0x17e << 23, 16, 7),
+    ("SOPP", 0x17f << 23, 16, 7),
+    ("SMEM", 0x30 << 26, 18, 8),
+    ("EXP", 0x31 << 26, 0, 4),
+    ("VINTRP", 0x35 << 26, 16, 2),
+    ("VOP2", 0, 25, 6),
+    ("VOP1", 0x3f << 25, 9, 8),
+    ("VOPC", 0x3e << 25, 17, 8),
+    ("SDWA", 249, 25, 6),
+    ("SDWA", 0x3f << 25 | 249, 9, 8),
+    ("SDWA", 0x3e << 25 | 249, 17, 8),
+    ("DPP", 250, 25, 6),
+    ("DPP", 0x3f << 25 | 250, 9, 8),
+    ("DPP", 0x3e << 25 | 250, 17, 8),
+    ("VOP3", 0x34 << 26, 16, 10),
+    ("DS", 0x36 << 26, 17, 8),
+    ("FLAT", 0x37 << 26, 18, 7),
+    ("SCRATCH", 0x37 << 26 | 1 << 14, 18, 7),
+    ("GLOBAL", 0x37 << 26 | 2 << 14, 18, 7),
+    ("MUBUF", 0x38 << 26, 18, 7),
+    ("MTBUF", 0x3a << 26, 15, 4),
+    ("MIMG", 0x3c << 26, 18, 7),
+];
+
+/// Calls `each` with every opcode of every encoding, known or not, each with several ways to fill the other fields.
+pub(crate) fn every_opcode(each: &mut dyn FnMut(&'static str, [u32; 2])) {
+    let first = [0, 8, 8 << 17, 1 << 16, 1 << 17];
+    let second = [
+        0,
+        8,
+        0x10,
+        0x7f << 16,
+        0x7f_1008,
+        256 | 258 << 9 | 260 << 18,
+        2 | 4 << 9 | 260 << 18,
+        256 | 258 << 9 | 128 << 18,
+        0x0606_0608,
+        0x0006_0608,
+        0xff01_5008,
+    ];
+    for (name, fixed, low, bits) in SPACES {
+        for opcode in 0..1 << bits {
+            for more in first {
+                for high in second {
+                    each(name, [fixed | opcode << low | more, high]);
+                }
+            }
+        }
+    }
+}

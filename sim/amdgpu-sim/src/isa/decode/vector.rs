@@ -48,7 +48,9 @@ pub(super) fn vop1(input: &Input<'_>) -> Result<Inst, DecodeError> {
         // v_nop and v_clrexcp: the source field does not count.
         f.zero("vdst", vdst)?;
         return match bits(word, 0, 9) {
-            code @ (SDWA | DPP) => Err(f.bad("src0", code, "the instruction has no SDWA or DPP form")),
+            code @ (SDWA | DPP) if f.op == Op::v_nop => {
+                Err(f.bad("src0", code, "no assembler makes a v_nop with this"))
+            }
             _ => Ok(f.inst(Format::Vop1, 4)),
         };
     }
