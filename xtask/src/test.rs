@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test that this machine can run.
 //!
-//! The steps are declared in [`steps`]. Tests learn where ROCm is from `ROCM_RS_TREES`, the absolute path of a folder
+//! The steps are declared in [`fn@steps`]. Tests learn where ROCm is from `ROCM_RS_TREES`, the absolute path of a folder
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
 //! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
 
@@ -77,10 +77,12 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
         command
     };
     steps.push(Step::command("workspace", "unit, integration and doc tests of every crate", test(&["--workspace"])));
-    for package in ["hip", "hiprtc"] {
-        let command = test(&["-p", package, "--features", "sim"]);
-        steps.push(Step::command(format!("{package} on sim"), "tests on the software GPU", command));
-    }
+    // The workspace has the software GPU on, for the examples use it.
+    let crates = ["--lib", "--tests", "-p", "hip", "-p", "hiprtc"];
+    let about = "the safe crates with neither ROCm nor the software GPU";
+    steps.push(Step::command("no backend", about, test(&crates)));
+    let about = "the safe crates on the software GPU, with nothing else on";
+    steps.push(Step::command("sim", about, test(&[&crates[..], &["--features", "hip/sim,hiprtc/sim"]].concat())));
     for release in releases {
         let features = features(&["hip-sys", "hiprtc-sys"], &feature(release));
         let command = test(&["-p", "hip-sys", "-p", "hiprtc-sys", "--no-default-features", "--features", &features]);
