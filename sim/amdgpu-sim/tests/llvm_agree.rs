@@ -170,10 +170,7 @@ impl Comparison {
 }
 
 fn agree(arch: Arch, random: usize, any: usize) {
-    let Some(mut comparison) = Comparison::new(arch) else {
-        println!("SKIPPED: rustc has no shared libLLVM with the AMDGPU target, so there is nothing to compare with");
-        return;
-    };
+    let Some(mut comparison) = Comparison::new(arch) else { return };
     let mut rng = Random(0x9e37_79b9_7f4a_7c15);
     for &op in Op::ALL {
         words_of(op, arch, random, &mut rng, &mut |encoding, words| comparison.compare(encoding, words));
@@ -238,10 +235,7 @@ fn committed_code() -> Vec<(PathBuf, Arch, Vec<u32>)> {
 fn committed_kernels_read_as_llvm_reads_them() {
     let mut instructions = 0;
     for (path, arch, words) in committed_code() {
-        let Some(llvm) = Disassembler::new(arch) else {
-            println!("SKIPPED: no libLLVM to compare with");
-            return;
-        };
+        let Some(llvm) = Disassembler::new(arch) else { return };
         let mut at = 0;
         while at < words.len() {
             let here = &words[at..words.len().min(at + 2)];

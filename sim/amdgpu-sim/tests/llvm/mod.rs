@@ -2,7 +2,8 @@
 
 use amdgpu_sim::isa::Arch;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 type Initialize = unsafe extern "C" fn();
@@ -33,6 +34,15 @@ pub(crate) struct Disassembler {
     _library: libloading::Library,
 }
 
+/// The LLVM whose text we print; other releases word some operands differently.
+const MAJOR: u32 = 22;
+
+/// The release in a name like `libLLVM.so.22.1-rust-1.95.0-stable` or `libLLVM-19-rust-1.85.1-stable.so`.
+fn major(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    name.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.parse().ok()
+}
+
 /// rustc's libLLVM; `None` where rustc was linked without a shared one.
 fn library() -> Option<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -50,9 +60,26 @@ fn library() -> Option<PathBuf> {
 }
 
 impl Disassembler {
-    /// `None` when there is no libLLVM with the AMDGPU target: the caller says that it skips.
+    /// `None`, and why on the standard error stream, when there is no LLVM to compare with.
     pub(crate) fn new(arch: Arch) -> Option<Self> {
-        let path = library()?;
+        let made = Self::open(arch);
+        if let Err(reason) = &made {
+            // Not eprintln: the test harness would swallow it.
+            let _ = writeln!(std::io::stderr(), "SKIPPED the comparison with LLVM: {reason}");
+        }
+        made.ok()
+    }
+
+    fn open(arch: Arch) -> Result<Self, String> {
+        let path = library().ok_or("this rustc has no shared libLLVM")?;
+        match major(&path) {
+            Some(MAJOR) => {}
+            found => return Err(format!("it is held to LLVM {MAJOR}, and {} is {found:?}", path.display())),
+        }
+        Self::load(arch, &path).ok_or_else(|| format!("{} has no AMDGPU disassembler", path.display()))
+    }
+
+    fn load(arch: Arch, path: &Path) -> Option<Self> {
         // SAFETY: LLVM's initialisers have no preconditions.
         let library = unsafe { libloading::Library::new(path) }.ok()?;
         for name in ["TargetInfo", "Target", "TargetMC", "Disassembler"] {
