@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use hiprtc_sys::BINDING;
 use rocm_sdk::{Library, Scope, libraries};
 
+use crate::comgr::Comgr;
 use crate::error::{Error, Result};
 
 /// Whether programs can be compiled on this machine: HIPRTC, Comgr and the LLVM under it are there.
@@ -24,23 +25,28 @@ use crate::error::{Error, Result};
 /// }
 /// ```
 pub fn available() -> Result<()> {
-    static ANSWER: OnceLock<Result<()>> = OnceLock::new();
-    ANSWER.get_or_init(find).clone()
+    compiler().map(drop)
 }
 
-fn find() -> Result<()> {
+/// As [`available`], with the Comgr behind it, where there is one that can be asked.
+pub(crate) fn compiler() -> Result<Option<&'static Comgr>> {
+    static ANSWER: OnceLock<Result<Option<Comgr>>> = OnceLock::new();
+    ANSWER.get_or_init(find).as_ref().map(Option::as_ref).map_err(Error::clone)
+}
+
+fn find() -> Result<Option<Comgr>> {
     if let Some(error) = hiprtc_sys::load_error() {
         return Err(Error::NoHiprtc(error.clone()));
     }
     // A provider in the library's place needs no Comgr.
-    let Some(library) = BINDING.opened() else { return Ok(()) };
+    let Some(library) = BINDING.opened() else { return Ok(None) };
     library.check_level(hiprtc_sys::API_LEVEL).map_err(Error::NoHiprtc)?;
     // On Windows the names have the release in them, and HIPRTC's loader reports what it lacks.
-    if cfg!(windows) { Ok(()) } else { open_comgr(library) }
+    if cfg!(windows) { Ok(None) } else { open_comgr(library).map(Some) }
 }
 
 /// Opens the Comgr that `hiprtc` will ask the loader for. Once it is open, the loader gives HIPRTC the same one.
-fn open_comgr(hiprtc: &Library) -> Result<()> {
+fn open_comgr(hiprtc: &Library) -> Result<Comgr> {
     let path = hiprtc.path().unwrap_or_else(|| hiprtc.opened_as().as_ref());
     let wanted = std::fs::read(path).ok().and_then(|bytes| comgr_name(&bytes));
     let failed = |reason| Error::NoComgr {
@@ -56,11 +62,11 @@ fn open_comgr(hiprtc: &Library) -> Result<()> {
         names.iter().map(|name| directory.join(name)).find(|path| exists(path))
     });
     if let Some(beside) = beside {
-        return Library::open(&libraries::AMD_COMGR, beside, Scope::Local).map(drop).map_err(failed);
+        return Library::open(&libraries::AMD_COMGR, beside, Scope::Local).map(Comgr).map_err(failed);
     }
     let found = rocm_sdk::process_search().open(&libraries::AMD_COMGR).map_err(failed)?;
     let fits = wanted.is_none() || found.soname().is_none() || found.soname() == wanted.as_deref();
-    if fits { Ok(()) } else { Err(failed(other_release(&found))) }
+    if fits { Ok(Comgr(found)) } else { Err(failed(other_release(&found))) }
 }
 
 /// The error for a Comgr whose name is not the one that is needed.

@@ -39,6 +39,15 @@ pub enum Error {
         given: String,
     },
 
+    /// An architecture that the compiler found does not know.
+    #[error("the compiler does not know {arch}, or not with these features: it compiles for {}", listed(.known))]
+    UnsupportedArch {
+        /// What was asked for.
+        arch: Arch,
+        /// The processors that it knows.
+        known: Vec<String>,
+    },
+
     /// A text with a NUL in it, which C cannot be given.
     #[error("{what} has a NUL at byte {position}")]
     Nul {

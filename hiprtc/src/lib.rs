@@ -31,6 +31,7 @@
 mod available;
 mod bundle;
 mod code;
+mod comgr;
 mod error;
 mod options;
 mod program;

@@ -11,9 +11,10 @@ use hiprtc_sys::{
     hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize, hiprtcProgram, hiprtcResult,
 };
 
-use crate::available::available;
+use crate::available::compiler;
 use crate::bundle::BundleWriter;
 use crate::code::{Code, Origin};
+use crate::comgr::Comgr;
 use crate::error::{Error, HiprtcError, Result};
 use crate::options::Options;
 
@@ -87,13 +88,13 @@ impl Program {
     /// Compiles for the architecture given, else for the current device's.
     ///
     /// # Errors
-    /// [`Error::Compilation`] with the compiler's messages; [`Error::NoHiprtc`] and [`Error::NoComgr`] without a compiler
-    /// ([`available`]); [`Error::NoArch`] with neither an architecture nor a device; the errors about input.
+    /// [`Error::Compilation`] with the compiler's messages; [`Error::UnsupportedArch`]; [`Error::NoHiprtc`] and [`Error::NoComgr`] without a compiler
+    /// ([`available`](crate::available)); [`Error::NoArch`] with neither an architecture nor a device; the errors about input.
     pub fn compile(&self) -> Result<Code> {
         self.check()?;
         let given = self.given_arch()?;
-        available()?;
-        self.run(&given.map_or_else(device_arch, Ok)?)
+        let compiler = compiler()?;
+        self.run(compiler, &given.map_or_else(device_arch, Ok)?)
     }
 
     /// Compiles for `arch`, whatever [`arch`](Self::arch) says.
@@ -103,8 +104,7 @@ impl Program {
     pub fn compile_for(&self, arch: &Arch) -> Result<Code> {
         self.check()?;
         check_arch(&arch.to_string())?;
-        available()?;
-        self.run(arch)
+        self.run(compiler()?, arch)
     }
 
     /// Compiles for several architectures and puts the code in a bundle: a file to ship.
@@ -161,7 +161,10 @@ impl Program {
     }
 
     /// Compiles what has been checked, with a compiler that is there.
-    fn run(&self, arch: &Arch) -> Result<Code> {
+    fn run(&self, compiler: Option<&Comgr>, arch: &Arch) -> Result<Code> {
+        if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
+            return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
+        }
         let handle = Handle::create(self)?;
         for expression in &self.expressions {
             let c_expression = c_string("a name expression", expression)?;

@@ -68,12 +68,16 @@ fn warnings_come_with_the_code() {
 }
 
 #[test]
-fn an_unknown_processor_is_a_compilation_error() {
-    if !compiler_or_skip("an_unknown_processor_is_a_compilation_error") {
+fn processors_and_features_that_the_compiler_does_not_know_are_errors() {
+    if !compiler_or_skip("processors_and_features_that_the_compiler_does_not_know_are_errors") {
         return;
     }
-    let error = Program::new("scale.hip", SCALE).arch("gfx9999").compile().unwrap_err();
-    assert!(error.to_string().contains("gfx9999"), "{error}");
+    // HIPRTC 6.4 and 5.7 end the process on the first of these.
+    for arch in ["gfx9999", "gfx1100:xnack+", "gfx90c:sramecc-"] {
+        let error = Program::new("scale.hip", SCALE).arch(arch).compile().unwrap_err();
+        assert!(matches!(&error, Error::UnsupportedArch { .. }), "{error}");
+        assert!(error.to_string().contains(arch) && error.to_string().contains("gfx90a"), "{error}");
+    }
 }
 
 #[test]
