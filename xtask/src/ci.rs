@@ -80,7 +80,11 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
     }
     if has("kernels") {
-        steps.push(Step::command("kernels", "the shipped kernels are what is compiled now", own(&["kernels", "--check"])?));
+        steps.push(Step::command(
+            "kernels",
+            "the shipped kernels are what is compiled now",
+            own(&["kernels", "--check"])?,
+        ));
     }
     steps.push(hakari());
     let about = "the published crates build on the Rust that they promise";

@@ -41,6 +41,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for features in ["--all-features", "--no-default-features"] {
         let mut command = cargo();
         command.arg("check").arg(features);
+        if args.offline {
+            command.arg("--offline");
+        }
         packages.iter().for_each(|package| {
             command.args(["-p", package]);
         });
@@ -114,7 +117,8 @@ fn fetch(version: &str, wrapper: &Path) -> Result<()> {
     let _lock = tree.lock(&state)?;
     println!("Rust {version} ({})", tree.folder().display());
     let pin = format!("{version}.*");
-    let selection = Selection { name: &format!("rust-{version}"), suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
+    let selection =
+        Selection { name: &format!("rust-{version}"), suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
     let packages = tree.fetch(&state, &selection, &["rustc".to_owned()], |_| {
         // The compiler package wants gcc and libc6-dev, which a machine that builds Rust has.
         Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })

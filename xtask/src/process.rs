@@ -21,10 +21,8 @@ pub(crate) fn shown(command: &Command) -> String {
 
 /// Runs the command and returns what it wrote to stdout; when it fails the error holds what it wrote to stderr.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("could not start `{}`", shown(command)))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{}`", shown(command)))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("`{}` failed with {}:\n{}", shown(command), output.status, said.trim());

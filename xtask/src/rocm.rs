@@ -117,8 +117,10 @@ pub(crate) fn run(cli: &Cli) -> Result<()> {
             let [program, arguments @ ..] = &command[..] else { bail!("no program given") };
             let found = program.to_str().filter(|name| !name.contains('/')).and_then(process::find);
             let error = Command::new(tree.loader())
-                .arg("--library-path").arg(tree.libraries())
-                .arg("--argv0").arg(program)
+                .arg("--library-path")
+                .arg(tree.libraries())
+                .arg("--argv0")
+                .arg(program)
                 .arg(found.map_or_else(|| program.clone(), Into::into))
                 .args(arguments)
                 .env("ROCM_RS_TREES", paths::rocm_trees())
@@ -154,7 +156,8 @@ pub(crate) fn is_present(release: &Release) -> bool {
     let tree = tree(release);
     let library = tree.libraries().join(format!("libamdhip64.so.{}", release.major));
     let needed = [library, tree.loader(), tree.folder().join("usr/include/hip/hip_runtime_api.h")];
-    tree.contents().is_ok_and(|contents| contents.sets.iter().any(|set| set == BASE)) && needed.iter().all(|path| path.exists())
+    tree.contents().is_ok_and(|contents| contents.sets.iter().any(|set| set == BASE))
+        && needed.iter().all(|path| path.exists())
 }
 
 fn present(release: &Release) -> Result<Tree> {
@@ -220,7 +223,11 @@ fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
             let known = apt.names("lib")?;
             wanted.roots.push(runtime);
             // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
-            let more = [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
+            let more = [
+                format!("libhiprtc{major}"),
+                format!("libhiprtc-builtins{major}"),
+                "librocprofiler-register-0".to_owned(),
+            ];
             wanted.roots.extend(more.into_iter().filter(|name| known.contains(name)));
             let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
             wanted.alone.extend(headers.iter().map(|name| (*name).to_owned()).filter(|name| known.contains(name)));

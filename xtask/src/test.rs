@@ -100,15 +100,17 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
 /// Getting a release: what cannot be had here is skipped, and so is later what needs it.
 fn fetch(release: &'static Release, offline: bool) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
-    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &[], false)).or_skip().when(move || {
-        if rocm::is_present(release) {
-            Ok(())
-        } else if offline {
-            Err("told --offline, and it is not there yet".to_owned())
-        } else {
-            debian::usable().map_err(|error| format!("{error:#}"))
-        }
-    })
+    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &[], false)).or_skip().when(
+        move || {
+            if rocm::is_present(release) {
+                Ok(())
+            } else if offline {
+                Err("told --offline, and it is not there yet".to_owned())
+            } else {
+                debian::usable().map_err(|error| format!("{error:#}"))
+            }
+        },
+    )
 }
 
 /// The condition that a release is there.
@@ -219,8 +221,11 @@ mod tests {
     #[test]
     fn every_level_of_hip_sys_is_checked() {
         let manifest = std::fs::read_to_string(paths::root().join("hip-sys/Cargo.toml")).unwrap();
-        let stated: Vec<&str> =
-            manifest.lines().filter(|line| line.starts_with("rocm-") && line.contains("= [")).filter_map(|line| line.split(' ').next()).collect();
+        let stated: Vec<&str> = manifest
+            .lines()
+            .filter(|line| line.starts_with("rocm-") && line.contains("= ["))
+            .filter_map(|line| line.split(' ').next())
+            .collect();
         assert_eq!(stated, LEVELS[1..]);
     }
 

@@ -190,7 +190,8 @@ impl Apt {
 
 /// The lines of `apt-config dump` that say how this machine reaches mirrors.
 fn reach(dump: &str) -> String {
-    const KEPT: &[&str] = &["http", "https", "mirror", "Retries", "ForceIPv4", "ForceIPv6", "Check-Valid-Until", "Check-Date"];
+    const KEPT: &[&str] =
+        &["http", "https", "mirror", "Retries", "ForceIPv4", "ForceIPv6", "Check-Valid-Until", "Check-Date"];
     let kept = |line: &&str| {
         let name = line.strip_prefix("Acquire::").and_then(|rest| rest.split([':', ' ']).next());
         name.is_some_and(|name| KEPT.iter().any(|kept| name.eq_ignore_ascii_case(kept)))
@@ -237,14 +238,22 @@ mod tests {
     #[test]
     fn sources_are_signed_and_pins_hold_versions() {
         let lines = source_lines("http://m/debian", Path::new("/k.gpg"), &["sid", "experimental"]);
-        assert_eq!(lines, "deb [signed-by=/k.gpg] http://m/debian sid main\ndeb [signed-by=/k.gpg] http://m/debian experimental main\n");
-        assert_eq!(preferences(&[("libamd* libhip*", "7.2.*")]), "Package: libamd* libhip*\nPin: version 7.2.*\nPin-Priority: 900\n\n");
+        assert_eq!(
+            lines,
+            "deb [signed-by=/k.gpg] http://m/debian sid main\ndeb [signed-by=/k.gpg] http://m/debian experimental main\n"
+        );
+        assert_eq!(
+            preferences(&[("libamd* libhip*", "7.2.*")]),
+            "Package: libamd* libhip*\nPin: version 7.2.*\nPin-Priority: 900\n\n"
+        );
     }
 
     #[test]
     fn a_library_is_found_by_its_soname_number() {
         let names: Vec<String> = ["librocblas4", "librocblas5", "librocblas5-tests", "librocblas-dev", "librocsolver9"]
-            .iter().map(|name| (*name).to_owned()).collect();
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect();
         assert_eq!(newest_soname(&names, "librocblas").unwrap(), "librocblas5");
         assert_eq!(newest_soname(&["librocm-smi64-7".to_owned()], "librocm-smi64").unwrap(), "librocm-smi64-7");
         assert_eq!(newest_soname(&["libllvm17t64".to_owned()], "libllvm").unwrap(), "libllvm17t64");
@@ -261,7 +270,9 @@ mod tests {
         fs::create_dir(folder.path().join("empty")).unwrap();
         fs::write(&apt.config, apt.settings("Acquire::http::Proxy \"http://proxy\";\n", true, true)).unwrap();
         let dump = capture(apt.command("apt-config").arg("dump")).unwrap();
-        for line in ["Acquire::http::Proxy \"http://proxy\";", "APT::Sandbox::User \"root\";", "Acquire::ForceHash \"SHA256\";"] {
+        for line in
+            ["Acquire::http::Proxy \"http://proxy\";", "APT::Sandbox::User \"root\";", "Acquire::ForceHash \"SHA256\";"]
+        {
             assert!(dump.contains(line), "{line} is missing");
         }
         assert!(!dump.contains("Post-Invoke"), "the machine's hooks must not run");

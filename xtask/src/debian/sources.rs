@@ -11,7 +11,16 @@ pub(crate) const VARIABLE: &str = "ROCM_RS_DEBIAN_MIRROR";
 
 /// Suites by which the Debian archive itself is told from everything else in the sources.
 const SUITES: &[&str] = &[
-    "bullseye", "bookworm", "trixie", "forky", "sid", "experimental", "oldoldstable", "oldstable", "stable", "testing",
+    "bullseye",
+    "bookworm",
+    "trixie",
+    "forky",
+    "sid",
+    "experimental",
+    "oldoldstable",
+    "oldstable",
+    "stable",
+    "testing",
     "unstable",
 ];
 
@@ -132,7 +141,10 @@ mod tests {
     fn deb822_with_comments_continuations_and_disabled_stanzas() {
         let entries = parse_deb822(DEB822);
         let uris: Vec<&str> = entries.iter().map(|entry| entry.uri.as_str()).collect();
-        assert_eq!(uris, ["http://mirror.example/other", "http://mirror.example/debian/", "http://mirror.example/debian-security"]);
+        assert_eq!(
+            uris,
+            ["http://mirror.example/other", "http://mirror.example/debian/", "http://mirror.example/debian-security"]
+        );
         assert_eq!(entries[1].suites, ["bookworm", "bookworm-updates"]);
         assert_eq!(archive(&entries).as_deref(), Some("http://mirror.example/debian"));
     }
@@ -146,7 +158,8 @@ mod tests {
 
     #[test]
     fn another_distribution_is_not_taken_for_debian() {
-        let entries = parse_one_line("deb http://mirror.example/ubuntu noble main universe\ndeb-src http://x/debian sid main");
+        let entries =
+            parse_one_line("deb http://mirror.example/ubuntu noble main universe\ndeb-src http://x/debian sid main");
         assert_eq!(archive(&entries), None);
     }
 

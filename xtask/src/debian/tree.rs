@@ -75,11 +75,7 @@ impl Tree {
 
     /// The loader and its arguments, up to the program.
     pub(crate) fn launcher(&self) -> Vec<String> {
-        vec![
-            self.loader().display().to_string(),
-            "--library-path".to_owned(),
-            self.libraries().display().to_string(),
-        ]
+        vec![self.loader().display().to_string(), "--library-path".to_owned(), self.libraries().display().to_string()]
     }
 
     /// What is there completely; nothing, if there is no tree.
@@ -288,7 +284,12 @@ mod tests {
     #[test]
     fn contents_read_back_and_damage_is_an_error() {
         let mut contents = Contents::default();
-        contents.add(Stamp { name: "other".into(), control: CONTROL.replace("libx1", "other"), alone: false, ..stamp() });
+        contents.add(Stamp {
+            name: "other".into(),
+            control: CONTROL.replace("libx1", "other"),
+            alone: false,
+            ..stamp()
+        });
         contents.add(stamp());
         contents.add(stamp());
         contents.add_sets(&["hip".into(), "rocfft".into()]);
@@ -296,7 +297,9 @@ mod tests {
         let read = Contents::parse(&contents.text()).unwrap();
         assert_eq!(read, contents);
         assert_eq!((read.sets.len(), read.packages.len(), read.size()), (2, 2, 84));
-        for bad in ["", "Sets: hip\n\nFetched: 1 2\nPackage: x\nVersion: 1\n", "Sets:\n\nFetched: 1 2 alone\nPackage: x\n"] {
+        for bad in
+            ["", "Sets: hip\n\nFetched: 1 2\nPackage: x\nVersion: 1\n", "Sets:\n\nFetched: 1 2 alone\nPackage: x\n"]
+        {
             assert!(Contents::parse(bad).is_err(), "{bad:?}");
         }
     }
@@ -334,7 +337,8 @@ mod tests {
         fs::create_dir_all(source.join("DEBIAN")).unwrap();
         fs::create_dir_all(source.join("usr/share/x")).unwrap();
         fs::write(source.join("usr/share/x/file"), "content").unwrap();
-        let control = "Package: libx1\nVersion: 1.0\nArchitecture: all\nMaintainer: a test <t@example.org>\nDescription: x\n";
+        let control =
+            "Package: libx1\nVersion: 1.0\nArchitecture: all\nMaintainer: a test <t@example.org>\nDescription: x\n";
         fs::write(source.join("DEBIAN/control"), control).unwrap();
         let file = folder.path().join("libx1_1.0_all.deb");
         capture(Command::new("dpkg-deb").arg("-b").arg(&source).arg(&file)).unwrap();

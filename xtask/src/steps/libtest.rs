@@ -87,7 +87,10 @@ mod tests {
         assert_eq!((counts.passed, counts.failed, counts.skipped), (4, 1, 2));
         assert_eq!(counts.failures, ["a::fails"]);
         let reason = "needs an AMD GPU".to_owned();
-        assert_eq!(counts.ignored, [("a::gpu".to_owned(), reason), ("src/lib.rs - (line 3)".to_owned(), String::new())]);
+        assert_eq!(
+            counts.ignored,
+            [("a::gpu".to_owned(), reason), ("src/lib.rs - (line 3)".to_owned(), String::new())]
+        );
     }
 
     #[test]

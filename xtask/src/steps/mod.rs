@@ -66,7 +66,11 @@ impl Step {
     }
 
     /// A step done in this process.
-    pub(crate) fn call(name: impl Into<String>, about: impl Into<String>, call: impl FnOnce() -> Result<()> + 'static) -> Self {
+    pub(crate) fn call(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        call: impl FnOnce() -> Result<()> + 'static,
+    ) -> Self {
         let work = Work::Call(Box::new(call));
         Self { name: name.into(), about: about.into(), ready: Box::new(|| Ok(())), work }
     }
@@ -229,7 +233,8 @@ mod tests {
 
     #[test]
     fn filters_choose_by_part_of_the_name() {
-        let steps = || vec![Step::command("layout 6.4", "", shell("true")), Step::command("layout 7.2", "", shell("true"))];
+        let steps =
+            || vec![Step::command("layout 6.4", "", shell("true")), Step::command("layout 7.2", "", shell("true"))];
         assert_eq!(run(steps(), &["7.2".into()]).totals(), (1, 0, 0));
         assert_eq!(run(steps(), &["none".into()]).totals(), (0, 0, 0));
         assert!(!run(steps(), &["none".into()]).passed(), "nothing run is nothing proved");
@@ -241,7 +246,8 @@ mod tests {
         let (made, asked) = (folder.path().join("made"), folder.path().join("made"));
         let steps = vec![
             Step::call("make", "", move || Ok(std::fs::write(&made, "")?)),
-            Step::command("use", "", shell("true")).when(move || if asked.exists() { Ok(()) } else { Err("missing".into()) }),
+            Step::command("use", "", shell("true"))
+                .when(move || if asked.exists() { Ok(()) } else { Err("missing".into()) }),
         ];
         assert_eq!(run(steps, &[]).totals(), (2, 0, 0));
     }

@@ -49,8 +49,11 @@ impl fmt::Display for Summary {
                 reasons.iter().try_for_each(|reason| writeln!(f, "          {reason}"))?;
             }
         }
-        let ignored: Vec<_> =
-            self.reports.iter().flat_map(|report| report.counts.ignored.iter().map(move |test| (report, test))).collect();
+        let ignored: Vec<_> = self
+            .reports
+            .iter()
+            .flat_map(|report| report.counts.ignored.iter().map(move |test| (report, test)))
+            .collect();
         if !ignored.is_empty() {
             writeln!(f, "Skipped tests")?;
         }
