@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
 use super::{Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, mem, program::Source, salu, slot, valu};
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
@@ -29,6 +30,7 @@ pub(crate) struct Lowering {
     pairs: HashMap<u64, u16>,
     constant_rows: Vec<u32>,
     prepares: Vec<valu::Prepare>,
+    indexing: Indexing,
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
@@ -40,7 +42,7 @@ pub(crate) struct Lowering {
 }
 
 impl Lowering {
-    fn new(layout: Layout, mode: Mode, flush: bool) -> Lowering {
+    fn new(layout: Layout, mode: Mode, flush: bool, avx2: bool) -> Lowering {
         Lowering {
             layout,
             constants: Vec::new(),
@@ -48,9 +50,10 @@ impl Lowering {
             pairs: HashMap::new(),
             constant_rows: Vec::new(),
             prepares: Vec::new(),
+            indexing: Indexing::default(),
             single_rows: HashMap::new(),
             pair_rows: HashMap::new(),
-            avx2: cpu::has_avx2(),
+            avx2,
             flush,
             mode,
         }
@@ -268,11 +271,11 @@ fn float32(f: InlineFloat) -> f32 {
 }
 
 /// A micro-operation without operands.
-fn plain(run: Handler, source: u32) -> Micro {
+pub(super) fn plain(run: Handler, source: u32) -> Micro {
     Micro { run, dst: slot::SINK, dst2: slot::SINK, src: [slot::SINK; 4], pre: 0, post: 0, aux: 0, source }
 }
 
-fn unsupported(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+pub(super) fn unsupported(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let why = match ctx.program.inst(m) {
         Some(_) => Trap::Unsupported("the software GPU does not carry this instruction out"),
         None => Trap::Undecodable(ctx.program.source(m).word),
@@ -282,6 +285,10 @@ fn unsupported(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 fn ran_off(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::WildJump(ctx.program.source(m).address))
+}
+
+fn rounding(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::Unsupported("rounding modes other than to nearest even"))
 }
 
 fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
@@ -410,14 +417,28 @@ impl Program {
         let wild = Trap::WildJump(entry);
         let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
         let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
+        Ok(Program::assemble(&decode(text, start, arch), text, text_address, start, rsrc1, cpu::has_avx2()))
+    }
 
-        let code = decode(text, start, arch);
-        let (vgprs, agprs) = registers(&code);
+    /// Makes a program of decoded instructions, given by their word offsets in `text`.
+    pub(super) fn assemble(
+        code: &BTreeMap<u32, Option<Inst>>,
+        text: &[u32],
+        text_address: u64,
+        start: u32,
+        rsrc1: u32,
+        avx2: bool,
+    ) -> Program {
+        let (mut vgprs, agprs) = registers(code);
+        let has = |wanted: &[Op]| code.values().flatten().any(|i| wanted.contains(&i.op));
+        if has(&[Op::s_set_gpr_idx_on]) {
+            // Indexed registers need not be named: take all that the kernel says it has.
+            vgprs = vgprs.max(((rsrc1 as u16 & 63) + 1) * 8 + 1);
+        }
         let mode = Mode::from_rsrc1(rsrc1);
-        let sets_mode = code.values().flatten().any(|i| matches!(i.op, Op::s_setreg_b32 | Op::s_setreg_imm32_b32));
-        let flush = sets_mode || mode.flushes_f32() || mode.flushes_f64() || !mode.nearest();
+        let flush = has(&[Op::s_setreg_b32, Op::s_setreg_imm32_b32]) || mode.flushes_f32() || mode.flushes_f64();
         let layout = Layout { vgprs, agprs, constants: 0 };
-        let mut l = Lowering::new(layout, mode, flush);
+        let mut l = Lowering::new(layout, mode, flush, avx2);
 
         let mut micros = Vec::with_capacity(code.len() + 1);
         let mut sources = Vec::with_capacity(code.len() + 1);
@@ -436,6 +457,9 @@ impl Program {
                 micros.push(plain(unsupported, source));
                 continue;
             };
+            if at == start && !mode.nearest() {
+                micros.push(plain(rounding, source));
+            }
             if inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz))) {
                 micros.push(plain(zero_flags, source));
             }
@@ -443,7 +467,8 @@ impl Program {
                 if let Some(target) = branch_target(inst, at) {
                     branches.push((micros.len(), target));
                 }
-                micros.push(l.micro(inst, source));
+                let micro = l.micro(inst, source);
+                micros.push(l.indexing.apply(inst, micro, layout.vgprs));
             }
             let next = at + u32::from(inst.size) / 4;
             if !ends_flow(inst.op) && iter.peek().is_none_or(|(n, _)| **n != next) {
@@ -460,7 +485,7 @@ impl Program {
             micros[micro].aux = target.filter(|t| *t != u32::MAX).unwrap_or(end);
         }
 
-        Ok(Program {
+        Program {
             micros,
             sources,
             entry: index[start as usize],
@@ -469,9 +494,10 @@ impl Program {
             constants: l.constants,
             constant_rows: l.constant_rows,
             prepares: l.prepares,
+            indexed: l.indexing.finish(),
             text_address,
             index,
-        })
+        }
     }
 }
 

@@ -35,11 +35,14 @@
 //! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
 
 mod cpu;
+mod indexed;
 mod lower;
 pub(crate) mod mem;
 mod program;
 mod run;
 mod salu;
+#[cfg(test)]
+mod tests;
 mod trap;
 mod valu;
 mod wave;

@@ -95,6 +95,8 @@ pub(crate) struct Program {
     pub(super) text_address: u64,
     /// What vector operations need before and after their lane loops: index + 1 of this is in `Micro::pre` and `post`.
     pub(super) prepares: Vec<super::valu::Prepare>,
+    /// Operations whose registers are found with an index at run time.
+    pub(super) indexed: Vec<super::indexed::Indexed>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }

@@ -20,7 +20,7 @@ fn choose(which_is_denominator: bool, which_is_numerator: bool, d: i32, n: i32, 
     // `d` and `n` are exponents, denormals as if they were normalised.
     let quotient = n - d;
     let denominator_denormal = d < f.least;
-    let reciprocal_denormal = -d <= f.least && d >= -f.least;
+    let reciprocal_denormal = -d <= f.least;
     let quotient_denormal = quotient <= f.least;
     if quotient >= f.large {
         // Near overflow: only the denominator grows.
@@ -126,10 +126,10 @@ impl Scale for f64 {
             return super::f64::ldexp(sum, 128);
         }
         let scaled = super::f64::ldexp(sum, -128);
-        if scaled.abs() >= f64::MIN_POSITIVE || !sum.is_finite() {
+        if scaled.abs() > f64::MIN_POSITIVE || !sum.is_finite() {
             return scaled;
         }
-        // A denormal result: the sum was rounded already. That matters only where it now lies halfway between two
+        // A denormal result (or one that was rounded up to the least normal number): the sum was rounded already. That matters only where it now lies halfway between two
         // results, and what the first rounding dropped lies beyond.
         let error = a.mul_add(b, -(sum - c));
         let rest = sum - super::f64::ldexp(scaled, 128);
@@ -195,6 +195,8 @@ fn fixup32(quotient: f32, denominator: f32, numerator: f32) -> f32 {
     let (d, n) = (denominator.abs(), numerator.abs());
     let exponent = |x: f32| (x.to_bits() >> 23 & 0xff) as i32;
     let signed = |x: f32| f32::from_bits(x.to_bits() & 0x7fff_ffff | sign);
+    // Newton's iteration on a quotient far beyond the range ends in infinity less infinity.
+    let quotient = if quotient.is_nan() { f32::INFINITY } else { quotient };
     let value = if exponent(numerator) - exponent(denominator) < -150 { signed(0.0) } else { signed(quotient) };
     let value = if d == f32::INFINITY || n == 0.0 { signed(0.0) } else { value };
     let value = if d == 0.0 || n == f32::INFINITY { signed(f32::INFINITY) } else { value };
@@ -210,6 +212,7 @@ fn fixup64(quotient: f64, denominator: f64, numerator: f64) -> f64 {
     let (d, n) = (denominator.abs(), numerator.abs());
     let exponent = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32;
     let signed = |x: f64| f64::from_bits(x.to_bits() & (u64::MAX >> 1) | sign);
+    let quotient = if quotient.is_nan() { f64::INFINITY } else { quotient };
     let value = if exponent(numerator) - exponent(denominator) < -1075 { signed(0.0) } else { signed(quotient) };
     let value = if d == f64::INFINITY || n == 0.0 { signed(0.0) } else { value };
     let value = if d == 0.0 || n == f64::INFINITY { signed(f64::INFINITY) } else { value };

@@ -58,6 +58,12 @@ fn quiet(x: f32) -> f32 {
     f32::from_bits(x.to_bits() | 0x40_0000)
 }
 
+/// `rounded`, or `x` itself if it is a NaN.
+#[inline(always)]
+fn whole(x: f32, rounded: f32) -> f32 {
+    if x.is_nan() { quiet(x) } else { rounded }
+}
+
 #[inline(always)]
 fn signals(x: f32) -> bool {
     let bits = x.to_bits();
@@ -120,10 +126,10 @@ operations! { table;
     v_madak_f32(a: f32, b: f32, c: f32) -> f32 = mad(a, b, c);
     v_mad_legacy_f32(a: f32, b: f32, c: f32) -> f32 = flushed(mul_legacy(flushed(a), flushed(b)) + flushed(c));
     v_fract_f32(a: f32) -> f32 = fract(a);
-    v_trunc_f32(a: f32) -> f32 = a.trunc();
-    v_ceil_f32(a: f32) -> f32 = a.ceil();
-    v_floor_f32(a: f32) -> f32 = a.floor();
-    v_rndne_f32(a: f32) -> f32 = a.round_ties_even();
+    v_trunc_f32(a: f32) -> f32 = whole(a, a.trunc());
+    v_ceil_f32(a: f32) -> f32 = whole(a, a.ceil());
+    v_floor_f32(a: f32) -> f32 = whole(a, a.floor());
+    v_rndne_f32(a: f32) -> f32 = whole(a, a.round_ties_even());
     v_ldexp_f32(a: f32, b: i32) -> f32 = ldexp(a, b);
     v_frexp_exp_i32_f32(a: f32) -> i32 = frexp_exp(a);
     v_frexp_mant_f32(a: f32) -> f32 = frexp_mant(a);

@@ -55,6 +55,12 @@ fn scaled(x: f64) -> (u64, i32) {
     (if small { normal.to_bits() } else { x.to_bits() }, if small { 54 } else { 0 })
 }
 
+/// `rounded`, or `x` itself if it is a NaN.
+#[inline(always)]
+fn whole(x: f64, rounded: f64) -> f64 {
+    if x.is_nan() { quiet(x) } else { rounded }
+}
+
 #[inline(always)]
 fn signals(x: f64) -> bool {
     let bits = x.to_bits();
@@ -97,10 +103,10 @@ operations! { table;
     v_fma_f64(a: f64, b: f64, c: f64) -> f64 = a.mul_add(b, c);
     v_fmac_f64(a: f64, b: f64, c: f64) -> f64 = a.mul_add(b, c);
     v_fract_f64(a: f64) -> f64 = fract(a);
-    v_trunc_f64(a: f64) -> f64 = a.trunc();
-    v_ceil_f64(a: f64) -> f64 = a.ceil();
-    v_floor_f64(a: f64) -> f64 = a.floor();
-    v_rndne_f64(a: f64) -> f64 = a.round_ties_even();
+    v_trunc_f64(a: f64) -> f64 = whole(a, a.trunc());
+    v_ceil_f64(a: f64) -> f64 = whole(a, a.ceil());
+    v_floor_f64(a: f64) -> f64 = whole(a, a.floor());
+    v_rndne_f64(a: f64) -> f64 = whole(a, a.round_ties_even());
     v_ldexp_f64(a: f64, b: i32) -> f64 = ldexp(a, b);
     v_frexp_exp_i32_f64(a: f64) -> i32 = frexp_exp(a);
     v_frexp_mant_f64(a: f64) -> f64 = frexp_mant(a);

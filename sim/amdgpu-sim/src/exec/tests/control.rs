@@ -1,0 +1,102 @@
+//! Branches, calls, ends, traps.
+
+use super::*;
+
+fn branch(op: Op, words: i32) -> Inst {
+    Inst { size: 4, ..inst(op, Operand::None, &[imm(words)]) }
+}
+
+fn mov(d: u16, n: i8) -> Inst {
+    Inst { size: 4, ..inst(Op::s_mov_b32, s(d), &[Operand::Int(n)]) }
+}
+
+#[test]
+fn conditional_branches() {
+    let vcc = super::super::slot::VCC;
+    type SetUp = fn(&mut Wave, bool, u16);
+    let cases: [(Op, Op, SetUp); 3] = [
+        (Op::s_cbranch_scc1, Op::s_cbranch_scc0, |w, yes, _| w.set_scc(yes)),
+        (Op::s_cbranch_vccnz, Op::s_cbranch_vccz, |w, yes, vcc| w.set_slot64(vcc, u64::from(yes) << 40)),
+        (Op::s_cbranch_execnz, Op::s_cbranch_execz, |w, yes, _| w.set_exec(u64::from(yes) << 63)),
+    ];
+    for (when, unless, set_up) in cases {
+        for yes in [false, true] {
+            let taken = |op| machine(&[branch(op, 1), mov(0, 1)], DEFAULT_MODE, &|w| set_up(w, yes, vcc)).slot(0) == 0;
+            assert_eq!((taken(when), taken(unless)), (yes, !yes), "{when} {unless}");
+        }
+    }
+}
+
+#[test]
+fn loops_count() {
+    // s0 = 10 + 9 + ... + 1
+    let size4 = |i: Inst| Inst { size: 4, ..i };
+    let code = [
+        mov(1, 10),
+        size4(inst(Op::s_add_u32, s(0), &[s(0), s(1)])),
+        size4(inst(Op::s_add_i32, s(1), &[s(1), Operand::Int(-1)])),
+        size4(inst(Op::s_cmp_lg_u32, Operand::None, &[s(1), Operand::Int(0)])),
+        branch(Op::s_cbranch_scc1, -4),
+    ];
+    assert_eq!(machine(&code, DEFAULT_MODE, &|_| ()).slot(0), 55);
+}
+
+#[test]
+fn calls_return_and_wild_jumps_trap() {
+    let size4 = |i: Inst| Inst { size: 4, ..i };
+    let getpc = size4(inst(Op::s_getpc_b64, s(4), &[]));
+    let add = size4(inst(Op::s_add_u32, s(4), &[s(4), Operand::Int(16)]));
+    let swap = size4(inst(Op::s_swappc_b64, s(30), &[s(4)]));
+    let back = size4(inst(Op::s_setpc_b64, Operand::None, &[s(30)]));
+    // 0 getpc, 1 add, 2 swappc (to 5), 3 s1 = s0 + 0, 4 branch to the end, 5 s0 = 7, 6 return.
+    let copy = size4(inst(Op::s_mov_b32, s(1), &[s(0)]));
+    let code = [getpc, add, swap, copy, branch(Op::s_branch, 2), mov(0, 7), back];
+    let w = machine(&code, DEFAULT_MODE, &|_| ());
+    assert_eq!((w.slot(0), w.slot(1)), (7, 7));
+    assert_eq!((w.slot64(4), w.slot64(30)), (0x1000 + 20, 0x1000 + 12));
+    let call = size4(inst(Op::s_call_b64, s(30), &[imm(2)]));
+    let w = machine(&[call, copy, branch(Op::s_branch, 2), mov(0, 7), back], DEFAULT_MODE, &|_| ());
+    assert_eq!((w.slot(1), w.slot64(30)), (7, 0x1004));
+    assert_eq!(trap(&[back], DEFAULT_MODE, &|w| w.set_slot64(30, 0x4000)), Trap::WildJump(0x4000));
+    assert_eq!(trap(&[back], DEFAULT_MODE, &|w| w.set_slot64(30, 0x1002)), Trap::WildJump(0x1002));
+    assert!(matches!(trap(&[branch(Op::s_branch, 1000)], DEFAULT_MODE, &|_| ()), Trap::WildJump(_)));
+    assert_eq!(trap(&[branch(Op::s_trap, 2)], DEFAULT_MODE, &|_| ()), Trap::Trap(2));
+}
+
+#[test]
+fn flags_as_operands() {
+    let source = |x| Operand::Special(x);
+    let code = [
+        inst(Op::s_mov_b32, s(0), &[source(Special::Scc)]),
+        inst(Op::s_mov_b32, s(1), &[source(Special::Vccz)]),
+        inst(Op::s_mov_b32, s(2), &[source(Special::Execz)]),
+        inst(Op::v_mov_b32, v(0), &[source(Special::Scc)]),
+    ];
+    let w = machine(&code, DEFAULT_MODE, &|w| w.set_scc(true));
+    assert_eq!(([0, 1, 2].map(|i| w.slot(i)), w.row(0)[1]), ([1, 1, 0], 1));
+}
+
+/// Real machine code: words that are data, code that is not reached, an instruction that is not there.
+#[test]
+fn undecodable_words_trap_only_when_reached() {
+    let end = 0xbf81_0000;
+    let skip = 0xbf82_0001; // s_branch over one word
+    let nothing = 0xffff_ffff;
+    let arch = crate::isa::Arch::Gfx90a;
+    let lower = |text: &[u32]| Program::lower(text, 0x2000, 0x2000, DEFAULT_MODE, arch).expect("the entry is inside");
+    let finish = |program: Program| {
+        let mut wave = Wave::new(&program);
+        wave.reset(&program);
+        let mut view = View::new(Arc::new(Memory::new(0)), 0..0);
+        // SAFETY: there are no bytes to be valid.
+        let scratch = unsafe { Scratch::new(0, 0, 0) };
+        let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+        let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut [], env }, 100);
+        (stop, wave.trap)
+    };
+    assert_eq!(finish(lower(&[skip, nothing, end])), (Stop::End, None));
+    assert_eq!(finish(lower(&[0xbf80_0000, nothing, end])), (Stop::Trap, Some(Trap::Undecodable(nothing))));
+    assert!(matches!(finish(lower(&[0xbf80_0000])), (Stop::Trap, Some(Trap::WildJump(_)))), "ran off the end");
+    assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch).is_err());
+    assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch).is_err());
+}
