@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod bench;
 mod bindgen;
 mod ci;
 mod debian;
+mod kernels;
 mod msrv;
 mod paths;
 mod process;
@@ -26,6 +28,8 @@ mod test;
   cargo xtask test             run every test that this machine can run
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
   cargo xtask bindgen          write the -sys crates anew
+  cargo xtask kernels          compile the examples' kernels anew
+  cargo xtask bench            measure the figures of README's table
   cargo xtask ci               check everything that has to hold before a change goes in
 
 `cargo xtask help TASK` tells more about each."
@@ -41,6 +45,8 @@ enum Task {
     Ci(ci::Args),
     Rocm(rocm::Cli),
     Bindgen(bindgen::Args),
+    Kernels(kernels::Args),
+    Bench(bench::Args),
     Msrv(msrv::Args),
 }
 
@@ -50,6 +56,8 @@ fn main() -> ExitCode {
         Task::Ci(args) => ci::run(&args, &names_of_tasks()),
         Task::Rocm(cli) => rocm::run(&cli),
         Task::Bindgen(args) => bindgen::run(&args),
+        Task::Kernels(args) => kernels::run(&args),
+        Task::Bench(args) => bench::run(&args),
         Task::Msrv(args) => msrv::run(&args),
     };
     match result {

@@ -1,0 +1,78 @@
+//! What every example needs: a device to run on, and its kernels compiled for it.
+
+use hip::{Backend, Device, Module};
+use hiprtc::{Origin, Program};
+
+/// Anything that can go wrong in an example.
+pub type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// An example's kernels: their source, and the same compiled for several architectures.
+pub struct Kernels {
+    /// Name of the source file.
+    pub name: &'static str,
+    /// HIP C++ source.
+    pub source: &'static str,
+    /// Bundle of code objects, made from the source by `cargo xtask kernels`.
+    pub bundle: &'static [u8],
+}
+
+/// The [`Kernels`] of one file in `examples/kernels/`.
+#[macro_export]
+macro_rules! kernels {
+    ($name:literal) => {
+        $crate::Kernels {
+            name: concat!($name, ".hip"),
+            source: include_str!(concat!("kernels/", $name, ".hip")),
+            bundle: include_bytes!(concat!("kernels/", $name, ".hipfb")),
+        }
+    };
+}
+
+/// The first AMD GPU, or the software GPU where there is none. Says on stderr which one it is.
+pub fn open_device() -> Result<Device> {
+    let backend = hip::sim_if_no_gpu()?;
+    let device = Device::get(0)?;
+    let properties = device.properties()?;
+    match backend {
+        Backend::Sim => eprintln!("No AMD GPU here: running on the software GPU ({}).", properties.arch),
+        _ => eprintln!("Running on {} ({}).", properties.name, properties.arch),
+    }
+    Ok(device)
+}
+
+impl Kernels {
+    /// The kernels on `device`: compiled now where ROCm's run-time compiler is installed, else from the bundle.
+    pub fn load(&self, device: &Device) -> Result<Module> {
+        let program = Program::new(self.name, self.source).arch(&device.properties()?.arch);
+        let code = hiprtc::compile_or_bundle(&program, self.bundle)?;
+        if let Origin::Bundle(_) = code.origin() {
+            eprintln!("No run-time compiler here: using the kernels that were compiled ahead of time.");
+        }
+        Ok(code.load(device)?)
+    }
+}
+
+/// Largest relative difference between what came out and what should have.
+pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f64 {
+    got.iter()
+        .zip(want)
+        .map(|(&got, want)| (f64::from(got) - want).abs() / want.abs().max(f64::MIN_POSITIVE))
+        .fold(0.0, f64::max)
+}
+
+/// A cheap, repeatable stream of numbers in [0, 1), so that examples need no crate for it.
+pub fn numbers(seed: u64) -> impl Iterator<Item = f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    std::iter::repeat_with(move || {
+        // xorshift64*
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40) as f32 / (1 << 24) as f32
+    })
+}
+
+/// Ends an example with an error unless its result is right.
+pub fn check(right: bool, what: impl std::fmt::Display) -> Result {
+    if right { Ok(()) } else { Err(format!("wrong result: {what}").into()) }
+}
