@@ -1,23 +1,28 @@
-//! Device attributes: single numbers, asked one by one.
+//! Attributes of devices and kernels: single numbers, asked one by one.
 
 use std::fmt;
 
-use hip_sys::hipDeviceAttribute_t;
+use hip_sys::{hipDeviceAttribute_t, hipFunction_attribute};
 
 /// A number that [`Device::attribute`](crate::Device::attribute) asks for (`hipDeviceAttribute_t`), open to attributes
 /// that this crate has no name for: [`DeviceAttribute::from`] takes any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceAttribute(hipDeviceAttribute_t);
 
+/// A number that [`Kernel::attribute`](crate::Kernel::attribute) asks for (`hipFunction_attribute`), open to attributes
+/// that this crate has no name for: [`FunctionAttribute::from`] takes any.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FunctionAttribute(hipFunction_attribute);
+
 macro_rules! attributes {
-    ($($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
-        impl DeviceAttribute {
+    ($type:ident: $($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
+        impl $type {
             $($(#[$doc])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(hip_sys::$raw);)*
         }
     };
 }
 
-attributes! {
+attributes! { DeviceAttribute:
     /// Whether ECC support is enabled.
     ECC_ENABLED = hipDeviceAttributeEccEnabled;
     /// Asynchronous engines number.
@@ -204,6 +209,49 @@ attributes! {
     FINE_GRAIN_SUPPORT = hipDeviceAttributeFineGrainSupport;
     /// Constant frequency of wall clock in kilohertz.
     WALL_CLOCK_RATE = hipDeviceAttributeWallClockRate;
+}
+
+attributes! { FunctionAttribute:
+    /// Threads that a block of the kernel may have on its device.
+    MAX_THREADS_PER_BLOCK = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    /// Static shared memory of a block, in bytes.
+    SHARED_BYTES = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+    /// Constant memory, in bytes.
+    CONSTANT_BYTES = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+    /// Local memory of a thread, in bytes.
+    LOCAL_BYTES = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+    /// Registers of a thread.
+    REGISTERS = HIP_FUNC_ATTRIBUTE_NUM_REGS;
+    /// Version of the virtual architecture.
+    PTX_VERSION = HIP_FUNC_ATTRIBUTE_PTX_VERSION;
+    /// Version of the machine code.
+    BINARY_VERSION = HIP_FUNC_ATTRIBUTE_BINARY_VERSION;
+    /// Cache mode.
+    CACHE_MODE = HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA;
+    /// Dynamic shared memory that a block may have, in bytes.
+    MAX_DYNAMIC_SHARED_BYTES = HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    /// Shared memory preferred over cache, in percent.
+    PREFERRED_SHARED_MEMORY_CARVEOUT = HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+}
+
+impl FunctionAttribute {
+    /// The C value.
+    #[must_use]
+    pub fn raw(self) -> hipFunction_attribute {
+        self.0
+    }
+}
+
+impl From<hipFunction_attribute> for FunctionAttribute {
+    fn from(raw: hipFunction_attribute) -> Self {
+        Self(raw)
+    }
+}
+
+impl fmt::Debug for FunctionAttribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 impl DeviceAttribute {

@@ -52,7 +52,7 @@
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
-//! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`] |
+//! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | `hipError_t` | [`Error`], [`Status`] |
 //! | all else | [`sys`], with `as_raw` where an object has a C handle |
@@ -86,12 +86,14 @@ pub use bytemuck;
 pub use hip_sys as sys;
 
 pub use arch::{Arch, ArchFeature};
-pub use attribute::DeviceAttribute;
+pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::Event;
-pub use memory::{DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, Pod};
+pub use memory::{
+    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
+};
 pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,

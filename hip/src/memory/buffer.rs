@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{DeviceMemory, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, byte_len};
+use super::{DeviceMemory, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -108,12 +108,18 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// See [`DeviceSliceMut::copy_from_pinned_async`].
-    pub fn copy_from_pinned_async(&mut self, stream: &Stream, source: &PinnedBuffer<T>) -> Result<()> {
+    pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
         self.as_slice_mut().copy_from_pinned_async(stream, source)
     }
 
     /// See [`DeviceSlice::copy_to_pinned_async`].
-    pub fn copy_to_pinned_async(&self, stream: &Stream, destination: &mut PinnedBuffer<T>) -> Result<()> {
+    pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
         self.as_slice().copy_to_pinned_async(stream, destination)
     }
 

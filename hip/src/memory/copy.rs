@@ -3,11 +3,11 @@
 use bytemuck::Pod;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 
-use super::{DeviceSlice, DeviceSliceMut, PinnedBuffer};
+use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
-use crate::usage::{Access, AccessKind};
+use crate::usage::AccessKind;
 
 fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
     if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
@@ -43,18 +43,22 @@ impl<T: Pod> DeviceSlice<'_, T> {
         Ok(elements)
     }
 
-    /// Queues a copy to pinned host memory (`hipMemcpyAsync`). The destination waits for it by itself
-    /// ([`PinnedBuffer::as_slice`]); it need not be kept.
+    /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. The destination
+    /// waits for it by itself ([`PinnedBuffer::as_slice`](crate::PinnedBuffer::as_slice)); it need not be kept.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
-    pub fn copy_to_pinned_async(&self, stream: &Stream, destination: &mut PinnedBuffer<T>) -> Result<()> {
+    pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
+        let destination = destination.into();
         same_len("copy from the device", destination.len(), self.len())?;
         stream.device().expect(self.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
-        let accesses = [self.access(), Access::write(destination.usage())];
+        let accesses = [self.access(), destination.access()];
         stream.inner.submit(&accesses, None, |raw| {
             // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or touched by the host
             // before it is over.
@@ -95,18 +99,22 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         self.device().default_stream().synchronize()
     }
 
-    /// Queues a copy from pinned host memory (`hipMemcpyAsync`). The source waits for it before it is written to or freed;
-    /// it need not be kept.
+    /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. The source waits for
+    /// it before it is written to or freed; it need not be kept.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
-    pub fn copy_from_pinned_async(&mut self, stream: &Stream, source: &PinnedBuffer<T>) -> Result<()> {
+    pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
+        let source = source.into();
         same_len("copy to the device", self.len(), source.len())?;
         stream.device().expect(self.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
-        let accesses = [self.access(), Access::read(source.usage())];
+        let accesses = [self.access(), source.access()];
         stream.inner.submit(&accesses, None, |raw| {
             // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or written to by the host
             // before it is over.

@@ -83,23 +83,21 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
 /// Fills `bytes` bytes, a multiple of the pattern's length, with a pattern of 1, 2 or 4. The caller has marked the memory.
 fn set(pointer: *mut c_void, pattern: &Pattern<'_>, bytes: usize, stream: hipStream_t) -> Result<()> {
     let (status, function): (hipError_t, _) = match *pattern {
-        // SAFETY (all three): the caller's memory holds `bytes` bytes and is kept until the stream is done with it.
-        // SAFETY: as said.
         Pattern::Bytes1(value) => {
-            (unsafe { hip_sys::hipMemsetD8Async(pointer, value, bytes, stream) }, "hipMemsetD8Async")
+            // SAFETY: the caller's memory holds `bytes` bytes and is kept until the stream is done with it.
+            let status = unsafe { hip_sys::hipMemsetD8Async(pointer, value, bytes, stream) };
+            (status, "hipMemsetD8Async")
         }
         Pattern::Bytes2(value) => {
-            // SAFETY: as said; the count is in units of 2 bytes.
-            (unsafe { hip_sys::hipMemsetD16Async(pointer, value, bytes / 2, stream) }, "hipMemsetD16Async")
+            // SAFETY: as above; the count is in units of 2 bytes.
+            let status = unsafe { hip_sys::hipMemsetD16Async(pointer, value, bytes / 2, stream) };
+            (status, "hipMemsetD16Async")
         }
         Pattern::Bytes4(value) => {
-            // SAFETY: as said; the count is in units of 4 bytes.
-            (
-                unsafe {
-                    hip_sys::hipMemsetD32Async(pointer, i32::from_ne_bytes(value.to_ne_bytes()), bytes / 4, stream)
-                },
-                "hipMemsetD32Async",
-            )
+            let value = i32::from_ne_bytes(value.to_ne_bytes());
+            // SAFETY: as above; the count is in units of 4 bytes.
+            let status = unsafe { hip_sys::hipMemsetD32Async(pointer, value, bytes / 4, stream) };
+            (status, "hipMemsetD32Async")
         }
         Pattern::Long(value) => return put(pointer, value, stream),
     };

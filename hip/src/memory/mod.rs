@@ -4,6 +4,7 @@ mod buffer;
 mod copy;
 mod fill;
 mod pinned;
+mod pinned_slice;
 mod slice;
 
 use std::ffi::c_void;
@@ -13,6 +14,7 @@ use std::ptr;
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use pinned::PinnedBuffer;
+pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 
 use crate::call::check;

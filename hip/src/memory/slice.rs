@@ -193,3 +193,9 @@ impl<'a, T> From<DeviceSliceMut<'a, T>> for DeviceSlice<'a, T> {
         Self::new(slice.memory, slice.offset, slice.len)
     }
 }
+
+impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hip_sys::hipFunction_t;
 
 use super::{Arguments, KernelArgs, KernelInfo, LaunchConfig, ModuleInner};
+use crate::attribute::FunctionAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -58,6 +59,21 @@ impl Kernel {
     #[must_use]
     pub fn device(&self) -> Device {
         self.module.device()
+    }
+
+    /// One attribute (`hipFuncGetAttribute`), as the runtime reckons it for the device; [`info`](Self::info) has what the
+    /// code object says, without a call.
+    ///
+    /// # Errors
+    /// The runtime's status if it does not know the attribute.
+    pub fn attribute(&self, attribute: FunctionAttribute) -> Result<i32> {
+        self.device().activate()?;
+        let mut value: c_int = 0;
+        // SAFETY: `value` is valid for a write; the function's module is loaded; an attribute that the runtime does not
+        // know is an error to it.
+        let status = unsafe { hip_sys::hipFuncGetAttribute(&mut value, attribute.raw(), self.raw) };
+        check(status, "hipFuncGetAttribute", || format!("{attribute:?} of {}", self.name))?;
+        Ok(value)
     }
 
     /// Blocks of `block` threads with `shared_bytes` of dynamic shared memory that a compute unit runs at a time

@@ -187,6 +187,25 @@ fn pinned_memory_waits_for_the_copies_that_use_it() {
 }
 
 #[test]
+fn parts_of_pinned_memory_are_copied() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let source = PinnedBuffer::from_slice(&device, &[1u8, 2, 3, 4, 5, 6]).unwrap();
+    let mut destination = PinnedBuffer::<u8>::zeroed(&device, 4).unwrap();
+    let mut buffer = DeviceBuffer::<u8>::zeroed(&device, 8).unwrap();
+    buffer.slice_mut(1..4).unwrap().copy_from_pinned_async(&stream, source.slice(3..).unwrap()).unwrap();
+    let part = destination.slice_mut(2..).unwrap();
+    assert_eq!(part.len(), 2);
+    buffer.slice(2..4).unwrap().copy_to_pinned_async(&stream, part).unwrap();
+    assert_eq!(destination.as_slice().unwrap(), [0, 0, 5, 6]);
+    assert_eq!(buffer.to_vec().unwrap(), [0, 4, 5, 6, 0, 0, 0, 0]);
+    let error = buffer.copy_from_pinned_async(&stream, source.slice(..2).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Length { .. }), "{error}");
+    assert!(matches!(source.slice(7..), Err(Error::Range { .. })));
+    assert!(matches!(destination.slice_mut(..=4), Err(Error::Range { .. })));
+}
+
+#[test]
 fn nothing_needs_to_be_kept_for_a_copy_to_be_sound() {
     let Some(device) = device() else { return };
     let n = 1 << 18;

@@ -1,4 +1,4 @@
-use hip::{Device, Error, Module, ParameterKind};
+use hip::{Device, Error, FunctionAttribute, Module, ParameterKind};
 
 use crate::{KERNELS, KERNELS_GFX1100, device, module};
 
@@ -81,6 +81,18 @@ fn the_same_code_can_be_loaded_twice() {
     // SAFETY: the kernel does nothing.
     unsafe { kernel.launch(&stream, hip::LaunchConfig::new(1, 64), ()) }.unwrap();
     stream.synchronize().unwrap();
+}
+
+#[test]
+fn attributes_of_a_kernel_agree_with_its_code_object() {
+    let Some(module) = module() else { return };
+    let ask =
+        |name: &str, attribute| u32::try_from(module.kernel(name).unwrap().attribute(attribute).unwrap()).unwrap();
+    assert_eq!(ask("bounded", FunctionAttribute::MAX_THREADS_PER_BLOCK), 64);
+    assert_eq!(ask("reverse_in_lds", FunctionAttribute::SHARED_BYTES), 1024);
+    assert_eq!(ask("empty", FunctionAttribute::SHARED_BYTES), 0);
+    let unknown = FunctionAttribute::from(hip::sys::hipFunction_attribute(4711));
+    assert!(module.kernel("empty").unwrap().attribute(unknown).unwrap_err().status().is_some());
 }
 
 #[test]

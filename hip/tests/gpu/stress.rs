@@ -67,12 +67,12 @@ impl Player {
             }
             3 => {
                 let (buffer, model) = &mut self.buffers[b];
-                buffer.copy_from_pinned_async(stream, pinned).unwrap();
+                buffer.copy_from_pinned_async(stream, &*pinned).unwrap();
                 model.copy_from_slice(on_host);
             }
             4 => {
                 let (buffer, model) = &self.buffers[b];
-                buffer.copy_to_pinned_async(stream, pinned).unwrap();
+                buffer.copy_to_pinned_async(stream, &mut *pinned).unwrap();
                 on_host.copy_from_slice(model);
             }
             5 => {

@@ -3,7 +3,7 @@ use hip::{DeviceBuffer, PinnedBuffer, Result, Stream};
 
 fn race(stream: &Stream, buffer: &DeviceBuffer<u32>, pinned: &mut PinnedBuffer<u32>) -> Result<u32> {
     let elements = pinned.as_slice()?;
-    buffer.copy_to_pinned_async(stream, pinned)?;
+    buffer.copy_to_pinned_async(stream, &mut *pinned)?;
     Ok(elements[0])
 }
 
