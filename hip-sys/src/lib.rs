@@ -28,13 +28,15 @@
 //! # API levels
 //! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
 //! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
-//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7.
+//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7. [`coverage`] has the
+//! functions of each level and where their declarations come from.
 //!
 //! # Types
 //! - C enums are integers with names ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust enums: a
 //!   newer library may return a value that this crate has no name for.
 //! - Anonymous structs and unions are named after the field that holds them: `hipResourceDesc::res` is a
 //!   `hipResourceDesc_res`.
+//! - `float4` and the like are laid out as in C, where `float4` is aligned to 4 bytes; in device code it is aligned to 16.
 //! - All structs that C can fill have `Default`, all zeros.
 //! - Where C's headers rename by macro, both names are here: at levels from 6.2 on, `hipDeviceProp_t` is
 //!   `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.

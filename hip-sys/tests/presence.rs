@@ -2,6 +2,7 @@
 //! what the real library of the level exports.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hip_sys::{API_LEVEL, API_LEVEL_NAME, coverage};
@@ -138,7 +139,9 @@ fn the_real_library_exports_every_function() {
     let folder = trees.join(API_LEVEL_NAME).join("usr/lib/x86_64-linux-gnu");
     let names = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
     let Some(path) = names.iter().map(|name| folder.join(name)).find(|path| path.exists()) else {
-        println!("SKIPPED: no HIP library in {} (`cargo xtask rocm fetch {API_LEVEL_NAME}`)", folder.display());
+        let why =
+            format!("SKIPPED: no HIP library in {} (`cargo xtask rocm fetch {API_LEVEL_NAME}`)\n", folder.display());
+        let _ = std::io::stderr().write_all(why.as_bytes());
         return;
     };
     let bytes = std::fs::read(&path).unwrap();

@@ -26,7 +26,8 @@
 //! # API levels
 //! The features `rocm-5-7`, `rocm-6-2`, `rocm-6-3`, `rocm-6-4` (the default), `rocm-7-0`, `rocm-7-1`, `rocm-7-2` and
 //! `rocm-10-0` choose the release whose interface is declared. Each brings the one before with it, so that features of several crates in one
-//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7.
+//! program add up, and the highest counts ([`API_LEVEL`]). With none on, the level is 5.7. [`coverage`] has the
+//! functions of each level and where their declarations come from.
 //!
 //! # Types
 //! C enums are integers with names ([`hiprtcResult`] and its constants, such as [`HIPRTC_SUCCESS`]), not Rust enums: a

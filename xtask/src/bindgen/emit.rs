@@ -417,10 +417,19 @@ fn coverage(merged: &Merged) -> Result<String> {
         }
     }
     let mut text = String::from(HEADER);
-    text += "//! Which release has which function.\n\n";
-    text += "/// Functions by release: major, minor, how many.\n";
     let levels: Vec<(Level, usize)> =
         Level::all().map(|level| (level, rows.iter().filter(|row| row.1 <= level && level <= row.2).count())).collect();
+    text += "//! Which release has which function.\n//!\n";
+    text += "//! | ROCm | functions | declared after |\n//! |---|---|---|\n";
+    for (level, count) in &levels {
+        let source = match level.witness() {
+            _ if level.has_headers() => "its C headers".to_owned(),
+            release => format!("AMD's Python packages of {}", release.unwrap_or("no release")),
+        };
+        text += &format!("//! | {level} | {count} | {source} |\n");
+    }
+    text += "//!\n//! Where the packages and a header at hand agree on an item, its declaration is the header's.\n";
+    text += "\n/// Functions by release: major, minor, how many.\n";
     text += &format!("pub const COUNTS: [(u32, u32, usize); {}] = [\n", levels.len());
     for (level, count) in &levels {
         text += &format!("    ({}, {}, {count}),\n", level.major(), level.minor());

@@ -27,6 +27,10 @@ pub(crate) struct Input<'a> {
 
 /// Runs bindgen.
 pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
+    // bindgen itself panics without it.
+    if let Err(error) = clang_sys::load() {
+        bail!("libclang cannot be loaded (Debian: apt-get install libclang1-19 libclang-common-19-dev): {error}");
+    }
     let macros = Rc::new(RefCell::new(Vec::new()));
     let mut builder = ::bindgen::builder()
         .header_contents("input.h", input.text)

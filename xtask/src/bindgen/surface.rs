@@ -407,3 +407,88 @@ fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStr
     }));
     Ok(item)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, macros: &[(&str, &str)]) -> Result<Surface> {
+        let macros = macros.iter().map(|(name, body)| ((*name).to_owned(), (*body).to_owned())).collect();
+        surface(Parsed { file: syn::parse_file(text).unwrap(), macros })
+    }
+
+    fn shape(surface: &Surface, name: &str) -> String {
+        surface[name].shape()
+    }
+
+    #[test]
+    fn anonymous_parts_are_named_after_their_field() {
+        let found = read(
+            "pub struct S_st { pub res: S_st__bindgen_ty_1, pub __bindgen_anon_1: S_st__bindgen_ty_2 }
+             pub union S_st__bindgen_ty_1 { pub array: S_st__bindgen_ty_1__bindgen_ty_1 }
+             pub struct S_st__bindgen_ty_1__bindgen_ty_1 { pub x: ::core::ffi::c_int }
+             pub struct S_st__bindgen_ty_2 { pub y: ::core::ffi::c_int }",
+            &[],
+        )
+        .unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["S_anon_1", "S_res", "S_res_array", "S_st"]);
+        assert_eq!(found.parts.len(), 3);
+        assert!(shape(&found, "S_st").contains("pub anon_1 : S_anon_1"));
+        assert!(shape(&found, "S_res_array").contains("x : c_int"));
+    }
+
+    #[test]
+    fn constants_go_to_their_enum() {
+        let found = read(
+            "pub const A: E = E(0); pub const B: _bindgen_ty_1 = _bindgen_ty_1(2); pub const C: u32 = 3;
+             pub struct E(pub ::core::ffi::c_uint); pub struct _bindgen_ty_1(pub ::core::ffi::c_uint);
+             pub use self::E as F;",
+            &[],
+        )
+        .unwrap();
+        assert!(matches!(&found["A"], Kind::Const(_, Some(of), 0) if of == "E"));
+        assert!(matches!(&found["B"], Kind::Const(_, None, _)));
+        assert_eq!(shape(&found, "B"), "None pub const B : c_uint = 2 ;");
+        assert!(matches!(&found["F"], Kind::Alias(target) if target == "E"));
+        assert!(!found.contains_key("_bindgen_ty_1"));
+    }
+
+    #[test]
+    fn macros_become_constants_and_second_names() {
+        let found = read(
+            "pub struct X { _unused: [u8; 0] } pub type stream = *mut X; pub const A: u32 = 1;",
+            &[("LAST", "((stream)2)"), ("CPU", "((int)-1)"), ("B", "A"), ("NOTHING", "defined(x)")],
+        )
+        .unwrap();
+        assert!(shape(&found, "LAST").ends_with("LAST : stream = :: core :: ptr :: without_provenance_mut (2) ;"));
+        assert!(shape(&found, "CPU").ends_with("CPU : c_int = - 1 ;"));
+        assert_eq!(shape(&found, "B"), "alias A");
+        assert!(!found.contains_key("NOTHING"));
+    }
+
+    #[test]
+    fn bit_fields_become_one_integer() {
+        let found = read(
+            "pub struct F { pub _bitfield_align_1: [u32; 0], pub _bitfield_1: __BindgenBitfieldUnit<[u8; 3usize]> }
+             impl F {
+                 pub fn a(&self) -> u32 { unsafe { ::core::mem::transmute(self._bitfield_1.get(0usize, 1u8) as u32) } }
+                 pub fn b(&self) -> u32 { unsafe { ::core::mem::transmute(self._bitfield_1.get(1usize, 2u8) as u32) } }
+             }",
+            &[],
+        )
+        .unwrap();
+        let Kind::Struct(_, bits) = &found["F"] else { panic!("F is no struct") };
+        let bits: Vec<_> = bits.iter().map(|bit| (bit.name.as_str(), bit.offset, bit.width)).collect();
+        assert_eq!(bits, [("a", 0, 1), ("b", 1, 2)]);
+        assert!(shape(&found, "F").contains("bits : c_uint"));
+    }
+
+    #[test]
+    fn names_and_comments_of_parameters_are_no_change() {
+        let one = read("extern \"C\" { #[doc = \"x\"] pub fn f(a: u8, b: u8); }", &[]).unwrap();
+        let two = read("extern \"C\" { pub fn f(x: u8, y: u8); }", &[]).unwrap();
+        let three = read("extern \"C\" { pub fn f(x: u8, y: u16); }", &[]).unwrap();
+        assert_eq!(shape(&one, "f"), shape(&two, "f"));
+        assert_ne!(shape(&one, "f"), shape(&three, "f"));
+    }
+}

@@ -149,3 +149,44 @@ impl Writer<'_> {
         Ok(format!("{} {} {field}", declared.kind, self.body(part, declared)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: &str = r#"{
+        "constants": {"LIMIT": 4},
+        "enum_values": {"Kind": {"KindA": 0, "KindB": 7}, "Second": {"KindA": 0, "KindB": 7}},
+        "function_pointers": ["void (*callback) (void *)"],
+        "functions": {"f": {"parameters": "S * s,callback then", "returns": "Kind"}, "g": {"parameters": "", "returns": "int"}},
+        "structs": {
+            "A": {"fields": ["B b", "A * next"], "kind": "struct"},
+            "B": {"fields": ["int x[3]"], "kind": "struct"},
+            "S": {"fields": ["int n", "S_union_0 named"], "kind": "struct"},
+            "S_union_0": {"fields": ["int i", "S_union_0_struct_0 s"], "kind": "union"},
+            "S_union_0_struct_0": {"fields": ["char c"], "kind": "struct"},
+            "S_union_1": {"fields": ["float y"], "kind": "union"}
+        },
+        "typedefs": {"T": "A *"}
+    }"#;
+
+    #[test]
+    fn what_is_held_by_value_comes_first() {
+        let facts: Facts = serde_json::from_str(FACTS).unwrap();
+        let text = header(&facts, &[("S", 1, "S_union_1")]).unwrap();
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in:\n{text}"));
+        assert!(place("struct B { int x[3]; };") < place("struct A { B b; A * next; };"));
+        place("struct S { int n; union { float y; } ; union { int i; struct { char c; } s; } named; };");
+        place("typedef Kind Second;");
+        place("typedef A * T;");
+        place("int g(void);");
+        place("#define LIMIT 4");
+    }
+
+    #[test]
+    fn a_part_without_a_place_is_told() {
+        let facts: Facts = serde_json::from_str(FACTS).unwrap();
+        assert_eq!(unplaced(&facts, &[], "S"), ["S_union_1"]);
+        assert!(unplaced(&facts, &[("S", 1, "S_union_1")], "S").is_empty());
+    }
+}
