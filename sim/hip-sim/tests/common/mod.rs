@@ -89,11 +89,12 @@ macro_rules! launch {
     ($function:expr, $grid:expr, $block:expr, lds $lds:expr, $stream:expr, ($($arg:expr),*)) => {{
         let mut arguments: Vec<*mut std::ffi::c_void> = vec![$(std::ptr::from_ref(&$arg).cast_mut().cast()),*];
         let (grid, block): ([u32; 3], [u32; 3]) = ($grid, $block);
+        let (function, lds, stream) = ($function, $lds, $stream);
         // SAFETY: a pointer to each argument; the simulator checks what the kernel does.
         #[allow(unused_unsafe)]
         unsafe {
             hip_sys::hipModuleLaunchKernel(
-                $function, grid[0], grid[1], grid[2], block[0], block[1], block[2], $lds, $stream,
+                function, grid[0], grid[1], grid[2], block[0], block[1], block[2], lds, stream,
                 arguments.as_mut_ptr(), std::ptr::null_mut(),
             )
         }
