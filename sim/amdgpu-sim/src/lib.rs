@@ -40,3 +40,6 @@ pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{AllocKind, Allocation, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest};
 pub use module::{Kernel, Module};
+
+#[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
+compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");

@@ -92,7 +92,7 @@ fn mutated_bundles() {
     on_all_cores(200_000, |n| {
         let mut r = Random(n ^ 0x1234_0000_0000);
         let mut bytes = seed.clone();
-        mutate(&mut bytes, &[24..132], &mut r);
+        mutate(&mut bytes, std::slice::from_ref(&(24..132)), &mut r);
         let _ = bundle::pick(&bytes, &device);
     });
 }

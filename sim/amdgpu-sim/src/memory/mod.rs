@@ -5,6 +5,7 @@
 //! allocation, and an address outside one is explained by the nearest allocation, live or freed.
 
 pub(crate) mod atomic;
+pub(crate) mod bulk;
 mod storage;
 mod table;
 
@@ -411,7 +412,7 @@ impl Memory {
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
         let table = self.check(address, out.len() as u64)?;
         // SAFETY: the range is inside a live region, which `table` keeps alive.
-        unsafe { atomic::read_bytes(address, out) };
+        unsafe { bulk::read_bytes(address, out) };
         drop(table);
         Ok(())
     }
@@ -423,7 +424,7 @@ impl Memory {
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
         let table = self.check(address, data.len() as u64)?;
         // SAFETY: the range is inside a live region, which `table` keeps alive.
-        unsafe { atomic::write_bytes(address, data) };
+        unsafe { bulk::write_bytes(address, data) };
         drop(table);
         Ok(())
     }
@@ -435,7 +436,7 @@ impl Memory {
     pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), MemoryError> {
         let (source, target) = (self.check(from, len)?, self.check(to, len)?);
         // SAFETY: both ranges are inside live regions, which the two tables keep alive.
-        unsafe { atomic::copy(to, from, len) };
+        unsafe { bulk::copy(to, from, len) };
         drop((source, target));
         Ok(())
     }
@@ -457,7 +458,7 @@ impl Memory {
         while done < len {
             let part = (len - done).min(chunk.len() as u64);
             // SAFETY: `done + part <= len`, and the range is inside a live region, which `table` keeps alive.
-            unsafe { atomic::write_bytes(address + done, &chunk[..part as usize]) };
+            unsafe { bulk::write_bytes(address + done, &chunk[..part as usize]) };
             done += part;
         }
         drop(table);

@@ -63,6 +63,6 @@ impl Block {
         let room = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(room)];
         // SAFETY: `offset + data.len()` is within the block, which lives as long as `self`.
-        unsafe { super::atomic::write_bytes(self.base + offset, data) }
+        unsafe { super::bulk::write_bytes(self.base + offset, data) }
     }
 }

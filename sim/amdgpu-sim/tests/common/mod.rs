@@ -1,14 +1,14 @@
 //! What the tests of whole kernels share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-pub mod mutate;
+pub(crate) mod mutate;
 
 use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Fault, Gpu, Module, Stats};
 
 /// Plain numbers, for buffers and arguments.
-pub trait Plain: Copy + Default {
+pub(crate) trait Plain: Copy + Default {
     fn bytes(self) -> Vec<u8>;
     fn read(bytes: &[u8]) -> Self;
 }
@@ -27,15 +27,15 @@ macro_rules! plain {
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// Device memory with a typed content, freed on drop.
-pub struct Buffer<'g, T> {
+pub(crate) struct Buffer<'g, T> {
     gpu: &'g Gpu,
-    pub address: u64,
+    pub(crate) address: u64,
     len: usize,
     of: std::marker::PhantomData<T>,
 }
 
 impl<T: Plain> Buffer<'_, T> {
-    pub fn get(&self) -> Vec<T> {
+    pub(crate) fn get(&self) -> Vec<T> {
         let size = size_of::<T>();
         let mut bytes = vec![0; self.len * size];
         self.gpu.memory().read(self.address, &mut bytes).unwrap();
@@ -49,60 +49,60 @@ impl<T> Drop for Buffer<'_, T> {
     }
 }
 
-pub fn upload<'g, T: Plain>(gpu: &'g Gpu, data: &[T]) -> Buffer<'g, T> {
+pub(crate) fn upload<'g, T: Plain>(gpu: &'g Gpu, data: &[T]) -> Buffer<'g, T> {
     let bytes: Vec<u8> = data.iter().flat_map(|v| v.bytes()).collect();
     let address = gpu.memory().alloc(bytes.len() as u64, 0, AllocKind::Device).unwrap();
     gpu.memory().write(address, &bytes).unwrap();
     Buffer { gpu, address, len: data.len(), of: std::marker::PhantomData }
 }
 
-pub fn zeros<T: Plain>(gpu: &Gpu, len: usize) -> Buffer<'_, T> {
+pub(crate) fn zeros<T: Plain>(gpu: &Gpu, len: usize) -> Buffer<'_, T> {
     upload(gpu, &vec![T::default(); len])
 }
 
 /// Explicit arguments, each at the offset that C gives it.
 #[derive(Default)]
-pub struct Args(pub Vec<u8>);
+pub(crate) struct Args(pub(crate) Vec<u8>);
 
 impl Args {
-    pub fn with(mut self, bytes: &[u8], align: usize) -> Self {
+    pub(crate) fn with(mut self, bytes: &[u8], align: usize) -> Self {
         self.0.resize(self.0.len().next_multiple_of(align), 0);
         self.0.extend_from_slice(bytes);
         self
     }
 
-    pub fn value<T: Plain>(self, value: T) -> Self {
+    pub(crate) fn value<T: Plain>(self, value: T) -> Self {
         self.with(&value.bytes(), align_of::<T>())
     }
 
-    pub fn pointer<T>(self, buffer: &Buffer<'_, T>) -> Self {
+    pub(crate) fn pointer<T>(self, buffer: &Buffer<'_, T>) -> Self {
         self.value(buffer.address)
     }
 }
 
-pub fn load(gpu: &Gpu, bytes: &[u8]) -> Arc<Module> {
+pub(crate) fn load(gpu: &Gpu, bytes: &[u8]) -> Arc<Module> {
     gpu.load(&CodeObject::parse(bytes).unwrap()).unwrap()
 }
 
-pub fn launch(gpu: &Gpu, module: &Module, name: &str, blocks: [u32; 3], threads: [u32; 3], args: &Args) -> Result<Stats, Fault> {
+pub(crate) fn launch(gpu: &Gpu, module: &Module, name: &str, blocks: [u32; 3], threads: [u32; 3], args: &Args) -> Result<Stats, Fault> {
     let kernel = module.kernel(name).unwrap_or_else(|| panic!("no kernel {name}"));
     gpu.launch(&kernel, &args.0, &Dispatch::of_blocks(blocks, threads).unwrap())
 }
 
-pub fn launch_1d(gpu: &Gpu, module: &Module, name: &str, blocks: u32, threads: u32, args: &Args) -> Stats {
+pub(crate) fn launch_1d(gpu: &Gpu, module: &Module, name: &str, blocks: u32, threads: u32, args: &Args) -> Stats {
     launch(gpu, module, name, [blocks, 1, 1], [threads, 1, 1], args).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 /// A GPU whose kernels are cut off rather than hang a test.
-pub fn gpu() -> Gpu {
+pub(crate) fn gpu() -> Gpu {
     Gpu::new(Config { instruction_budget: Some(400_000_000), ..Config::default() })
 }
 
 /// A small generator of test data: the same every time.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -110,16 +110,16 @@ impl Random {
     }
 
     /// 0 up to 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// Numbers of all sizes, with the corners.
-    pub fn integer(&mut self) -> i64 {
+    pub(crate) fn integer(&mut self) -> i64 {
         const CORNERS: [i64; 12] = [0, 1, -1, i64::MIN, i64::MAX, 2, -2, 0x7fff_ffff, -0x8000_0000, 0xffff_ffff, 63, 64];
         match self.next() % 4 {
             0 => CORNERS[self.next() as usize % CORNERS.len()],

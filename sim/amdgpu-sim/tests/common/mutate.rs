@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::Random;
 
 /// Where the parts of a code object lie: header, program headers, notes, symbols, descriptors, relocations, section headers.
-pub fn parts(seed: &[u8]) -> Vec<std::ops::Range<usize>> {
+pub(crate) fn parts(seed: &[u8]) -> Vec<std::ops::Range<usize>> {
     let u64_at = |at: usize| u64::from_le_bytes(seed[at..at + 8].try_into().unwrap()) as usize;
     let (headers, sections) = (u64_at(32), u64_at(40));
     let count = usize::from(u16::from_le_bytes(seed[60..62].try_into().unwrap()));
@@ -21,7 +21,7 @@ pub fn parts(seed: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// One to six changes: bits, numbers that are at some edge, moved pieces, a cut.
-pub fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &mut Random) {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &mut Random) {
     for _ in 0..1 + r.next() % 6 {
         if bytes.is_empty() {
             return;
@@ -56,7 +56,7 @@ pub fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &mut Ran
 }
 
 /// Runs `work` for numbers below `count` on all cores.
-pub fn on_all_cores(count: u64, work: impl Fn(u64) + Sync) {
+pub(crate) fn on_all_cores(count: u64, work: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {

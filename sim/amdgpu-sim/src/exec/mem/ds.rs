@@ -2,7 +2,7 @@
 
 use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Wave};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
@@ -37,7 +37,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         // The loads' type covers both elements.
         let bytes = if has_data { data.bytes() } else { data.bytes() / 2 };
         let step = bytes * if info.is(Flags::stride64) { 64 } else { 1 };
-        m.aux = (inst.mods.offset as u32 & 0xff) * step | (u32::from(inst.mods.offset1) * step) << 16;
+        m.aux = ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16);
         if has_data {
             m.src[2] = l.row(inst.src[2])?;
         }
@@ -75,30 +75,28 @@ pub(super) fn check(
     align: u64,
     access: Access,
 ) -> Checked {
-    let base = w.row(row);
-    let mask = w.exec();
-    let (mut high, mut bits) = (0, 0);
-    if mask == u64::MAX {
-        for &address in base {
-            high = high.max(address);
-            bits |= address.wrapping_add(offset);
-        }
-    } else {
-        for lane in lanes(mask) {
-            high = high.max(base[lane]);
-            bits |= base[lane].wrapping_add(offset);
-        }
-    }
-    let end = u64::from(high) + u64::from(offset) + u64::from(bytes);
-    if u64::from(bits) & align == 0 && (end <= ctx.lds.len() as u64 || mask == 0) {
+    if inside(w, ctx, row, offset, bytes, align) {
         return Ok(());
     }
-    Err(at_fault(base, mask, offset, bytes, align, access, ctx.lds.len() as u64))
+    check_each(w.row(row), w.exec(), offset, bytes, align, access, ctx.lds.len() as u64)
 }
 
-/// Finds the first lane that is at fault.
+/// Whether all lanes are enabled and what they access is certainly allowed: a test without branches. `false` means nothing.
+#[inline(always)]
+fn inside(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64) -> bool {
+    // Local memory has at most 2^16 bytes, so that bit 31 of the difference tells which is larger, if the address has none.
+    let Some(last) = (ctx.lds.len() as u32).checked_sub(offset + bytes) else { return false };
+    let (mut over, mut bits) = (0, offset & align as u32);
+    for &address in w.row(row) {
+        over |= last.wrapping_sub(address) | address;
+        bits |= address;
+    }
+    over >> 31 == 0 && bits & align as u32 == 0 && w.exec() == u64::MAX
+}
+
+/// The slow way: lane by lane, to find the first that is at fault.
 #[cold]
-fn at_fault(
+fn check_each(
     base: &[u32; LANES],
     mask: u64,
     offset: u32,
@@ -106,17 +104,33 @@ fn at_fault(
     align: u64,
     access: Access,
     size: u64,
-) -> Box<AccessFault> {
-    let address = |lane: usize| u64::from(base[lane]) + u64::from(offset);
-    let misaligned = lanes(mask).find(|lane| address(*lane) & align != 0);
-    let outside = lanes(mask).find(|lane| address(*lane) + u64::from(bytes) > size);
-    let (lane, why) = match (misaligned, outside) {
-        (Some(a), Some(b)) if b < a => (b, Denied::OutOfBounds),
-        (Some(a), _) => (a, Denied::Misaligned(align as u32 + 1)),
-        (None, lane) => (lane.unwrap_or(0), Denied::OutOfBounds),
-    };
-    let space = SpaceName::Lds;
-    Box::new(AccessFault { space, access, address: address(lane), bytes, why, lane: Some(lane as u32) })
+) -> Checked {
+    for lane in lanes(mask) {
+        let address = u64::from(base[lane]) + u64::from(offset);
+        let why = if address & align != 0 {
+            Denied::Misaligned(align as u32 + 1)
+        } else if address + u64::from(bytes) > size {
+            Denied::OutOfBounds
+        } else {
+            continue;
+        };
+        let space = SpaceName::Lds;
+        return Err(Box::new(AccessFault { space, access, address, bytes, why, lane: Some(lane as u32) }));
+    }
+    Ok(())
+}
+
+/// Checks `bytes` bytes at two offsets.
+#[inline(always)]
+fn check2(w: &Wave, ctx: &Ctx<'_>, m: &Micro, bytes: u32, access: Access) -> Checked {
+    let (first, second) = (m.aux & 0xffff, m.aux >> 16);
+    let align = ctx.env.align_mask(bytes);
+    // Both offsets are multiples of `bytes`: what fits at the higher one fits at the lower.
+    if inside(w, ctx, m.src[0], first.max(second), bytes, align) {
+        return Ok(());
+    }
+    check(w, ctx, m.src[0], first, bytes, align, access)?;
+    check(w, ctx, m.src[0], second, bytes, align, access)
 }
 
 /// `N` bytes of local memory.
@@ -141,24 +155,131 @@ pub(super) unsafe fn put<const N: usize>(lds: &mut [u8], at: usize, value: [u8; 
     unsafe { lds.as_mut_ptr().add(at).cast::<[u8; N]>().write(value) }
 }
 
+/// Lanes whose addresses are looked at together.
+const GROUP: usize = 16;
+
+/// How the addresses of a group of lanes lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// One word after the other.
+    Sequence,
+    /// All the same.
+    Same,
+    /// Any other way.
+    Any,
+}
+
+impl Run {
+    /// How a group of lanes lies. Not inlined, or the compiler works on all groups at once, one word at a time.
+    #[inline(never)]
+    fn of(group: &[u32; GROUP]) -> Self {
+        let (mut sequence, mut same) = (0, 0);
+        for (i, address) in group.iter().enumerate() {
+            sequence |= address ^ group[0].wrapping_add(4 * i as u32);
+            same |= address ^ group[0];
+        }
+        if sequence == 0 {
+            Self::Sequence
+        } else if same == 0 {
+            Self::Same
+        } else {
+            Self::Any
+        }
+    }
+}
+
+/// How each group of lanes lies, if all lanes are enabled.
+type Runs = Option<[Run; LANES / GROUP]>;
+
+/// How each group of lanes lies: kernels read rows and columns of tiles.
+#[inline(always)]
+fn runs(w: &Wave, base: &[u32; LANES]) -> Runs {
+    if w.exec() != u64::MAX {
+        return None;
+    }
+    let mut runs = [Run::Any; LANES / GROUP];
+    for (run, group) in runs.iter_mut().zip(base.chunks_exact(GROUP)) {
+        if let Some(group) = group.first_chunk() {
+            *run = Run::of(group);
+        }
+    }
+    Some(runs)
+}
+
+/// Reads the word at `base + offset` of all lanes.
+///
+/// # Safety
+/// The words of all lanes are within `lds`, and `runs` is how `base` lies.
+#[inline(always)]
+unsafe fn read_row(lds: &[u8], base: &[u32; LANES], runs: &[Run; LANES / GROUP], offset: usize, row: &mut [u32; LANES]) {
+    for (g, run) in runs.iter().enumerate() {
+        let lanes = &base[g * GROUP..][..GROUP];
+        let out = &mut row[g * GROUP..][..GROUP];
+        let first = lanes[0] as usize + offset;
+        match run {
+            Run::Sequence => {
+                // SAFETY: the words of the group follow each other, and all are within `lds`.
+                let bytes: [u8; 4 * GROUP] = unsafe { get(lds, first) };
+                for (place, word) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *place = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                }
+            }
+            // SAFETY: as the caller vouches.
+            Run::Same => out.fill(u32::from_le_bytes(unsafe { get(lds, first) })),
+            Run::Any => {
+                for (place, address) in out.iter_mut().zip(lanes) {
+                    // SAFETY: as the caller vouches.
+                    *place = u32::from_le_bytes(unsafe { get(lds, *address as usize + offset) });
+                }
+            }
+        }
+    }
+}
+
+/// Reads four words at `base + offset` of all lanes to four rows, four lanes at a time.
+///
+/// # Safety
+/// The words of all lanes are within `lds`.
+#[inline(always)]
+unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: usize, rows: &mut [Row]) {
+    for (q, lanes) in base.chunks_exact(4).enumerate() {
+        let mut quads = [[0; 4]; 4];
+        for (quad, address) in quads.iter_mut().zip(lanes) {
+            // SAFETY: as the caller vouches.
+            let bytes: [u8; 16] = unsafe { get(lds, *address as usize + offset) };
+            for (word, bytes) in quad.iter_mut().zip(bytes.chunks_exact(4)) {
+                *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            }
+        }
+        for (w, row) in rows.iter_mut().enumerate().take(4) {
+            row.0[4 * q..][..4].copy_from_slice(&[quads[0][w], quads[1][w], quads[2][w], quads[3][w]]);
+        }
+    }
+}
+
 /// Reads `N` words at `base + offset` of every enabled lane to the rows from `dst` on. Checked before.
 #[inline(always)]
-fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], row: u16, offset: u32, dst: u16) {
-    let base = *w.row(row);
+fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], runs: &Runs, offset: u32, dst: u16) {
     let mask = w.exec();
+    let offset = offset as usize;
+    if let Some(runs) = runs {
+        if N == 4 && runs.contains(&Run::Any) {
+            let rows = &mut w.rows[usize::from(dst)..][..4];
+            // SAFETY: the caller has checked all lanes.
+            unsafe { read_quads(lds, base, offset, rows) };
+            return;
+        }
+        for word in 0..N {
+            // SAFETY: the caller has checked all lanes.
+            unsafe { read_row(lds, base, runs, offset + 4 * word, w.row_mut(dst + word as u16)) };
+        }
+        return;
+    }
     for word in 0..N {
-        let at = |lane: usize| base[lane] as usize + offset as usize + 4 * word;
         let row = w.row_mut(dst + word as u16);
-        if mask == u64::MAX {
-            for (lane, place) in row.iter_mut().enumerate() {
-                // SAFETY: the caller has checked all lanes.
-                *place = u32::from_le_bytes(unsafe { get(lds, at(lane)) });
-            }
-        } else {
-            for lane in lanes(mask) {
-                // SAFETY: the caller has checked the enabled lanes.
-                row[lane] = u32::from_le_bytes(unsafe { get(lds, at(lane)) });
-            }
+        for lane in lanes(mask) {
+            // SAFETY: the caller has checked the enabled lanes.
+            row[lane] = u32::from_le_bytes(unsafe { get(lds, base[lane] as usize + offset + 4 * word) });
         }
     }
 }
@@ -172,9 +293,9 @@ fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, 
         let data = w.row(src + word as u16);
         let at = |lane: usize| base[lane] as usize + offset as usize + 4 * word;
         if mask == u64::MAX {
-            for lane in 0..LANES {
+            for (lane, word) in data.iter().enumerate() {
                 // SAFETY: the caller has checked all lanes.
-                unsafe { put(lds, at(lane), data[lane].to_le_bytes()) };
+                unsafe { put(lds, at(lane), word.to_le_bytes()) };
             }
         } else {
             for lane in lanes(mask) {
@@ -189,7 +310,9 @@ fn read<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let (offset, bytes) = (m.aux >> 16, 4 * N as u32);
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Read);
     if checked.is_ok() {
-        read_words::<N>(w, ctx.lds, m.src[0], offset, m.dst);
+        let base = *w.row(m.src[0]);
+        let runs = runs(w, &base);
+        read_words::<N>(w, ctx.lds, &base, &runs, offset, m.dst);
     }
     done(w, checked)
 }
@@ -205,39 +328,20 @@ fn write<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 fn read2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let (first, second, bytes) = (m.aux & 0xffff, m.aux >> 16, 4 * N as u32);
-    let align = ctx.env.align_mask(bytes);
-    let checked = check(w, ctx, m.src[0], first, bytes, align, Access::Read)
-        .and_then(|()| check(w, ctx, m.src[0], second, bytes, align, Access::Read));
+    let checked = check2(w, ctx, m, bytes, Access::Read);
     if checked.is_ok() {
         // The first element may overwrite the address register.
         let base = *w.row(m.src[0]);
-        let mask = w.exec();
-        for (element, offset) in [first, second].into_iter().enumerate() {
-            for word in 0..N {
-                let row = w.row_mut(m.dst + (element * N + word) as u16);
-                let at = |lane: usize| base[lane] as usize + offset as usize + 4 * word;
-                if mask == u64::MAX {
-                    for (lane, place) in row.iter_mut().enumerate() {
-                        // SAFETY: checked above for all lanes and both offsets.
-                        *place = u32::from_le_bytes(unsafe { get(ctx.lds, at(lane)) });
-                    }
-                } else {
-                    for lane in lanes(mask) {
-                        // SAFETY: checked above for the enabled lanes and both offsets.
-                        row[lane] = u32::from_le_bytes(unsafe { get(ctx.lds, at(lane)) });
-                    }
-                }
-            }
-        }
+        let runs = runs(w, &base);
+        read_words::<N>(w, ctx.lds, &base, &runs, first, m.dst);
+        read_words::<N>(w, ctx.lds, &base, &runs, second, m.dst + N as u16);
     }
     done(w, checked)
 }
 
 fn write2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let (first, second, bytes) = (m.aux & 0xffff, m.aux >> 16, 4 * N as u32);
-    let align = ctx.env.align_mask(bytes);
-    let checked = check(w, ctx, m.src[0], first, bytes, align, Access::Write)
-        .and_then(|()| check(w, ctx, m.src[0], second, bytes, align, Access::Write));
+    let checked = check2(w, ctx, m, bytes, Access::Write);
     if checked.is_ok() {
         write_words::<N>(w, ctx.lds, m.src[0], first, m.src[1]);
         write_words::<N>(w, ctx.lds, m.src[0], second, m.src[2]);

@@ -28,7 +28,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         // Exchanges two words.
         let bytes = info.src[1].bytes();
         let step = bytes * if info.is(Flags::stride64) { 64 } else { 1 };
-        m.aux = (inst.mods.offset as u32 & 0xff) * step | (u32::from(inst.mods.offset1) * step) << 16;
+        m.aux = ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16);
         return Some(if bytes == 4 { exchange2::<1> } else { exchange2::<2> });
     }
     Operation::of(inst.op, atomic::data_type(inst.op))?;

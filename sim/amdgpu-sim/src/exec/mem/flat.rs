@@ -2,12 +2,14 @@
 
 use super::atomic::{self, Operation, Rows};
 use super::space::{Addresses, Lds, Private, Space, View};
-use super::transfer::{self, NOWHERE, Shape};
+use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::exec::lower::Wide;
 use crate::isa::inst::{Format, Inst, Operand};
+use crate::fault::Access;
 use crate::isa::Flags;
+use crate::memory::bulk;
 
 /// How a lane's address comes about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -196,17 +198,117 @@ impl Action for Atomic {
     }
 }
 
+/// The first lane's address, if all lanes are enabled and their addresses follow each other, `bytes` apart, word-aligned.
+/// Then the lanes' data is one block: what most instructions of most kernels move.
+#[inline(always)]
+fn block<const MODE: u8>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
+    if w.exec() != u64::MAX {
+        return None;
+    }
+    let low = w.row(m.src[0]);
+    let mut off = 0;
+    for (lane, address) in low.iter().enumerate() {
+        off |= address.wrapping_sub(low[0]) ^ (lane as u32 * bytes);
+    }
+    // The last lane's low half must not have wrapped: the high half, or the 64-bit sum, would not follow.
+    if low[0] > u32::MAX - LANES as u32 * bytes {
+        return None;
+    }
+    let offset = i64::from((m.aux >> 16) as u16 as i16);
+    let base = if MODE == VECTOR {
+        let high = w.row(m.src[0] + 1);
+        for half in high {
+            off |= half ^ high[0];
+        }
+        (u64::from(high[0]) << 32).wrapping_add_signed(offset)
+    } else {
+        w.slot64(m.src[2]).wrapping_add_signed(offset)
+    };
+    let first = base.wrapping_add(u64::from(low[0]));
+    (off == 0 && first % 4 == 0).then_some(first)
+}
+
+/// Loads whole words from a block.
+#[inline(always)]
+fn load_block<const N: usize>(w: &mut Wave, first: u64, dst: u16) {
+    if N == 1 {
+        // SAFETY: the caller has had the block checked.
+        unsafe { bulk::read_row(first, w.row_mut(dst)) };
+        return;
+    }
+    let mut block = [[0; LANES]; N];
+    for (part, words) in block.iter_mut().enumerate() {
+        // SAFETY: the caller has had the block checked: `N` rows.
+        unsafe { bulk::read_row(first + (part * bulk::ROW) as u64, words) };
+    }
+    let words = block.as_flattened();
+    for word in 0..N {
+        for (lane, place) in w.row_mut(dst + word as u16).iter_mut().enumerate() {
+            *place = words[lane * N + word];
+        }
+    }
+}
+
+/// Stores whole words to a block.
+#[inline(always)]
+fn store_block<const N: usize>(w: &Wave, first: u64, src: u16) {
+    if N == 1 {
+        // SAFETY: the caller has had the block checked.
+        unsafe { bulk::write_row(first, w.row(src)) };
+        return;
+    }
+    let mut block = [[0; LANES]; N];
+    let words = block.as_flattened_mut();
+    for word in 0..N {
+        for (lane, value) in w.row(src + word as u16).iter().enumerate() {
+            words[lane * N + word] = *value;
+        }
+    }
+    for (part, words) in block.iter().enumerate() {
+        // SAFETY: the caller has had the block checked: `N` rows.
+        unsafe { bulk::write_row(first + (part * bulk::ROW) as u64, words) };
+    }
+}
+
+/// Moves a block, if it is one and wholly inside an allocation. Everything else takes the way lane by lane.
+#[inline(always)]
+fn move_block<const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, shape: Shape, access: Access) -> bool {
+    let Width::Words(words) = shape.width else { return false };
+    let Some(first) = block::<MODE>(w, m, shape.bytes()) else { return false };
+    // An address in an aperture is in no allocation.
+    if ctx.env.view.allowed(first, u64::from(shape.bytes()) * LANES as u64, access).is_err() {
+        return false;
+    }
+    match (access, words) {
+        (Access::Read, 1) => load_block::<1>(w, first, m.dst),
+        (Access::Read, 2) => load_block::<2>(w, first, m.dst),
+        (Access::Read, 3) => load_block::<3>(w, first, m.dst),
+        (Access::Read, _) => load_block::<4>(w, first, m.dst),
+        (_, 1) => store_block::<1>(w, first, m.src[1]),
+        (_, 2) => store_block::<2>(w, first, m.src[1]),
+        (_, 3) => store_block::<3>(w, first, m.src[1]),
+        (_, _) => store_block::<4>(w, first, m.src[1]),
+    }
+    true
+}
+
 fn load<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let at = addresses::<MODE>(w, m);
     let shape = Shape::unpack(m.aux);
+    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Read) {
+        return Flow::Next;
+    }
+    let at = addresses::<MODE>(w, m);
     let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
     let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
     done(w, result)
 }
 
 fn store<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let at = addresses::<MODE>(w, m);
     let shape = Shape::unpack(m.aux);
+    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Write) {
+        return Flow::Next;
+    }
+    let at = addresses::<MODE>(w, m);
     let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
     let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
     done(w, result)

@@ -148,34 +148,14 @@ pub(super) fn load<S: Space>(
     Ok(())
 }
 
-/// Whether the lanes' addresses follow each other, `bytes` apart, word-aligned.
-#[inline(always)]
-fn consecutive(at: &Addresses, bytes: u64) -> bool {
-    let first = at[0];
-    let mut off = first & 3;
-    for (lane, &address) in at.iter().enumerate() {
-        off |= address ^ first.wrapping_add(lane as u64 * bytes);
-    }
-    off == 0
-}
-
 #[inline(always)]
 fn words<S: Space, const N: usize>(w: &mut Wave, space: &mut S, at: &Addresses, mask: u64, dst: u16) {
     if mask == u64::MAX {
-        let first = at[0];
-        let in_order = N == 1 && consecutive(at, 4);
         for word in 0..N {
             let row = w.row_mut(dst + word as u16);
-            if in_order {
-                for (lane, place) in row.iter_mut().enumerate() {
-                    // SAFETY: `load` has checked all lanes; the address is that of the lane.
-                    *place = unsafe { space.load32(lane, first + 4 * lane as u64) };
-                }
-            } else {
-                for (lane, place) in row.iter_mut().enumerate() {
-                    // SAFETY: `load` has checked all lanes for `N` words.
-                    *place = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
-                }
+            for (lane, place) in row.iter_mut().enumerate() {
+                // SAFETY: `load` has checked all lanes for `N` words.
+                *place = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
             }
         }
         return;
