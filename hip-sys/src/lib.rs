@@ -10,13 +10,14 @@
 //! let mut count = 0;
 //! // SAFETY: `count` is valid for the write.
 //! let status = unsafe { hipGetDeviceCount(&mut count) };
-//! match status {
-//!     hipSuccess => println!("{count} devices"),
-//!     // 303: no HIP library. What was tried is on record.
-//!     hipErrorSharedObjectInitFailed => println!("no HIP: {}", load_error().unwrap()),
-//!     // 302: the library is older than the function.
-//!     hipErrorSharedObjectSymbolNotFound => println!("this HIP has no hipGetDeviceCount"),
-//!     other => println!("{other:?}"), // prints the name: hipErrorNoDevice
+//! if status == hipSuccess {
+//!     println!("{count} devices");
+//! } else if status == hipErrorSharedObjectInitFailed {
+//!     println!("no HIP: {}", load_error().unwrap()); // 303; what was tried is on record
+//! } else if status == hipErrorSharedObjectSymbolNotFound {
+//!     println!("{}", symbol_error(c"hipGetDeviceCount").unwrap()); // 302: the library is older than the function
+//! } else {
+//!     println!("{status:?}"); // prints the name: hipErrorNoDevice
 //! }
 //! ```
 //!
