@@ -33,7 +33,7 @@ struct Comparison {
     differences: BTreeMap<String, (usize, String)>,
 }
 
-/// Where we differ from LLVM on purpose.
+/// Where we differ from LLVM's disassembler on purpose: what it prints and its own assembler refuses to read.
 fn exception(ours: &Result<Inst, DecodeError>, theirs: Option<&str>) -> Option<&'static str> {
     let (error, text) = match (ours, theirs) {
         (Err(error), Some(text)) => (error, text),

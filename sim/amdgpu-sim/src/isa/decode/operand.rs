@@ -33,8 +33,7 @@ pub(super) fn scalar_register(code: u32, dwords: u32) -> Result<Operand, &'stati
         0..SGPRS => {
             if code % align != 0 {
                 Err(MISALIGNED)
-            // Four registers from s100 on take in flat_scratch.
-            } else if code + dwords > SGPRS + 2 {
+            } else if code + dwords > SGPRS {
                 Err(PAST_END)
             } else {
                 Ok(Operand::Sgpr(code as u16))
