@@ -90,7 +90,7 @@ impl Event {
         self.device.activate()?;
         // SAFETY: the event is alive as long as `self`.
         let status = unsafe { hip_sys::hipEventSynchronize(self.raw) };
-        check(status, "hipEventSynchronize", || format!("an event on device {}", self.device.index()))?;
+        check(status, "hipEventSynchronize", || recorded.stream.describe_with_launches("an event of "))?;
         if self.still(&recorded) {
             recorded.stream.note_completed(recorded.ticket);
         }
@@ -114,7 +114,7 @@ impl Event {
                 Ok(true)
             }
             Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipEventQuery", format!("an event on device {}", self.device.index()))),
+            _ => Err(failed(status, "hipEventQuery", recorded.stream.describe_with_launches("an event of "))),
         }
     }
 

@@ -166,7 +166,7 @@ impl Stream {
                 self.inner.lock().unreported.take().map_or(Ok(true), Err)
             }
             Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipStreamQuery", self.inner.describe())),
+            _ => Err(failed(status, "hipStreamQuery", self.inner.describe_with_launches(""))),
         }
     }
 
@@ -364,14 +364,7 @@ impl StreamInner {
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamSynchronize(self.raw) };
         if status.0 != 0 {
-            let mut asked = self.describe();
-            let launches = std::mem::take(&mut self.lock().launches);
-            if !launches.is_empty() {
-                let names: Vec<String> = launches.iter().map(Launch::to_string).collect();
-                asked += "; launched since it was last known to be well: ";
-                asked += &names.join(", ");
-            }
-            return Err(failed(status, "hipStreamSynchronize", asked));
+            return Err(failed(status, "hipStreamSynchronize", self.describe_with_launches("")));
         }
         self.note_completed(issued);
         let mut state = self.lock();
@@ -379,6 +372,18 @@ impl StreamInner {
             state.launches.clear();
         }
         Ok(())
+    }
+
+    /// For an error of the work itself: the launches that may have caused it, which are told once.
+    pub(crate) fn describe_with_launches(&self, what: &str) -> String {
+        let launches = std::mem::take(&mut self.lock().launches);
+        let mut text = format!("{what}{}", self.describe());
+        if !launches.is_empty() {
+            let names: Vec<String> = launches.iter().map(Launch::to_string).collect();
+            text += "; launched since it was last known to be well: ";
+            text += &names.join(", ");
+        }
+        text
     }
 
     fn describe(&self) -> String {

@@ -251,3 +251,55 @@ fn a_fault_is_not_lost_when_a_destructor_meets_it_first() {
     unsafe { store.launch(&stream, LaunchConfig::new(1, 64), (&mut data,)) }.unwrap();
     assert_eq!(data.to_vec().unwrap()[63], 63);
 }
+
+#[test]
+fn a_fault_comes_back_from_whatever_waits_for_it() {
+    if !is_child() {
+        in_child("launch::a_fault_comes_back_from_whatever_waits_for_it", &[]);
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let store = kernel("store_index").unwrap();
+    type Wait = fn(&Stream, &hip::Event, &DeviceBuffer<i32>, &mut hip::PinnedBuffer<i32>) -> hip::Result<()>;
+    let waits: [(&str, Wait); 4] = [
+        ("event", |_, event, _, _| event.synchronize()),
+        ("copy", |_, _, data, _| data.to_vec().map(drop)),
+        ("pinned", |_, _, _, pinned| pinned.as_slice().map(drop)),
+        ("poll", |stream, _, _, _| {
+            while !stream.is_idle()? {
+                std::thread::yield_now();
+            }
+            Ok(())
+        }),
+    ];
+    for (name, wait) in waits {
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+        let mut pinned = hip::PinnedBuffer::<i32>::zeroed(&device, 64).unwrap();
+        // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+        unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
+        data.copy_to_pinned_async(&stream, &mut pinned).unwrap();
+        let event = stream.record().unwrap();
+        let error = wait(&stream, &event, &data, &mut pinned).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("store_index<<<") && text.contains("lane"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_kernel_without_end_is_cut_off() {
+    if !is_child() {
+        in_child("launch::a_kernel_without_end_is_cut_off", &[("HIP_SIM_BUDGET", "100000")]);
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let slow = kernel("slow_store").unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, u32::MAX, 1u32)) }.unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.status(), Some(Status::LAUNCH_TIMEOUT), "{error}");
+    assert!(error.to_string().contains("slow_store<<<"), "{error}");
+    assert_eq!(out.to_vec().unwrap(), [0; 64]);
+}
