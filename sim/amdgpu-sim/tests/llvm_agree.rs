@@ -66,6 +66,9 @@ fn exception(ours: &Result<Inst, DecodeError>, theirs: Option<&str>) -> Option<&
         "vaddr" if reason.contains("even") && text.starts_with("tbuffer") => {
             Some("LLVM checks that address pairs of buffer instructions are even, but not of typed ones")
         }
+        "offset" if text.starts_with("flat_") => {
+            Some("LLVM prints a 13th bit of flat offsets that the hardware ignores")
+        }
         "gds" => Some("there is no global data share; LLVM ignores the bit"),
         "src2"
             if reason.contains("this operand cannot be") && (text.contains("_co_u32") || text.contains("cndmask")) =>

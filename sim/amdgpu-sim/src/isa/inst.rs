@@ -211,7 +211,7 @@ impl Image {
 /// Modifiers. Fields that the encoding does not have are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Mods {
-    /// Absolute value, bit i for `src[i]`.
+    /// Absolute value, bit i for `src[i]` (in `v_fma_mix*` too).
     pub abs: u8,
     /// Negation, bit i for `src[i]` (low halves in VOP3P).
     pub neg: u8,
@@ -219,7 +219,7 @@ pub struct Mods {
     pub neg_hi: u8,
     /// VOP3 and VOP3P `op_sel`: bit i for `src[i]`, bit 3 for the destination.
     pub op_sel: u8,
-    /// VOP3P `op_sel_hi`, bit i for `src[i]`.
+    /// VOP3P `op_sel_hi`, bit i for `src[i]` (all ones for dot products of 4 or 8 elements, which read whole registers).
     pub op_sel_hi: u8,
     /// Output modifier: 0 none, 1 times 2, 2 times 4, 3 divided by 2.
     pub omod: u8,
@@ -235,7 +235,8 @@ pub struct Mods {
     pub lds: bool,
     /// DS: global data share.
     pub gds: bool,
-    /// Byte offset of a memory instruction, sign-extended; DS `offset0` of a two-offset form.
+    /// Byte offset of a memory instruction, sign-extended; DS `offset0` of a two-offset form. In SMEM with an offset register: the
+    /// number added to it, also in `src[3]`.
     pub offset: i32,
     /// DS: second offset of a two-offset form.
     pub offset1: u8,

@@ -138,7 +138,10 @@ pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
     if inst.mods.lds && (!f.info.is(Flags::lds) || input.arch == Arch::Gfx942) {
         return Err(f.bad("lds", 1, "the instruction cannot move data to LDS"));
     }
-    inst.mods.offset = if format == Format::Flat { bits(word, 0, 13) as i32 } else { sign_extend(word, 13) };
+    inst.mods.offset = sign_extend(word, 13);
+    if format == Format::Flat && inst.mods.offset < 0 {
+        return Err(f.bad("offset", bits(word, 0, 13), "the offset of a flat address is below 4096"));
+    }
     let saddr = bits(high, 16, 7);
     let has_saddr = format != Format::Flat && saddr != NO_SADDR;
     if has_saddr {
