@@ -51,7 +51,7 @@ fn arguments(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 /// Measures one kernel on one and two threads and the native equivalent, and prints the ratios of this run.
 fn compare(c: &mut Criterion, name: &str, gpu: &dyn Fn(&Device) -> Box<dyn Fn() -> u64 + '_>, native: &dyn Fn()) {
     let mut group: BenchmarkGroup<'_, WallTime> = c.benchmark_group(name);
-    group.sample_size(10).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
+    group.sample_size(10).measurement_time(Duration::from_secs(1)).warm_up_time(Duration::from_millis(300));
     let mut best = [f64::INFINITY; 2];
     let mut lanes = 0;
     for threads in [1, 2] {
@@ -95,7 +95,7 @@ fn compare(c: &mut Criterion, name: &str, gpu: &dyn Fn(&Device) -> Box<dyn Fn() 
 }
 
 fn vector_add(c: &mut Criterion) {
-    const N: usize = 1 << 20;
+    const N: usize = 1 << 18;
     let (a, b): (Vec<f32>, Vec<f32>) = ((0..N).map(|i| i as f32).collect(), (0..N).map(|i| 0.5 * i as f32).collect());
     let sum = std::cell::RefCell::new(vec![0_f32; N]);
     compare(
@@ -117,7 +117,7 @@ fn vector_add(c: &mut Criterion) {
 }
 
 fn matmul(c: &mut Criterion) {
-    const N: usize = 256;
+    const N: usize = 128;
     let value = |i: usize| (i % 17) as f32 - 8.0;
     let (a, b): (Vec<f32>, Vec<f32>) = ((0..N * N).map(value).collect(), (0..N * N).map(value).collect());
     let product = std::cell::RefCell::new(vec![0_f32; N * N]);
@@ -148,7 +148,7 @@ fn matmul(c: &mut Criterion) {
 }
 
 fn integers(c: &mut Criterion) {
-    const N: u32 = 1 << 16;
+    const N: u32 = 1 << 14;
     const ROUNDS: u32 = 128;
     let hashes = std::cell::RefCell::new(vec![0_u32; N as usize]);
     compare(

@@ -93,6 +93,8 @@ impl Mode {
 pub(crate) struct Wave {
     pub(super) rows: Box<[Row]>,
     pub(super) slots: Box<[u32]>,
+    /// What a vector operation has computed, before it is written (low and high half).
+    result: Box<[Row; 2]>,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
     /// The MODE register.
@@ -120,6 +122,7 @@ impl Wave {
         Wave {
             rows,
             slots,
+            result: Box::new([Row::ZERO; 2]),
             pc: program.entry(),
             mode: program.mode(),
             id: 0,
@@ -154,6 +157,20 @@ impl Wave {
         &mut self.rows[usize::from(row)].0
     }
 
+    /// The rows to read, and where the result of an operation goes until it is written.
+    #[inline(always)]
+    pub(super) fn rows_and_result(&mut self) -> (&[Row], [&mut [u32; LANES]; 2]) {
+        let [low, high] = &mut *self.result;
+        (&self.rows, [&mut low.0, &mut high.0])
+    }
+
+    /// The rows to write, and the result of an operation.
+    #[inline(always)]
+    pub(super) fn rows_mut_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
+        let [low, high] = &mut *self.result;
+        (&mut self.rows, [&mut low.0, &mut high.0])
+    }
+
     /// A scalar register or constant.
     #[inline(always)]
     pub(crate) fn slot(&self, slot: u16) -> u32 {
@@ -182,7 +199,11 @@ impl Wave {
     /// The enabled lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
-        self.slot64(slot::EXEC)
+        // Every wave has these; saying so leaves one check.
+        match self.slots.first_chunk::<128>() {
+            Some(slots) => u64::from(slots[usize::from(slot::EXEC)]) | u64::from(slots[usize::from(slot::EXEC) + 1]) << 32,
+            None => 0,
+        }
     }
 
     /// Enables lanes.

@@ -3,7 +3,7 @@
 //! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`. The scaling keeps
 //! every intermediate value normal; where only one operand is scaled, VCC tells `div_fmas` to undo it.
 
-use super::{Entry, LANES, Lane, Mask, Place, finish, gather, loops, prepare, spread, write};
+use super::{Entry, LANES, Lane, Mask, Place, gather, loops, pair, prepare, spread, store};
 use crate::isa::Op;
 
 /// What a format's scaling looks like.
@@ -146,45 +146,32 @@ impl Scale for f64 {
 loops! {
     fn div_scale<T: Scale>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let (mut low, mut high) = ([0; LANES], [0; LANES]);
         let mut bytes = [0_u8; LANES];
         {
-            let wide = u16::from(T::WIDE);
-            let [a, b, c] = [0, 1, 2].map(|i| (w.row(m.src[i]), w.row(m.src[i] + wide)));
+            let (rows, [low, high]) = w.rows_and_result();
+            let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
             for lane in 0..LANES {
                 let (value, flag) = T::scale(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane));
-                value.put(&mut low, &mut high, lane);
+                value.put(low, high, lane);
                 bytes[lane] = if flag { 0xff } else { 0 };
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        if T::WIDE {
-            write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
-        }
-        Flow::Next
+        store::<T, FAST>(w, m, ctx, mask)
     }
 
     fn div_fmas<T: Scale>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
         let undo = spread(w.slot64(m.src[3]));
-        let (mut low, mut high) = ([0; LANES], [0; LANES]);
         {
-            let wide = u16::from(T::WIDE);
-            let [a, b, c] = [0, 1, 2].map(|i| (w.row(m.src[i]), w.row(m.src[i] + wide)));
+            let (rows, [low, high]) = w.rows_and_result();
+            let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
             for lane in 0..LANES {
                 let value = T::fmas(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane), undo[lane] != 0);
-                value.put(&mut low, &mut high, lane);
+                value.put(low, high, lane);
             }
         }
-        if m.post != 0 {
-            return finish(w, m, ctx, mask, &mut low, &mut high);
-        }
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        if T::WIDE {
-            write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
-        }
-        Flow::Next
+        store::<T, FAST>(w, m, ctx, mask)
     }
 }
 

@@ -24,7 +24,7 @@ mod special;
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;
 
-use super::{Ctx, Flow, Handler, LANES, Micro, Wave};
+use super::{Ctx, Flow, Handler, LANES, Micro, Row, Wave};
 use crate::isa::Op;
 use operand::{Kind, finish, prepare};
 
@@ -134,8 +134,30 @@ enum Mask {
     Vcc,
 }
 
+/// The one or two rows of an operand.
+#[inline(always)]
+fn pair<T: Lane>(rows: &[Row], first: u16) -> (&Lanes, &Lanes) {
+    let first = usize::from(first);
+    (&rows[first].0, &rows[first + usize::from(T::WIDE)].0)
+}
+
+/// Writes the lanes of `mask` of the wave's result to where the instruction says.
+#[inline(always)]
+fn store<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
+    if m.post != 0 {
+        return finish(w, m, ctx, mask);
+    }
+    let (rows, [low, high]) = w.rows_mut_and_result();
+    let dst = usize::from(m.dst);
+    write::<FAST>(&mut rows[dst].0, low, mask);
+    if R::WIDE {
+        write::<FAST>(&mut rows[dst + 1].0, high, mask);
+    }
+    Flow::Next
+}
+
 macro_rules! arity {
-    ($trait:ident, $plain:ident, $fast:ident, $entry:ident, $body:ident; $($type:ident $arg:ident $n:literal),*) => {
+    ($trait:ident, $plain:ident, $fast:ident, $entry:ident, $body:ident, $lanes:ident; $($type:ident $arg:ident $n:literal),*) => {
         /// An operation of one result a lane.
         trait $trait {
             $(type $type: Lane;)*
@@ -143,24 +165,21 @@ macro_rules! arity {
             fn f($($arg: Self::$type),*) -> Self::R;
         }
 
+        // A function of its own: its parameters don't alias, so the loop vectorises without checks.
+        #[inline(always)]
+        fn $lanes<O: $trait>($($arg: (&Lanes, &Lanes),)* low: &mut Lanes, high: &mut Lanes) {
+            for lane in 0..LANES {
+                O::f($(O::$type::get($arg.0, $arg.1, lane)),*).put(low, high, lane);
+            }
+        }
+
         #[inline(always)]
         fn $body<O: $trait, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-            let (mut low, mut high) = ([0; LANES], [0; LANES]);
-            {
-                $(let $arg = (w.row(m.src[$n]), w.row(m.src[$n] + u16::from(O::$type::WIDE)));)*
-                for lane in 0..LANES {
-                    O::f($(O::$type::get($arg.0, $arg.1, lane)),*).put(&mut low, &mut high, lane);
-                }
-            }
-            if m.post != 0 {
-                return finish(w, m, ctx, mask, &mut low, &mut high);
-            }
-            write::<FAST>(w.row_mut(m.dst), &low, mask);
-            if O::R::WIDE {
-                write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
-            }
-            Flow::Next
+            let (rows, [low, high]) = w.rows_and_result();
+            $(let $arg = pair::<O::$type>(rows, m.src[$n]);)*
+            $lanes::<O>($($arg,)* low, high);
+            store::<O::R, FAST>(w, m, ctx, mask)
         }
 
         fn $plain<O: $trait>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
@@ -190,9 +209,9 @@ macro_rules! arity {
     };
 }
 
-arity!(Op1, plain1, fast1, entry1, body1; A a 0);
-arity!(Op2, plain2, fast2, entry2, body2; A a 0, B b 1);
-arity!(Op3, plain3, fast3, entry3, body3; A a 0, B b 1, C c 2);
+arity!(Op1, plain1, fast1, entry1, body1, lanes1; A a 0);
+arity!(Op2, plain2, fast2, entry2, body2, lanes2; A a 0, B b 1);
+arity!(Op3, plain3, fast3, entry3, body3, lanes3; A a 0, B b 1, C c 2);
 
 /// Compiles a lane loop that the tables don't cover for the baseline and for AVX2, and makes a function that chooses.
 macro_rules! loops {
@@ -355,6 +374,7 @@ fn entry(op: Op, fast: bool, ieee: bool) -> Option<Entry> {
         .or_else(|| special::table(op, fast))
         .or_else(|| div::table(op, fast))
         .or_else(|| lanes::table(op))
+        .or_else(|| packed::pairs(op, fast))
         .or_else(|| packed::table(op, fast))
         .or_else(|| packed::minmax(op, fast, ieee))
         .or_else(|| mix::table(op, fast))

@@ -334,12 +334,15 @@ fn scaled_f16(bits: u32, omod: u8, clamp: bool, dx10: bool) -> u32 {
     u32::from(F16::from_f32(f32::from_bits(scaled(x, omod, clamp, dx10))).0)
 }
 
-/// Modifies the result in `low` and `high`, and writes it.
+/// Modifies the wave's result, and writes it.
 #[inline(never)]
-pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64, low: &mut Lanes, high: &mut Lanes) -> Flow {
+pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     let Some(r) = &ctx.program.prepares[m.post as usize - 1].result else { return Flow::Next };
-    modify_result(w.mode, r, low, high);
-    let old = *w.row(m.dst);
+    let mode = w.mode;
+    let (rows, [low, high]) = w.rows_mut_and_result();
+    modify_result(mode, r, low, high);
+    let dst = usize::from(m.dst);
+    let old = rows[dst].0;
     if let Some(upper) = r.half {
         for lane in 0..LANES {
             low[lane] = if upper {
@@ -361,9 +364,9 @@ pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64, low: &mu
             };
         }
     }
-    write::<false>(w.row_mut(m.dst), low, mask);
+    write::<false>(&mut rows[dst].0, low, mask);
     if r.kind.wide() {
-        write::<false>(w.row_mut(m.dst + 1), high, mask);
+        write::<false>(&mut rows[dst + 1].0, high, mask);
     }
     Flow::Next
 }

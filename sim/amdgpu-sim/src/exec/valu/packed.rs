@@ -2,7 +2,9 @@
 
 use super::f16;
 use super::half::F16;
-use super::operations;
+use super::operand::Kind;
+use super::{Entry, LANES, Lanes, Mask, Place, loops, operations, pair, prepare, store};
+use crate::isa::Op;
 
 /// Two 16-bit integers.
 #[derive(Clone, Copy)]
@@ -59,23 +61,6 @@ impl PairF16 {
     fn all(self, b: PairF16, c: PairF16, f: impl Fn(F16, F16, F16) -> F16) -> PairF16 {
         let (low, high) = (f(self.low(), b.low(), c.low()), f(self.high(), b.high(), c.high()));
         PairF16(u32::from(low.0) | u32::from(high.0) << 16)
-    }
-}
-
-impl Pair32 {
-    #[inline(always)]
-    fn low(self) -> f32 {
-        f32::from_bits(self.0 as u32)
-    }
-
-    #[inline(always)]
-    fn high(self) -> f32 {
-        f32::from_bits((self.0 >> 32) as u32)
-    }
-
-    #[inline(always)]
-    fn of(low: f32, high: f32) -> Pair32 {
-        Pair32(u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32)
     }
 }
 
@@ -143,10 +128,6 @@ operations! { table;
     v_pk_fmac_f16(a: PairF16, b: PairF16, c: PairF16) -> PairF16 = a.all(b, c, f16::fma);
     v_pk_add_f16(a: PairF16, b: PairF16) -> PairF16 = a.both(b, add_f16);
     v_pk_mul_f16(a: PairF16, b: PairF16) -> PairF16 = a.both(b, mul_f16);
-    v_pk_fma_f32(a: Pair32, b: Pair32, c: Pair32) -> Pair32 =
-        Pair32::of(a.low().mul_add(b.low(), c.low()), a.high().mul_add(b.high(), c.high()));
-    v_pk_mul_f32(a: Pair32, b: Pair32) -> Pair32 = Pair32::of(a.low() * b.low(), a.high() * b.high());
-    v_pk_add_f32(a: Pair32, b: Pair32) -> Pair32 = Pair32::of(a.low() + b.low(), a.high() + b.high());
     v_pk_mov_b32(a: Pair32, b: Pair32) -> Pair32 = Pair32(a.0 & 0xffff_ffff | b.0 >> 32 << 32);
 
     v_dot2_f32_f16(a: PairF16, b: PairF16, c: f32) -> f32 = dot2_f16(a, b, c);
@@ -160,6 +141,74 @@ operations! { table;
     v_dot8_i32_i4(a: u32, b: u32, c: i32) -> i32 = (dot::<4, true>(a, b) as i32).wrapping_add(c);
     v_dot8c_i32_i4(a: u32, b: u32, c: i32) -> i32 = (dot::<4, true>(a, b) as i32).wrapping_add(c);
     v_dot8_u32_u4(a: u32, b: u32, c: u32) -> u32 = (dot::<4, false>(a, b) as u32).wrapping_add(c);
+}
+
+/// An operation on each of two singles.
+trait Singles {
+    const SOURCES: &'static [Kind];
+    fn f(a: f32, b: f32, c: f32) -> f32;
+}
+
+struct Fma;
+struct Mul;
+struct Add;
+
+impl Singles for Fma {
+    const SOURCES: &'static [Kind] = &[Kind::PF32; 3];
+    #[inline(always)]
+    fn f(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Singles for Mul {
+    const SOURCES: &'static [Kind] = &[Kind::PF32; 2];
+    #[inline(always)]
+    fn f(a: f32, b: f32, _: f32) -> f32 {
+        a * b
+    }
+}
+
+impl Singles for Add {
+    const SOURCES: &'static [Kind] = &[Kind::PF32; 2];
+    #[inline(always)]
+    fn f(a: f32, b: f32, _: f32) -> f32 {
+        a + b
+    }
+}
+
+#[inline(always)]
+fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
+    for lane in 0..LANES {
+        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[lane]));
+        out[lane] = O::f(a, b, c).to_bits();
+    }
+}
+
+loops! {
+    fn singles<O: Singles>(w, m, ctx) {
+        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let (rows, [low, high]) = w.rows_and_result();
+        // Without a third operand the first one stands in its place, unused.
+        let third = if O::SOURCES.len() == 3 { m.src[2] } else { m.src[0] };
+        let [a, b, c] = [m.src[0], m.src[1], third].map(|first| pair::<Pair32>(rows, first));
+        lanes::<O>(a.0, b.0, c.0, low);
+        lanes::<O>(a.1, b.1, c.1, high);
+        store::<Pair32, FAST>(w, m, ctx, mask)
+    }
+}
+
+/// The operations on pairs of singles.
+pub(super) fn pairs(op: Op, fast: bool) -> Option<Entry> {
+    fn entry<O: Singles>(fast: bool) -> Entry {
+        Entry { run: singles::<O>(fast), src: O::SOURCES, dst: Place::Vector(Kind::PF32), mask: Mask::None }
+    }
+    Some(match op {
+        Op::v_pk_fma_f32 => entry::<Fma>(fast),
+        Op::v_pk_mul_f32 => entry::<Mul>(fast),
+        Op::v_pk_add_f32 => entry::<Add>(fast),
+        _ => return None,
+    })
 }
 
 // What `clamp` makes of them: the exact result, limited to the type.

@@ -1,6 +1,6 @@
 //! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
 
-use super::{Entry, Handler, LANES, Lane, Mask, Place, finish, gather, loops, prepare, spread, write};
+use super::{Entry, Handler, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write};
 use crate::exec::{Lowering, Micro};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst};
@@ -86,30 +86,31 @@ impl Below for High {
     }
 }
 
+#[inline(always)]
+fn row(rows: &[Row], n: u16) -> &Lanes {
+    &rows[usize::from(n)].0
+}
+
 loops! {
     fn select<T: Lane>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
         let chosen = spread(w.slot64(m.src[3]));
-        let mut low = [0; LANES];
         {
-            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            let (rows, [low, _]) = w.rows_and_result();
+            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 low[lane] = a[lane] & !chosen[lane] | b[lane] & chosen[lane];
             }
         }
-        if m.post != 0 {
-            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
-        }
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        Flow::Next
+        store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_out<T: Carry>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut low = [0; LANES];
         let mut bytes = [0_u8; LANES];
         {
-            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            let (rows, [low, _]) = w.rows_and_result();
+            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], 0);
                 low[lane] = sum;
@@ -117,20 +118,16 @@ loops! {
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        if m.post != 0 {
-            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
-        }
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        Flow::Next
+        store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_through<T: Carry>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
         let carries = spread(w.slot64(m.src[3]));
-        let mut low = [0; LANES];
         let mut bytes = [0_u8; LANES];
         {
-            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            let (rows, [low, _]) = w.rows_and_result();
+            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], carries[lane] & 1);
                 low[lane] = sum;
@@ -138,46 +135,36 @@ loops! {
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        if m.post != 0 {
-            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
-        }
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        Flow::Next
+        store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn multiply_add<T: Multiply>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let (mut low, mut high) = ([0; LANES], [0; LANES]);
         let mut bytes = [0_u8; LANES];
         {
-            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
-            let c = (w.row(m.src[2]), w.row(m.src[2] + 1));
+            let (rows, [low, high]) = w.rows_and_result();
+            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
+            let c = pair::<u64>(rows, m.src[2]);
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], u64::get(c.0, c.1, lane));
-                sum.put(&mut low, &mut high, lane);
+                sum.put(low, high, lane);
                 bytes[lane] = if carry { 0xff } else { 0 };
             }
         }
         w.set_slot64(m.dst2, gather(&bytes) & mask);
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        write::<FAST>(w.row_mut(m.dst + 1), &high, mask);
-        Flow::Next
+        store::<u64, FAST>(w, m, ctx, mask)
     }
 
     fn count_below<T: Below>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut low = [0; LANES];
         {
-            let (a, b) = (w.row(m.src[0]), w.row(m.src[1]));
+            let (rows, [low, _]) = w.rows_and_result();
+            let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 low[lane] = (a[lane] & T::below(lane)).count_ones().wrapping_add(b[lane]);
             }
         }
-        if m.post != 0 {
-            return finish(w, m, ctx, mask, &mut low, &mut [0; LANES]);
-        }
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
-        Flow::Next
+        store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn broadcast<T: Lane>(w, m, _ctx) {
