@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -13,9 +13,11 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// The command as one would type it, for messages.
+/// The command as one would type it, for messages: the program's name without its folder.
 pub(crate) fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = command.get_program();
+    let name = Path::new(program).file_name().unwrap_or(program);
+    let words = std::iter::once(name).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
