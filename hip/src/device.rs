@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 use crate::attribute::DeviceAttribute;
-use crate::backend::{Backend, runtime};
+use crate::backend::runtime;
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::properties::DeviceProperties;
@@ -96,10 +96,11 @@ impl Device {
         self.state.index
     }
 
-    /// Whether this is the software GPU.
+    /// Whether this is the software GPU, or whatever else was put in the place of the HIP library
+    /// ([`sys::set_provider`](crate::sys::set_provider)).
     #[must_use]
     pub fn is_simulated(&self) -> bool {
-        runtime().is_ok_and(|runtime| runtime.backend == Backend::Sim)
+        hip_sys::BINDING.provider_name().is_some()
     }
 
     /// Name, architecture, memory, limits: read once (`hipGetDeviceProperties`), then kept.

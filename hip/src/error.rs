@@ -136,8 +136,8 @@ pub enum Error {
     NoDevice,
 
     /// The HIP runtime is older than the API level that this program was built for.
-    #[error("the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer, or build `hip` with `default-features = false` and the feature rocm-{}-{}",
-        .runtime.0, .runtime.1, .runtime.2, .level.0, .level.1, .level.0, .level.1, .runtime.0, .runtime.1)]
+    #[error("the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer{}",
+        .runtime.0, .runtime.1, .runtime.2, .level.0, .level.1, .level.0, .level.1, lower_level(*.runtime))]
     Version {
         /// The runtime's version: major, minor, patch.
         runtime: (u32, u32, u32),
@@ -327,6 +327,18 @@ impl Error {
     }
 }
 
+/// What to build with for an old runtime.
+fn lower_level(runtime: (u32, u32, u32)) -> String {
+    const LEVELS: &[(u32, u32)] = &[(10, 0), (7, 2), (7, 1), (7, 0), (6, 4), (6, 3), (6, 2), (5, 7)];
+    match LEVELS.iter().find(|level| **level <= (runtime.0, runtime.1)) {
+        Some((major, minor)) => {
+            format!(", or build `hip` with `default-features = false` and the feature rocm-{major}-{minor}")
+        }
+        // Older than all levels.
+        None => String::new(),
+    }
+}
+
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     match names.len() {
@@ -343,6 +355,16 @@ mod tests {
     #[test]
     fn error_stays_small_enough_to_return() {
         assert!(size_of::<Error>() <= 96, "{}", size_of::<Error>());
+    }
+
+    #[test]
+    fn an_old_runtime_is_told_a_level_that_exists() {
+        let text = |runtime| Error::Version { runtime, level: (6, 4) }.to_string();
+        assert!(text((6, 3, 1)).ends_with(
+            "install ROCm 6.4 or newer, or build `hip` with `default-features = false` and the feature rocm-6-3"
+        ));
+        assert!(text((6, 0, 32830)).ends_with("the feature rocm-5-7"));
+        assert!(text((5, 6, 0)).ends_with("install ROCm 6.4 or newer"));
     }
 
     #[test]

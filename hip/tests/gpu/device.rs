@@ -110,6 +110,20 @@ fn everything_prints_without_the_driver() {
 }
 
 #[test]
+fn the_software_gpu_comes_too_late_after_raw_calls() {
+    if !is_child() {
+        in_child("device::the_software_gpu_comes_too_late_after_raw_calls", &[]);
+        return;
+    }
+    let mut count = 0;
+    // SAFETY: `count` is valid for a write.
+    let _ = unsafe { hip::sys::hipGetDeviceCount(&mut count) };
+    for error in [hip::select_backend(hip::Backend::Sim).unwrap_err(), Device::get(0).unwrap_err()] {
+        assert!(matches!(error, Error::BackendInUse { asked: hip::Backend::Sim, .. }), "{error}");
+    }
+}
+
+#[test]
 fn the_backend_is_chosen_once() {
     let Some(device) = device() else { return };
     let chosen = hip::backend().unwrap();
