@@ -58,9 +58,10 @@ fn open_comgr(hiprtc: &Library) -> Result<Comgr> {
         Some(name) => vec![name],
         None => libraries::AMD_COMGR.sonames().iter().map(|soname| soname.file).collect(),
     };
-    let beside = path.parent().filter(|parent| parent.is_absolute()).and_then(|directory| {
-        names.iter().map(|name| directory.join(name)).find(|path| exists(path))
-    });
+    let beside = path
+        .parent()
+        .filter(|parent| parent.is_absolute())
+        .and_then(|directory| names.iter().map(|name| directory.join(name)).find(|path| exists(path)));
     if let Some(beside) = beside {
         return Library::open(&libraries::AMD_COMGR, beside, Scope::Local).map(Comgr).map_err(failed);
     }

@@ -80,7 +80,8 @@ impl<'a> Bundle<'a> {
         if bytes.starts_with(COMPRESSED_MAGIC) {
             return Err(invalid("it is compressed; --no-offload-compress makes one that is not"));
         }
-        let mut rest = bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("it does not begin with __CLANG_OFFLOAD_BUNDLE__"))?;
+        let mut rest =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("it does not begin with __CLANG_OFFLOAD_BUNDLE__"))?;
         let number = |rest: &mut &'a [u8]| {
             let (head, tail) = rest.split_first_chunk::<8>().ok_or_else(|| invalid("its table is cut off"))?;
             *rest = tail;

@@ -29,11 +29,15 @@ pub enum Error {
     },
 
     /// No architecture was given, and there is no device to take it from.
-    #[error("no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). The device: {0}")]
+    #[error(
+        "no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). The device: {0}"
+    )]
     NoArch(Box<hip::Error>),
 
     /// Something that is not the name of an architecture.
-    #[error("{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or gfx90a:sramecc+:xnack-")]
+    #[error(
+        "{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or gfx90a:sramecc+:xnack-"
+    )]
     InvalidArch {
         /// What was given.
         given: String,

@@ -154,7 +154,8 @@ mod tests {
             .debug()
             .max_threads_per_block(256)
             .raw("-Werror");
-        let want = ["-std=c++14", "-DA=1", "-UB", "-I/usr/include", "-O1", "-g", "--gpu-max-threads-per-block=256", "-Werror"];
+        let want =
+            ["-std=c++14", "-DA=1", "-UB", "-I/usr/include", "-O1", "-g", "--gpu-max-threads-per-block=256", "-Werror"];
         assert_eq!(options.as_slice(), want);
         options.check().unwrap();
     }

@@ -184,7 +184,8 @@ impl Program {
             return Err(Error::Compilation { name: self.name.clone(), arch: arch.clone(), options, log });
         }
         ok(status, "hiprtcCompileProgram", || format!("{} for {arch}: {log}", self.name))?;
-        let lowered = self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
+        let lowered =
+            self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
         let bytes = handle.code(&self.name)?;
         Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin: Origin::Compiled })
     }
@@ -209,11 +210,7 @@ fn check_arch(given: &str) -> Result<Arch> {
 }
 
 fn ok(status: hiprtcResult, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
-    if status == HIPRTC_SUCCESS {
-        Ok(())
-    } else {
-        Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() }))
-    }
+    if status == HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() })) }
 }
 
 fn c_string(what: &str, text: &str) -> Result<CString> {
@@ -287,7 +284,8 @@ impl Handle {
         let mut name = null();
         // SAFETY: a live program, a C string and a place for the result.
         let status = unsafe { hiprtcGetLoweredName(self.0, c_expression.as_ptr(), &mut name) };
-        let status = if name.is_null() && status == HIPRTC_SUCCESS { HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID } else { status };
+        let status =
+            if name.is_null() && status == HIPRTC_SUCCESS { HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID } else { status };
         ok(status, "hiprtcGetLoweredName", || expression.to_owned())?;
         // SAFETY: a C string that lives as long as the program.
         Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
@@ -307,10 +305,24 @@ mod tests {
 
     #[test]
     fn architectures_are_checked_before_the_compiler_sees_them() {
-        for good in ["gfx90a", "gfx942:sramecc+:xnack-", "gfx1030", "gfx1201", "gfx9-4-generic", "gfx11-generic", "gfx90c"] {
+        for good in
+            ["gfx90a", "gfx942:sramecc+:xnack-", "gfx1030", "gfx1201", "gfx9-4-generic", "gfx11-generic", "gfx90c"]
+        {
             check_arch(good).unwrap();
         }
-        for bad in ["", "gfx", "90a", "sm_90", "gfx90A", "gfx90a:xnack", "gfx90a:foo+", "gfx90a ", "gfx90a\0", "native", "gfx-generic"] {
+        for bad in [
+            "",
+            "gfx",
+            "90a",
+            "sm_90",
+            "gfx90A",
+            "gfx90a:xnack",
+            "gfx90a:foo+",
+            "gfx90a ",
+            "gfx90a\0",
+            "native",
+            "gfx-generic",
+        ] {
             assert!(matches!(check_arch(bad), Err(Error::InvalidArch { .. })), "{bad:?}");
         }
     }

@@ -139,7 +139,8 @@ fn templates_are_instantiated_under_their_lowered_names() {
     assert!(has(name));
     let error = code.lowered_name("my::fill<double, 1>").unwrap_err();
     assert!(matches!(&error, Error::UnknownName { known, .. } if known.len() == 2), "{error}");
-    let error = Program::new("fill.hip", source).name_expression("my::nothing<int>").arch("gfx90a").compile().unwrap_err();
+    let error =
+        Program::new("fill.hip", source).name_expression("my::nothing<int>").arch("gfx90a").compile().unwrap_err();
     assert!(error.to_string().contains("my::nothing"), "{error}");
 }
 

@@ -26,7 +26,8 @@ fn without(test: &str, hide: &[&str], wanted: &[&str]) {
     if !compiler_or_skip(test) {
         return;
     }
-    let Some(library) = library().filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libhiprtc")))
+    let Some(library) =
+        library().filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libhiprtc")))
     else {
         println!("SKIPPED {test}: HIPRTC is inside the HIP runtime here, which links Comgr");
         return;
@@ -45,7 +46,11 @@ fn a_missing_comgr_is_an_error() {
 
 #[test]
 fn a_missing_llvm_is_an_error_that_names_it() {
-    without("a_missing_llvm_is_an_error_that_names_it", &["libLLVM"], &["CHILD: HIPRTC (", "libamd_comgr.so", "libLLVM"]);
+    without(
+        "a_missing_llvm_is_an_error_that_names_it",
+        &["libLLVM"],
+        &["CHILD: HIPRTC (", "libamd_comgr.so", "libLLVM"],
+    );
 }
 
 #[test]

@@ -58,9 +58,9 @@ impl Without {
         let program = std::env::args_os().next().unwrap();
         let replace = |word: OsString| -> OsString {
             let text = word.to_string_lossy().into_owned();
-            let paths = text.split(':').map(|part| {
-                if Path::new(part) == from { to.display().to_string() } else { part.to_owned() }
-            });
+            let paths = text
+                .split(':')
+                .map(|part| if Path::new(part) == from { to.display().to_string() } else { part.to_owned() });
             paths.collect::<Vec<_>>().join(":").into()
         };
         let mut words = runner();

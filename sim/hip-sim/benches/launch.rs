@@ -13,9 +13,7 @@ const CODE: &[u8] = include_bytes!("../tests/kernels/basic.gfx90a.co");
 
 fn launch(function: hipFunction_t, stream: hipStream_t) {
     // SAFETY: the kernel takes no arguments.
-    let status = unsafe {
-        hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, null_mut(), null_mut())
-    };
+    let status = unsafe { hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, null_mut(), null_mut()) };
     assert_eq!(status, hipSuccess);
 }
 

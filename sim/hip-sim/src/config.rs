@@ -72,9 +72,7 @@ mod tests {
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
-        Settings::read(|name| {
-            Ok(variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
-        })
+        Settings::read(|name| Ok(variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())))
     }
 
     #[test]

@@ -60,9 +60,7 @@ impl<T> Handles<T> {
             }
         };
         let generation = u64::from(slots.slots[index as usize].generation);
-        let bits = generation << (KIND_BITS + INDEX_BITS)
-            | u64::from(index) << KIND_BITS
-            | self.kind as u64;
+        let bits = generation << (KIND_BITS + INDEX_BITS) | u64::from(index) << KIND_BITS | self.kind as u64;
         Some(std::ptr::without_provenance_mut(bits as usize))
     }
 

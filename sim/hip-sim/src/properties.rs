@@ -193,8 +193,7 @@ pub(crate) fn device_name(device: &Device) -> String {
 /// Compute units: the threads that run workgroups.
 pub(crate) fn compute_units(device: &Device) -> u32 {
     let threads = device.gpu.config().threads;
-    let threads =
-        threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     u32::try_from(threads).unwrap_or(u32::MAX)
 }
 

@@ -234,12 +234,7 @@ impl Scheduler {
     }
 
     /// Puts `work` at the end of the queue, after the points in `waits`. `None` if the queue is closed.
-    pub(crate) fn submit(
-        self: &Arc<Self>,
-        key: QueueKey,
-        work: Work,
-        waits: &[Point],
-    ) -> Option<Point> {
+    pub(crate) fn submit(self: &Arc<Self>, key: QueueKey, work: Work, waits: &[Point]) -> Option<Point> {
         let mut state = self.lock();
         let queue = state.queue(key)?;
         let (device, ordering) = (queue.device, queue.ordering);
@@ -371,8 +366,7 @@ impl Scheduler {
             return;
         }
         let Some(head) = queue.commands.front() else { return };
-        let unmet =
-            head.waits.iter().chain(&head.implied).copied().find(|point| !state.reached(*point));
+        let unmet = head.waits.iter().chain(&head.implied).copied().find(|point| !state.reached(*point));
         if let Some(point) = unmet {
             if let Some(other) = state.queue_mut(point.queue) {
                 if !other.waiters.contains(&key) {
@@ -396,9 +390,7 @@ impl Scheduler {
             self.work.notify_one();
         } else if state.workers < self.device_workers + state.in_host_function {
             let scheduler = Arc::clone(self);
-            let started = std::thread::Builder::new()
-                .name("hip-sim stream".into())
-                .spawn(move || scheduler.serve());
+            let started = std::thread::Builder::new().name("hip-sim stream".into()).spawn(move || scheduler.serve());
             // Without another thread the ready list waits for the workers there are, or for a thread that synchronises.
             if started.is_ok() {
                 state.workers += 1;
@@ -415,10 +407,8 @@ impl Scheduler {
                 continue;
             }
             state.idle_workers += 1;
-            let (relocked, timeout) = self
-                .work
-                .wait_timeout(state, WORKER_IDLE)
-                .unwrap_or_else(PoisonError::into_inner);
+            let (relocked, timeout) =
+                self.work.wait_timeout(state, WORKER_IDLE).unwrap_or_else(PoisonError::into_inner);
             state = relocked;
             state.idle_workers -= 1;
             state.called_workers = state.called_workers.saturating_sub(1);
@@ -430,11 +420,7 @@ impl Scheduler {
     }
 
     /// Runs the head of a queue, which must be able to run, with the lock released meanwhile.
-    fn run_head<'a>(
-        self: &'a Arc<Self>,
-        mut state: MutexGuard<'a, State>,
-        key: QueueKey,
-    ) -> MutexGuard<'a, State> {
+    fn run_head<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, key: QueueKey) -> MutexGuard<'a, State> {
         let Some(queue) = state.queue_mut(key) else { return state };
         let Some(command) = queue.commands.pop_front() else { return state };
         queue.running = true;
@@ -443,12 +429,7 @@ impl Scheduler {
         if !queue.fault.as_ref().is_some_and(|fault| fault.spoils(ticket)) {
             if let Some(inherited) = command.waits.iter().find_map(|point| state.spoiled(*point)) {
                 if let Some(queue) = state.queue_mut(key) {
-                    queue.fault = Some(Fault {
-                        failure: inherited,
-                        thread: command.thread,
-                        from: ticket,
-                        upto: None,
-                    });
+                    queue.fault = Some(Fault { failure: inherited, thread: command.thread, from: ticket, upto: None });
                 }
             }
         }
@@ -463,9 +444,9 @@ impl Scheduler {
         drop(state);
         let failure = match command.work {
             Work::Device(_) if spoiled.is_some() => None,
-            Work::Device(work) => catch_unwind(AssertUnwindSafe(work))
-                .unwrap_or_else(|panic| Err(Failure::from_panic(&*panic)))
-                .err(),
+            Work::Device(work) => {
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::from_panic(&*panic))).err()
+            }
             Work::Host(call) => {
                 // A panic of the program's callback ends at the callback's own `extern "C"` boundary.
                 call(spoiled);
@@ -488,12 +469,8 @@ impl Scheduler {
             queue.running = false;
             queue.completed = ticket;
             if let Some(failure) = failure {
-                queue.fault = Some(Fault {
-                    failure: Arc::new(failure),
-                    thread: command.thread,
-                    from: ticket,
-                    upto: None,
-                });
+                queue.fault =
+                    Some(Fault { failure: Arc::new(failure), thread: command.thread, from: ticket, upto: None });
             }
             waiters = std::mem::take(&mut queue.waiters);
         }
@@ -536,9 +513,7 @@ impl State {
     fn spoiled(&self, point: Point) -> Option<Arc<Failure>> {
         let fault = match self.queue(point.queue) {
             Some(queue) => queue.fault.as_ref(),
-            None => {
-                self.orphans.iter().find(|orphan| orphan.queue == point.queue).map(|o| &o.fault)
-            }
+            None => self.orphans.iter().find(|orphan| orphan.queue == point.queue).map(|o| &o.fault),
         }?;
         fault.spoils(point.ticket).then(|| fault.failure.clone())
     }
@@ -547,9 +522,7 @@ impl State {
         match scope {
             Scope::Named(_) => false,
             Scope::Device(device) => queue.device == device,
-            Scope::NullStream(device) => {
-                queue.device == device && queue.ordering != Order::Free
-            }
+            Scope::NullStream(device) => queue.device == device && queue.ordering != Order::Free,
         }
     }
 
@@ -583,8 +556,7 @@ impl State {
                 return None;
             }
             let head = queue.commands.front()?;
-            let unmet =
-                head.waits.iter().chain(&head.implied).find(|point| !self.reached(**point));
+            let unmet = head.waits.iter().chain(&head.implied).find(|point| !self.reached(**point));
             match unmet {
                 Some(point) => key = point.queue,
                 None if matches!(head.work, Work::Host(_)) => return None,

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use amdgpu_sim::Gpu;
-use hip_sys::{
-    hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t,
-};
+use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 use crate::config::Settings;
 use crate::handles::{Handles, Kind};
@@ -179,8 +177,7 @@ impl Runtime {
             }
             2 => Ok(self.per_thread()),
             _ => {
-                let stream =
-                    self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
+                let stream = self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
                 Ok(Target { queue: stream.queue, device: stream.device, is_null: false })
             }
         }

@@ -97,8 +97,7 @@ pub(crate) fn unremembered(body: impl FnOnce() -> Outcome) -> hipError_t {
 
 /// The thread's last error; `clear` makes it `hipSuccess` again.
 pub(crate) fn last_error(clear: bool) -> hipError_t {
-    LAST.try_with(|last| if clear { last.replace(hipSuccess) } else { last.get() })
-        .unwrap_or(hipSuccess)
+    LAST.try_with(|last| if clear { last.replace(hipSuccess) } else { last.get() }).unwrap_or(hipSuccess)
 }
 
 macro_rules! descriptions {

@@ -61,7 +61,8 @@ fn three_dimensions_reach_the_kernel() {
     let out = malloc(4 * 4 * 6 * 6);
     ok(launch!(kernel(module, "geometry"), [2, 3, 2], [2, 2, 3], NULL, (out)));
     let got: Vec<u32> = download(out, 4 * 6 * 6);
-    let want = (0..6_u32).flat_map(|z| (0..6_u32).flat_map(move |y| (0..4_u32).map(move |x| x | y << 8 | z << 16 | 2 << 24)));
+    let want =
+        (0..6_u32).flat_map(|z| (0..6_u32).flat_map(move |y| (0..4_u32).map(move |x| x | y << 8 | z << 16 | 2 << 24)));
     assert_eq!(got, want.collect::<Vec<_>>());
     free(out);
 }

@@ -81,7 +81,8 @@ fn rectangles_are_copied_and_filled() {
             assert_eq!(back[row * 20..][..10], rows[row * 12..][..10]);
             assert!(back[row * 20 + 10..][..10].iter().all(|b| *b == 0xee));
         }
-        let mut copy = |width, height| hipMemcpy2D(back.as_mut_ptr().cast(), 20, ptr, pitch, width, height, hipMemcpyDeviceToHost);
+        let mut copy =
+            |width, height| hipMemcpy2D(back.as_mut_ptr().cast(), 20, ptr, pitch, width, height, hipMemcpyDeviceToHost);
         assert_eq!(copy(21, 1), hipErrorInvalidPitchValue);
         assert_eq!(copy(20, 4), hipErrorInvalidValue);
         assert_eq!(copy(20, usize::MAX), hipErrorInvalidValue);

@@ -64,10 +64,7 @@ impl Copy {
         kind: hipMemcpyKind,
     ) -> Result<Self, Refusal> {
         ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
-        ensure(
-            kind.0 <= hipMemcpyDefault.0 || kind == NO_CU,
-            hipErrorInvalidMemcpyDirection,
-        )?;
+        ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)?;
         let end = |address: usize, pitch: u64, on_device: bool| -> Result<End, Refusal> {
             let (address, span) = (address as u64, shape.span(pitch)?);
             let block = find(runtime, address);
@@ -176,17 +173,15 @@ unsafe fn copy(
     let work = Work::Device(Box::new(move || {
         // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
         // but wait.
-        unsafe { copy.run(runtime) }.map_err(|error| {
-            Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}"))
-        })
+        unsafe { copy.run(runtime) }
+            .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, wait)
 }
 
 /// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
 pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool) -> Outcome {
-    let point =
-        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
+    let point = runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
     if wait {
         runtime.scheduler.wait(&[point]);
         runtime.failure(target.scope(runtime))?;
@@ -197,12 +192,7 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
 /// The shape of a two-dimensional copy, whose rows must fit their pitches.
 fn rectangle(to_pitch: usize, from_pitch: usize, width: usize, height: usize) -> Result<Shape, Refusal> {
     ensure(width == 0 || height == 0 || (width <= to_pitch && width <= from_pitch), hipErrorInvalidPitchValue)?;
-    Ok(Shape {
-        width: width as u64,
-        height: height as u64,
-        to_pitch: to_pitch as u64,
-        from_pitch: from_pitch as u64,
-    })
+    Ok(Shape { width: width as u64, height: height as u64, to_pitch: to_pitch as u64, from_pitch: from_pitch as u64 })
 }
 
 /// `hipMemcpyDeviceToDeviceNoCU`, which came with HIP 6.

@@ -13,8 +13,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::ensure;
 
 /// The runtime's version as HIP writes it: of the API level that this program was built for.
-pub(crate) const VERSION: c_int =
-    (hip_sys::API_LEVEL.0 * 10_000_000 + hip_sys::API_LEVEL.1 * 100_000) as c_int;
+pub(crate) const VERSION: c_int = (hip_sys::API_LEVEL.0 * 10_000_000 + hip_sys::API_LEVEL.1 * 100_000) as c_int;
 
 /// Scheduling, mapped memory, local memory.
 const KNOWN_DEVICE_FLAGS: c_uint = 0x7 | 0x8 | 0x10;

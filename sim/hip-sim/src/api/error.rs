@@ -29,10 +29,7 @@ extern "C" fn hipGetErrorString(status: hipError_t) -> *const c_char {
     description(status).as_ptr()
 }
 
-unsafe extern "C" fn hipDrvGetErrorName(
-    status: hipError_t,
-    to: *mut *const c_char,
-) -> hipError_t {
+unsafe extern "C" fn hipDrvGetErrorName(status: hipError_t, to: *mut *const c_char) -> hipError_t {
     unremembered(|| {
         // SAFETY: null or valid, as HIP documents for the parameter.
         unsafe { super::put(to, if is_known(status) { name(status).as_ptr() } else { std::ptr::null() }) }?;
@@ -40,10 +37,7 @@ unsafe extern "C" fn hipDrvGetErrorName(
     })
 }
 
-unsafe extern "C" fn hipDrvGetErrorString(
-    status: hipError_t,
-    to: *mut *const c_char,
-) -> hipError_t {
+unsafe extern "C" fn hipDrvGetErrorString(status: hipError_t, to: *mut *const c_char) -> hipError_t {
     unremembered(|| {
         let text = if is_known(status) { description(status).as_ptr() } else { std::ptr::null() };
         // SAFETY: null or valid, as HIP documents for the parameter.

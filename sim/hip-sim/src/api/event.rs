@@ -51,8 +51,7 @@ pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t)
     let stamp = Work::Always(Box::new(move || {
         clock.get_or_init(Instant::now);
     }));
-    let point =
-        runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
+    let point = runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
     *slot = Some(Record { point, time });
     Ok(())
 }

@@ -144,7 +144,13 @@ fn status_of(fault: &Fault) -> hipError_t {
 }
 
 /// Runs a kernel on its device, here and now.
-fn dispatch(runtime: &Runtime, device: usize, kernel: &Kernel, launch: &Launch, arguments: &[u8]) -> Result<(), Failure> {
+fn dispatch(
+    runtime: &Runtime,
+    device: usize,
+    kernel: &Kernel,
+    launch: &Launch,
+    arguments: &[u8],
+) -> Result<(), Failure> {
     let device = &runtime.devices[device];
     let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
     let result = device.gpu.launch(kernel, arguments, &dispatch);
@@ -172,7 +178,10 @@ unsafe fn launch(
     if function.device != target.device {
         return Err(Refusal::new(
             hipErrorInvalidDevice,
-            format!("kernel {} is loaded on device {}, the stream is of device {}", info.name, function.device, target.device),
+            format!(
+                "kernel {} is loaded on device {}, the stream is of device {}",
+                info.name, function.device, target.device
+            ),
         ));
     }
     let arguments = if info.explicit_size() == 0 {

@@ -126,12 +126,7 @@ fn pitched(width: usize, height: usize) -> Result<(usize, usize), Refusal> {
 ///
 /// # Safety
 /// `to` and `pitch` must be null or valid for a write.
-unsafe fn malloc_pitch(
-    to: *mut *mut c_void,
-    pitch: *mut usize,
-    width: usize,
-    height: usize,
-) -> Outcome {
+unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Outcome {
     ensure(!to.is_null() && !pitch.is_null(), hipErrorInvalidValue)?;
     let (row, bytes) = pitched(width, height)?;
     // SAFETY: both are valid, as the caller vouches.

@@ -48,9 +48,7 @@ fn fill<const N: usize>(
         let memory = runtime.devices[device].gpu.memory();
         (0..rows as u64)
             .try_for_each(|row| memory.fill(address + row * pitch as u64, &pattern, count as u64))
-            .map_err(|error| {
-                Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}"))
-            })
+            .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, synchronous && block.is_shared())
 }

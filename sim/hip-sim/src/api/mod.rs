@@ -4,10 +4,10 @@ pub(crate) mod copy;
 pub(crate) mod device;
 pub(crate) mod error;
 pub(crate) mod event;
+pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod memset;
 pub(crate) mod module;
-pub(crate) mod launch;
 pub(crate) mod occupancy;
 pub(crate) mod stream;
 

@@ -41,12 +41,7 @@ impl Occupancy {
 
 /// # Safety
 /// `blocks` must be null or valid for a write.
-unsafe fn active_blocks(
-    blocks: *mut c_int,
-    function: hipFunction_t,
-    block_size: c_int,
-    dynamic_lds: usize,
-) -> Outcome {
+unsafe fn active_blocks(blocks: *mut c_int, function: hipFunction_t, block_size: c_int, dynamic_lds: usize) -> Outcome {
     let runtime = runtime()?;
     ensure(!blocks.is_null() && !function.is_null() && block_size > 0, hipErrorInvalidValue)?;
     let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
