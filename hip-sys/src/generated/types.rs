@@ -660,7 +660,7 @@ pub union hipDevResource_anon_1 {
 #[cfg(feature = "rocm-10-0")]
 zeroed!(hipDevResource_anon_1);
 #[cfg(feature = "rocm-10-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand. The place of its anonymous union is inferred: the packages do not tell.
 ///
 /// Since ROCm 10.0.
 #[repr(C)]

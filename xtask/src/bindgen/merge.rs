@@ -77,8 +77,12 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
         };
         take(&name, from, facts, &mut surface)?;
         if let (None, Some(kind)) = (agreeing, surface.get_mut(&name)) {
+            let inferred = match sources.anonymous.iter().any(|(owner, ..)| *owner == name) {
+                true => " The place of its anonymous union is inferred: the packages do not tell.",
+                false => "",
+            };
             kind.say(&format!(
-                "Declared as in AMD's Python packages of ROCm {level}: no C header of that release was at hand."
+                "Declared as in AMD's Python packages of ROCm {level}: no C header of that release was at hand.{inferred}"
             ));
         }
     }
