@@ -19,6 +19,35 @@
 //! # Ok::<(), amdgpu_sim::MemoryError>(())
 //! ```
 //!
+//! A kernel, from its code object to its result:
+//!
+//! ```
+//! # use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Gpu};
+//! # let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/basic-O3.co"));
+//! let gpu = Gpu::new(Config::default());
+//! let module = gpu.load(&CodeObject::parse(code)?)?;
+//! // vector_add(const float *a, const float *b, float *c, unsigned n)
+//! let kernel = module.kernel("vector_add").expect("it is in there");
+//! let n = 1000_u32;
+//! let [a, b, c] = [1.0_f32, 2.0, 0.0].map(|value| {
+//!     let buffer = gpu.memory().alloc(4 * u64::from(n), 0, AllocKind::Device).unwrap();
+//!     gpu.memory().fill(buffer, &value.to_le_bytes(), u64::from(n)).unwrap();
+//!     buffer
+//! });
+//! let arguments = [&a.to_le_bytes()[..], &b.to_le_bytes(), &c.to_le_bytes(), &n.to_le_bytes()].concat();
+//! let stats = gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([4, 1, 1], [256, 1, 1])?)?;
+//! assert_eq!(stats.waves, 16);
+//! let mut last = [0; 4];
+//! gpu.memory().read(c + 4 * 999, &mut last)?;
+//! assert_eq!(f32::from_le_bytes(last), 3.0);
+//!
+//! // `n` is wrong: the kernel writes past the end, and is told so.
+//! let arguments = [&arguments[..24], &1024_u32.to_le_bytes()].concat();
+//! let fault = gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([4, 1, 1], [256, 1, 1])?).unwrap_err();
+//! assert!(fault.to_string().contains("0 bytes past the end of 4000 bytes of device memory"), "{fault}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
 pub mod bundle;

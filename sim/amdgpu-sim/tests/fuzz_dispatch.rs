@@ -13,11 +13,12 @@ const MEMORY: u64 = 1 << 20;
 
 #[test]
 fn mutated_code_that_loads_also_runs_into_an_end_or_a_fault() {
-    static RUN: [&[u8]; 4] = [
+    static RUN: [&[u8]; 5] = [
         include_bytes!("kernels/versions-v5.co"),
         include_bytes!("kernels/versions-v4-rocm57.co"),
         include_bytes!("kernels/pointers.co"),
         include_bytes!("kernels/faults.co"),
+        include_bytes!("kernels/memory.co"),
     ];
     let parts: Vec<_> = RUN.iter().map(|s| parts(s)).collect();
     let (ended, faulted) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -1,7 +1,7 @@
 //! The threads that run workgroups.
 //!
 //! Workgroups start in order, lowest number first, so one that waits for an earlier one (a look-back scan) gets on. One that
-//! waits for a later one (a barrier over the grid) does too: a worker whose workgroups only give way starts another beside them.
+//! waits for a later one (a barrier over the grid) does too: a worker whose workgroups only give way starts others beside them.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -12,10 +12,10 @@ use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, LaunchError};
 
-/// Rounds in which nothing ended before another workgroup is started beside those that run.
+/// Rounds in which nothing ended before as many workgroups again are started beside those that run.
 const PATIENCE: u32 = 8;
 /// Workgroups that a worker runs side by side at most.
-const MAX_RESIDENT: usize = 512;
+const MAX_RESIDENT: usize = 256;
 
 /// What the workers of a dispatch share.
 struct Shared {
@@ -129,7 +129,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
         } else {
             rounds += 1;
             if rounds >= PATIENCE && wanted < MAX_RESIDENT {
-                (rounds, wanted) = (0, wanted + 1);
+                (rounds, wanted) = (0, 2 * wanted);
             }
         }
     }
