@@ -40,10 +40,14 @@ mod lower;
 pub(crate) mod mem;
 mod program;
 mod run;
+#[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 mod salu;
 #[cfg(test)]
+#[allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 mod tests;
 mod trap;
+#[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
+#[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod valu;
 mod wave;
 

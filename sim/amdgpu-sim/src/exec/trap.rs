@@ -2,6 +2,7 @@
 
 /// Why a wave stopped that should not have. The scheduler adds kernel, instruction, workgroup and wave to it.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::enum_variant_names, reason = "`s_trap` is called so")]
 pub(crate) enum Trap {
     /// The instruction is known, but this GPU does not carry it out (in this form).
     Unsupported(&'static str),

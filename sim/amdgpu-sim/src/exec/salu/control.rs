@@ -225,6 +225,12 @@ fn gpr_index_on(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
+fn gpr_index_mode(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let m0 = w.m0() & !0xf000 | (m.aux & 15) << 12;
+    w.set_slot(slot::M0, m0);
+    Flow::Next
+}
+
 fn gpr_index(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let m0 = w.m0() & !0xff | w.slot(m.src[0]) & 0xff;
     w.set_slot(slot::M0, m0);
@@ -323,6 +329,10 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             m.src[0] = l.slot(inst.src[0])?;
             m.aux = constant32(inst.src[1])?;
             gpr_index_on
+        }
+        Op::s_set_gpr_idx_mode => {
+            m.aux = immediate(inst)?;
+            gpr_index_mode
         }
         Op::s_set_gpr_idx_idx => {
             m.src[0] = l.slot(inst.src[0])?;

@@ -246,7 +246,7 @@ fn multiply_add_to_64_bits_has_a_65th() {
 #[test]
 fn sixteen_bits() {
     let mut random = Random::new(7);
-    let special: Vec<u64> = WORDS.iter().copied().collect();
+    let special = WORDS.to_vec();
     let mut make = || random.next() & 0xffff_ffff;
     let two = operands(2, &special, 512, &mut make);
     let three = operands(3, &special, 512, &mut make);

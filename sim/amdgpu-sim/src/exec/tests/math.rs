@@ -1,6 +1,6 @@
 //! Reciprocals, roots, exponentials, logarithms, sines: within the hardware's documented error.
 
-use super::float::{d, doubles, evaluate, f, singles};
+use super::float::{d, doubles, evaluate, f, scaled_exactly, singles};
 use super::*;
 
 /// Distance in units of the last place of `expected`, which is exact to double precision.
@@ -96,4 +96,75 @@ fn doubles_well_within_two_to_the_minus_24() {
             assert!(alike || ((got - expected) / expected).abs() < 1e-15, "{op} of {:e}: {got:e}, not {expected:e}", d(x[0][i]));
         }
     }
+}
+
+/// 2/pi in 1280 bits, from Machin's formula in integers.
+fn two_over_pi() -> Vec<u32> {
+    // Numbers below 2^(32 * LIMBS), most significant limb first; the first one is the whole part.
+    const LIMBS: usize = 44;
+    let divide = |x: &[u32], by: u64| {
+        let mut rest = 0_u64;
+        x.iter()
+            .map(|limb| {
+                let part = rest << 32 | u64::from(*limb);
+                rest = part % by;
+                (part / by) as u32
+            })
+            .collect::<Vec<u32>>()
+    };
+    let add = |x: &mut [u32], y: &[u32], minus: bool| {
+        let mut carry = 0_i64;
+        for (x, y) in x.iter_mut().zip(y).rev() {
+            let sum = i64::from(*x) + carry + if minus { -i64::from(*y) } else { i64::from(*y) };
+            *x = sum as u32;
+            carry = sum >> 32;
+        }
+    };
+    let arctan = |n: u64, times: u32| {
+        let mut one = vec![0; LIMBS];
+        one[0] = times;
+        let mut power = divide(&one, n);
+        let mut sum = power.clone();
+        for k in 1..1000 {
+            power = divide(&power, n * n);
+            add(&mut sum, &divide(&power, 2 * k + 1), k % 2 == 1);
+        }
+        sum
+    };
+    // pi = 16 arctan(1/5) - 4 arctan(1/239)
+    let mut pi = arctan(5, 16);
+    add(&mut pi, &arctan(239, 4), true);
+    // 2/pi bit by bit: the remainder doubles, and gives a one where pi goes into it.
+    let mut rest = vec![0; LIMBS];
+    rest[0] = 2;
+    let mut result = vec![0_u32; 40];
+    for bit in 0..1280 {
+        let copy = rest.clone();
+        add(&mut rest, &copy, false);
+        if rest >= pi {
+            add(&mut rest, &pi, true);
+            result[bit / 32] |= 1 << (31 - bit % 32);
+        }
+    }
+    result
+}
+
+#[test]
+fn pieces_of_two_over_pi() {
+    let digits = two_over_pi();
+    let bit = |i: i32| if i < 1201 { u64::from(digits[i as usize / 32] >> (31 - i % 32) & 1) } else { 0 };
+    let mut x = vec![Vec::new(), Vec::new()];
+    for argument in [1.0, 1e10, 2_f64.powi(54), 2_f64.powi(55), 1e100, 1e300] {
+        for n in 0..22_u64 {
+            x[0].push(f64::to_bits(argument));
+            x[1].push(n);
+        }
+    }
+    check(Op::v_trig_preop_f64, &x, &|x| {
+        let exponent = (x[0] >> 52 & 0x7ff) as i32;
+        let start = 53 * x[1] as i32 + (exponent - 1077).max(0);
+        let up = if exponent >= 1968 { 128 } else { 0 };
+        let piece: u64 = (0..53).map(|i| bit(start + i) << (52 - i)).sum();
+        scaled_exactly((piece as f64).to_bits(), up - 53 - start).to_bits()
+    });
 }

@@ -5,6 +5,7 @@
 
 mod compare;
 mod control;
+mod coverage;
 mod convert;
 mod divide;
 mod float;

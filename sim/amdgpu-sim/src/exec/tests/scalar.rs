@@ -59,9 +59,9 @@ fn sums_and_their_scc() {
     check32(Op::s_max_i32, 2, |a, b, _| (i(a).max(i(b)) as u32, Some(i(a) > i(b))));
     check32(Op::s_min_u32, 2, |a, b, _| (a.min(b), Some(a < b)));
     check32(Op::s_max_u32, 2, |a, b, _| (a.max(b), Some(a > b)));
-    check32(Op::s_abs_i32, 1, |a, _, _| (i(a).abs() as u32, Some(a != 0)));
+    check32(Op::s_abs_i32, 1, |a, _, _| (i(a).unsigned_abs() as u32, Some(a != 0)));
     check32(Op::s_absdiff_i32, 2, |a, b, _| {
-        let wrapped = i128::from((i(a) - i(b)) as i32).abs() as u32;
+        let wrapped = i128::from((i(a) - i(b)) as i32).unsigned_abs() as u32;
         (wrapped, Some(wrapped != 0))
     });
     for (op, n) in [(Op::s_lshl1_add_u32, 1), (Op::s_lshl2_add_u32, 2), (Op::s_lshl3_add_u32, 3), (Op::s_lshl4_add_u32, 4)] {

@@ -20,6 +20,7 @@ mod mix;
 mod operand;
 mod packed;
 mod special;
+mod trig;
 
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;
@@ -378,4 +379,5 @@ fn entry(op: Op, fast: bool, ieee: bool) -> Option<Entry> {
         .or_else(|| packed::table(op, fast))
         .or_else(|| packed::minmax(op, fast, ieee))
         .or_else(|| mix::table(op, fast))
+        .or_else(|| trig::table(op, fast))
 }
