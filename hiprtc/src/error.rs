@@ -90,6 +90,17 @@ pub enum Error {
         log: String,
     },
 
+    /// The compiler was content, but what it made is no code object.
+    #[error("{name}: the compiler made {size} bytes that are no code object; an option asks for something else (options: {})", .options.join(" "))]
+    NotCode {
+        /// The program's name.
+        name: String,
+        /// The options.
+        options: Vec<String>,
+        /// Bytes that were made.
+        size: usize,
+    },
+
     /// A name that was not asked for with [`Program::name_expression`](crate::Program::name_expression) before compiling.
     #[error("no lowered name for {expression:?}: it has to be asked for before compiling; known are {}", listed(.known))]
     UnknownName {

@@ -44,6 +44,8 @@ pub enum OptLevel {
 #[must_use]
 pub struct Options {
     options: Vec<String>,
+    /// How many `-mllvm` are there by way of the method.
+    llvm: usize,
 }
 
 impl Options {
@@ -109,6 +111,14 @@ impl Options {
         self.raw(format!("--gpu-max-threads-per-block={threads}"))
     }
 
+    /// `-mllvm OPTION`: a switch of LLVM itself. LLVM ends the process, with a message on stderr, on one that it does not know; nobody can
+    /// prevent that, so these have a method of their own.
+    pub fn llvm(mut self, option: &str) -> Self {
+        self.options.extend(["-mllvm".to_owned(), option.to_owned()]);
+        self.llvm += 1;
+        self
+    }
+
     /// The options as the compiler gets them.
     pub fn as_slice(&self) -> &[String] {
         &self.options
@@ -116,6 +126,10 @@ impl Options {
 
     /// Refuses what no compiler can be given.
     pub(crate) fn check(&self) -> Result<()> {
+        if self.options.iter().filter(|option| *option == "-mllvm").count() > self.llvm {
+            let reason = "LLVM ends the process on a switch it does not know: Options::llvm is for those who mean it";
+            return Err(Error::InvalidOption { option: "-mllvm".to_owned(), reason });
+        }
         for option in &self.options {
             let refuse = |reason| Err(Error::InvalidOption { option: option.clone(), reason });
             if let Some(position) = option.bytes().position(|byte| byte == 0) {
@@ -123,6 +137,12 @@ impl Options {
             }
             if option.trim().is_empty() {
                 return refuse("it is empty");
+            }
+            if option.starts_with("-mllvm=") {
+                return refuse("Options::llvm is for switches of LLVM");
+            }
+            if option == "-fgpu-rdc" {
+                return refuse("it asks for bitcode to be linked later, not for code that runs");
             }
             if option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture") {
                 return refuse("the architecture is given with Program::arch");
@@ -166,6 +186,9 @@ mod tests {
             (Options::new().raw(""), "empty"),
             (Options::new().raw(" "), "empty"),
             (Options::new().raw("-g\0"), "NUL"),
+            (Options::new().raw("-mllvm").raw("-x"), "Options::llvm"),
+            (Options::new().raw("-mllvm=-x"), "Options::llvm"),
+            (Options::new().raw("-fgpu-rdc"), "bitcode"),
             (Options::new().define("", 1), "macro"),
             (Options::new().define("1X", 1), "macro"),
             (Options::new().define("A B", 1), "macro"),
@@ -176,5 +199,7 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         Options::new().define("F(x)", "(x)").check().unwrap();
+        assert_eq!(Options::new().llvm("-amdgpu-function-calls=0").as_slice(), ["-mllvm", "-amdgpu-function-calls=0"]);
+        Options::new().llvm("-amdgpu-function-calls=0").check().unwrap();
     }
 }

@@ -187,6 +187,9 @@ impl Program {
         let lowered =
             self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
         let bytes = handle.code(&self.name)?;
+        if !bytes.starts_with(b"\x7fELF") {
+            return Err(Error::NotCode { name: self.name.clone(), options, size: bytes.len() });
+        }
         Ok(Code { bytes: bytes.into(), arch: arch.clone(), log, lowered, origin: Origin::Compiled })
     }
 }

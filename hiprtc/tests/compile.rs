@@ -81,6 +81,20 @@ fn processors_and_features_that_the_compiler_does_not_know_are_errors() {
 }
 
 #[test]
+fn an_option_that_makes_something_else_is_an_error() {
+    if !compiler_or_skip("an_option_that_makes_something_else_is_an_error") {
+        return;
+    }
+    for option in ["-S", "-E", "-fsyntax-only", "-fgpu-rdc", "-x"] {
+        let options = Options::new().raw(option);
+        match Program::new("scale.hip", SCALE).arch("gfx90a").options(options).compile() {
+            Ok(code) => assert!(code.as_bytes().starts_with(b"\x7fELF"), "{option}"),
+            Err(error) => assert!(error.to_string().contains(option), "{error}"),
+        }
+    }
+}
+
+#[test]
 fn headers_definitions_and_standards_reach_the_compiler() {
     if !compiler_or_skip("headers_definitions_and_standards_reach_the_compiler") {
         return;

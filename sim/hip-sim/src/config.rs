@@ -2,7 +2,7 @@
 
 use std::env;
 
-use amdgpu_sim::Config;
+use amdgpu_sim::{Config, Misaligned};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: usize = 64;
@@ -51,6 +51,13 @@ impl Settings {
         if let Some(threads) = number("HIP_SIM_THREADS", "a number of threads", plain)? {
             gpu.threads = Some(usize::try_from(threads).unwrap_or(usize::MAX).min(1024));
         }
+        match variable("HIP_SIM_MISALIGNED")?.as_deref().map(str::trim) {
+            None => {}
+            Some("allow") => gpu.misaligned = Misaligned::Allow,
+            Some("words") => gpu.misaligned = Misaligned::FaultWords,
+            Some("fault") => gpu.misaligned = Misaligned::Fault,
+            Some(other) => return Err(format!("HIP_SIM_MISALIGNED={other:?}: allow, words or fault is wanted")),
+        }
         Ok(Self { devices, gpu })
     }
 }
@@ -87,12 +94,14 @@ mod tests {
             ("HIP_SIM_MEMORY", "512M"),
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
+            ("HIP_SIM_MISALIGNED", "allow"),
         ])
         .unwrap();
         assert_eq!(settings.devices, 4);
         assert_eq!(settings.gpu.memory_bytes, 512 << 20);
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
+        assert_eq!(settings.gpu.misaligned, Misaligned::Allow);
     }
 
     #[test]
@@ -106,6 +115,7 @@ mod tests {
             ("HIP_SIM_MEMORY", "99999999999T"),
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
+            ("HIP_SIM_MISALIGNED", "maybe"),
         ] {
             let error = read(&[(name, value)]).err().unwrap();
             assert!(error.contains(name) && error.contains(value), "{error}");

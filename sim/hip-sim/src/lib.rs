@@ -48,7 +48,9 @@
 //! - `HIP_SIM_DEVICES`: how many devices (default 1),
 //! - `HIP_SIM_MEMORY`: memory of each, in bytes or with K, M, G, T (default 64G; taken from the host as it is used),
 //! - `HIP_SIM_BUDGET`: wave instructions after which a launch is cut off (default none),
-//! - `HIP_SIM_THREADS`: threads that run workgroups (default one a core).
+//! - `HIP_SIM_THREADS`: threads that run workgroups (default one a core),
+//! - `HIP_SIM_MISALIGNED`: what a load or store at an address that is no multiple of its size does: `allow` (as the hardware), `words`
+//!   (the default: a fault from 4 bytes on at addresses that are no multiple of 4), `fault`.
 //!
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 
