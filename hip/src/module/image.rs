@@ -248,6 +248,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn code_objects_of_all_versions_are_read() {
+        let objects: [(&[u8], &str); 3] = [
+            (include_bytes!("../../tests/kernels/vector_add.v4.gfx90a.co"), "gfx90a"),
+            (include_bytes!("../../tests/kernels/vector_add.v5.gfx90a.co"), "gfx90a:xnack-"),
+            (include_bytes!("../../tests/kernels/vector_add.v6.gfx90a.co"), "gfx90a:sramecc+:xnack-"),
+        ];
+        for (bytes, target) in objects {
+            let metadata = select(bytes, &device()).unwrap().metadata;
+            assert_eq!(metadata.target.unwrap().to_string(), target);
+            assert_eq!(metadata.kernels["vector_add"].to_string(), "vector_add(pointer, pointer, pointer, 4 bytes)");
+        }
+    }
+
+    #[test]
     fn the_best_entry_of_a_bundle_is_taken() {
         let image = bundle(&[
             ("host-x86_64-unknown-linux--", b""),

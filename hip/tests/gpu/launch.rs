@@ -28,6 +28,32 @@ fn vectors_are_added() {
 }
 
 #[test]
+fn code_objects_of_all_versions_run() {
+    let Some(device) = crate::device() else { return };
+    let objects: [&[u8]; 3] = [
+        include_bytes!("../kernels/vector_add.v4.gfx90a.co"),
+        include_bytes!("../kernels/vector_add.v5.gfx90a.co"),
+        include_bytes!("../kernels/vector_add.v6.gfx90a.co"),
+    ];
+    for (bytes, version) in objects.into_iter().zip(4..) {
+        let module = match hip::Module::load(&device, bytes) {
+            Err(error @ Error::Architecture { .. }) if !device.is_simulated() => {
+                eprintln!("skipped: {error}");
+                continue;
+            }
+            module => module.unwrap(),
+        };
+        let stream = Stream::new(&device).unwrap();
+        let a = DeviceBuffer::from_slice(&device, &[1.5f32; 100]).unwrap();
+        let mut c = DeviceBuffer::<f32>::zeroed(&device, 100).unwrap();
+        let kernel = module.kernel("vector_add").unwrap();
+        // SAFETY: buffers of 100 floats, and the kernel checks against it.
+        unsafe { kernel.launch(&stream, LaunchConfig::for_elements(100, 64), (&a, &a, &mut c, 100u32)) }.unwrap();
+        assert_eq!(c.to_vec().unwrap(), [3.0; 100], "version {version}");
+    }
+}
+
+#[test]
 fn arguments_of_mixed_sizes_arrive() {
     let Some(module) = module() else { return };
     let device = module.device();
