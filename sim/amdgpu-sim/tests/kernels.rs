@@ -2,20 +2,21 @@
 
 mod common;
 
-use amdgpu_sim::{Dispatch, Gpu, Module};
+use amdgpu_sim::{Arch, Config, Dispatch, Gpu, Module};
 use common::*;
 use half::f16;
 
-static LEVELS: [(&str, &[u8]); 3] = [
-    ("O0", include_bytes!("kernels/basic-O0.co")),
-    ("O1", include_bytes!("kernels/basic-O1.co")),
-    ("O3", include_bytes!("kernels/basic-O3.co")),
+static LEVELS: [(&str, Arch, &[u8]); 4] = [
+    ("O0", Arch::Gfx90a, include_bytes!("kernels/basic-O0.co")),
+    ("O1", Arch::Gfx90a, include_bytes!("kernels/basic-O1.co")),
+    ("O3", Arch::Gfx90a, include_bytes!("kernels/basic-O3.co")),
+    ("gfx942 O3", Arch::Gfx942, include_bytes!("kernels/basic-gfx942-O3.co")),
 ];
 
-/// Runs `test` with the kernels of every level.
+/// Runs `test` with the kernels of every level, on a GPU that cuts them off rather than hang.
 fn at_every_level(test: impl Fn(&str, &Gpu, &Module)) {
-    for (level, bytes) in LEVELS {
-        let gpu = gpu();
+    for (level, arch, bytes) in LEVELS {
+        let gpu = Gpu::new(Config { arch, instruction_budget: Some(400_000_000), ..Config::default() });
         let module = load(&gpu, bytes);
         test(level, &gpu, &module);
     }
@@ -536,8 +537,8 @@ fn workgroups_that_wait_for_earlier_and_for_later_ones_get_on() {
 #[test]
 fn one_thread_and_many_give_the_same() {
     let results = [Some(1), Some(4), None].map(|threads| {
-        let gpu = Gpu::new(amdgpu_sim::Config { threads, ..Default::default() });
-        let module = load(&gpu, LEVELS[2].1);
+        let gpu = Gpu::new(Config { threads, ..Config::default() });
+        let module = load(&gpu, LEVELS[2].2);
         let data: Vec<u8> = (0..9000).map(|i| (i * i % 251) as u8).collect();
         let (input, bins) = (upload(&gpu, &data), zeros::<u32>(&gpu, 256));
         let stats = launch_1d(&gpu, &module, "histogram", 9, 256, &Args::default().pointer(&input).pointer(&bins).value(9000_i32));
