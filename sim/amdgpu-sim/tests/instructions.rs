@@ -68,8 +68,8 @@ fn global_stores() {
         assert_eq!(word(0, 1), high, "short_d16_hi of lane {lane}");
         let stored = [v4, 0x1111_1111, 0x2222_2222, 0x3333_3333];
         for (area, n) in [(1, 2), (2, 3), (3, 4)] {
-            for i in 0..4 {
-                assert_eq!(word(area, i), if i < n { stored[i] } else { 0 }, "x{n} of lane {lane}");
+            for (i, value) in stored.into_iter().enumerate() {
+                assert_eq!(word(area, i), if i < n { value } else { 0 }, "x{n} of lane {lane}");
             }
         }
     }

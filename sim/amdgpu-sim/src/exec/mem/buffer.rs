@@ -7,13 +7,14 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::atomic::{self, Operation, Rows};
 use super::space::{Addresses, Private, Space, View};
-use super::transfer::{self, NOWHERE, Shape};
+use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{AccessFault, Checked, Env, done, lanes};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::exec::lower::Wide;
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
+use crate::memory::bulk;
 
 /// `aux`: bits 4:0 the shape, then flags, bits 31:16 the offset.
 const RETURNS: u32 = 1 << 5;
@@ -183,6 +184,21 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
     Ok(())
 }
 
+/// Where the words of all lanes lie side by side: a word at one offset of every lane's scratch, which is how spilled registers are kept.
+#[inline(always)]
+fn scratch_row(w: &Wave, m: &Micro, ctx: &Ctx<'_>, shape: Shape) -> Option<u64> {
+    if m.aux & (OFFEN | IDXEN) != 0 || shape.width != Width::Words(1) || w.exec() != u64::MAX {
+        return None;
+    }
+    let descriptor = Descriptor::read(w, m.src[2]);
+    let private = ctx.env.scratch.wave(w.id);
+    let start = descriptor.base.wrapping_add(u64::from(w.slot(m.src[3]))).wrapping_sub(private.base());
+    // A word of a lane is a row of the wave.
+    let at = start.wrapping_add(u64::from(m.aux >> 16) * LANES as u64);
+    let inside = at % bulk::ROW as u64 == 0 && at < u64::from(private.size()) * LANES as u64;
+    (descriptor.is_scratch() && inside).then(|| private.base() + at)
+}
+
 struct Load {
     shape: Shape,
     align: u64,
@@ -251,6 +267,11 @@ impl Action for Atomic {
 
 fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
+    if let Some(row) = scratch_row(w, m, ctx, shape) {
+        // SAFETY: a whole row inside the wave's scratch, which is a multiple of rows.
+        unsafe { bulk::read_row(row, w.row_mut(m.dst)) };
+        return Flow::Next;
+    }
     let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
     let result = reach(w, m, ctx, &mut action);
     done(w, result)
@@ -258,6 +279,11 @@ fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 fn store(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
+    if let Some(row) = scratch_row(w, m, ctx, shape) {
+        // SAFETY: a whole row inside the wave's scratch, which is a multiple of rows.
+        unsafe { bulk::write_row(row, w.row(m.src[1])) };
+        return Flow::Next;
+    }
     let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
     let result = reach(w, m, ctx, &mut action);
     done(w, result)
