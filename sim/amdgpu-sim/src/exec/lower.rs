@@ -390,7 +390,12 @@ fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Ins
 fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
     let (mut vgprs, mut agprs) = (1, 0);
     for inst in code.values().flatten() {
-        let reach = if inst.format == Format::Vop3p { 32 } else { 4 };
+        // Matrices aside, vector operands take two registers at most, memory ones four.
+        let reach = match inst.format {
+            Format::Vop3p if inst.op.mnemonic().contains("mfma") => 32,
+            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Sdwa | Format::Dpp => 2,
+            _ => 4,
+        };
         for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
             match operand {
                 Operand::Vgpr(n) => vgprs = vgprs.max(n + reach),

@@ -128,7 +128,7 @@ impl Wave {
             id: 0,
             trap: None,
             instructions: 0,
-            writable: usize::from(layout.constant_row(0)),
+            writable: usize::from(layout.prepared(0)),
         }
     }
 

@@ -22,17 +22,17 @@ trait Compare {
 loops! {
     fn compare<O: Compare>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut bytes = [0_u8; LANES];
+        let mut flags = [0; LANES];
         {
             let a = (w.row(m.src[0]), w.row(m.src[0] + u16::from(O::A::WIDE)));
             let b = (w.row(m.src[1]), w.row(m.src[1] + u16::from(O::B::WIDE)));
             for lane in 0..LANES {
                 let holds = O::f(O::A::get(a.0, a.1, lane), O::B::get(b.0, b.1, lane));
-                bytes[lane] = if holds { 0xff } else { 0 };
+                flags[lane] = if holds { u32::MAX } else { 0 };
             }
         }
         let negate = if m.aux & NEGATED != 0 { u64::MAX } else { 0 };
-        let lanes = (gather(&bytes) ^ negate) & mask;
+        let lanes = (gather::<FAST>(&flags) ^ negate) & mask;
         w.set_slot64(m.dst, lanes);
         if m.aux & WRITES_EXEC != 0 {
             w.set_exec(lanes);

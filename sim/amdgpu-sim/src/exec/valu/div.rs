@@ -146,17 +146,17 @@ impl Scale for f64 {
 loops! {
     fn div_scale<T: Scale>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut bytes = [0_u8; LANES];
+        let mut flags = [0; LANES];
         {
             let (rows, [low, high]) = w.rows_and_result();
             let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
             for lane in 0..LANES {
                 let (value, flag) = T::scale(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane));
                 value.put(low, high, lane);
-                bytes[lane] = if flag { 0xff } else { 0 };
+                flags[lane] = if flag { u32::MAX } else { 0 };
             }
         }
-        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
         store::<T, FAST>(w, m, ctx, mask)
     }
 

@@ -29,11 +29,7 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
         };
         sources.push(source(inst, l, m, i, *kind, operand)?);
     }
-    let mut prepare = Prepare {
-        sources: sources.into_iter().flatten().collect(),
-        dpp: inst.mods.dpp,
-        result: None,
-    };
+    let mut prepare = Prepare::new(sources.into_iter().flatten().collect(), inst.mods.dpp);
     if inst.mods.dpp.is_some() && !prepare.sources.iter().any(|s| s.to == l.prepared(0)) {
         return None;
     }

@@ -346,16 +346,33 @@ fn spread(mask: u64) -> Lanes {
     lanes
 }
 
-/// The mask of the lanes whose byte has its top bit set.
+/// The mask of the lanes whose top bit is set. `FAST` says that the caller was compiled for AVX2.
 #[inline(always)]
-fn gather(bytes: &[u8; LANES]) -> u64 {
+fn gather<const FAST: bool>(flags: &Lanes) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        return unsafe { gather_fast(flags) };
+    }
     let mut mask = 0;
-    for (i, group) in bytes.chunks_exact(8).enumerate() {
-        let mut word = [0; 8];
-        word.copy_from_slice(group);
-        // Each byte's top bit, moved next to each other by the multiplication.
-        let tops = u64::from_le_bytes(word) >> 7 & 0x0101_0101_0101_0101;
-        mask |= (tops.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    for (lane, flag) in flags.iter().enumerate() {
+        mask |= u64::from(flag >> 31) << lane;
+    }
+    mask
+}
+
+/// # Safety
+/// The CPU has to have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn gather_fast(flags: &Lanes) -> u64 {
+    use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
+    let mut mask = 0;
+    for (i, eight) in flags.chunks_exact(8).enumerate() {
+        // SAFETY: the chunk has the eight values that are read; the CPU has AVX.
+        let bits = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
+        mask |= u64::from(bits as u32) << (8 * i);
     }
     mask
 }

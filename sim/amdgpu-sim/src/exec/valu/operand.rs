@@ -94,8 +94,24 @@ pub(super) struct Result {
 #[derive(Clone, Debug)]
 pub(in crate::exec) struct Prepare {
     pub(super) sources: Vec<Source>,
+    /// If all there is to do is to broadcast one slot: the row and the slot.
+    pub(super) broadcast: Option<(u16, u16)>,
     pub(super) dpp: Option<Dpp>,
     pub(super) result: Option<Result>,
+}
+
+impl Prepare {
+    /// What is done to `sources`.
+    pub(super) fn new(sources: Vec<Source>, dpp: Option<Dpp>) -> Prepare {
+        let broadcast = match (&sources[..], dpp) {
+            ([one], None) if !one.modified && !one.kind.wide() => match one.from {
+                From::Slot(slot) => Some((one.to, slot)),
+                _ => None,
+            },
+            _ => None,
+        };
+        Prepare { sources, broadcast, dpp, result: None }
+    }
 }
 
 /// Brings the sources into their rows; the lanes to write.
@@ -103,6 +119,10 @@ pub(in crate::exec) struct Prepare {
 pub(super) fn prepare(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     let p = &ctx.program.prepares[m.pre as usize - 1];
     let mut mask = w.exec();
+    if let Some((row, slot)) = p.broadcast {
+        w.rows[usize::from(row)].0 = [w.slot(slot); LANES];
+        return mask;
+    }
     for source in &p.sources {
         let rows = if source.kind.wide() { 2 } else { 1 };
         for i in 0..rows {

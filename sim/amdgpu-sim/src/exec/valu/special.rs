@@ -107,40 +107,40 @@ loops! {
 
     fn carry_out<T: Carry>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut bytes = [0_u8; LANES];
+        let mut flags = [0; LANES];
         {
             let (rows, [low, _]) = w.rows_and_result();
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], 0);
                 low[lane] = sum;
-                bytes[lane] = if carry { 0xff } else { 0 };
+                flags[lane] = if carry { u32::MAX } else { 0 };
             }
         }
-        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_through<T: Carry>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
         let carries = spread(w.slot64(m.src[3]));
-        let mut bytes = [0_u8; LANES];
+        let mut flags = [0; LANES];
         {
             let (rows, [low, _]) = w.rows_and_result();
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], carries[lane] & 1);
                 low[lane] = sum;
-                bytes[lane] = if carry { 0xff } else { 0 };
+                flags[lane] = if carry { u32::MAX } else { 0 };
             }
         }
-        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn multiply_add<T: Multiply>(w, m, ctx) {
         let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut bytes = [0_u8; LANES];
+        let mut flags = [0; LANES];
         {
             let (rows, [low, high]) = w.rows_and_result();
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
@@ -148,10 +148,10 @@ loops! {
             for lane in 0..LANES {
                 let (sum, carry) = T::f(a[lane], b[lane], u64::get(c.0, c.1, lane));
                 sum.put(low, high, lane);
-                bytes[lane] = if carry { 0xff } else { 0 };
+                flags[lane] = if carry { u32::MAX } else { 0 };
             }
         }
-        w.set_slot64(m.dst2, gather(&bytes) & mask);
+        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
         store::<u64, FAST>(w, m, ctx, mask)
     }
 
