@@ -1,14 +1,22 @@
 //! Streams and events: order, independence, timing, callbacks, misuse.
+//!
+//! One test at a time: they hold streams up, and through the default stream they would hold each other up.
 
 mod common;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use common::*;
 use hip_sys::*;
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    start();
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs a boxed closure as a host function.
 unsafe extern "C" fn call(data: *mut c_void) {
@@ -42,6 +50,7 @@ fn synchronize(stream: hipStream_t) {
 
 #[test]
 fn launches_return_before_the_stream_comes_to_them() {
+    let _alone = alone();
     let s = stream(hipStreamNonBlocking);
     let module = load(GFX90A);
     let data = upload(&[0_i32; 64]);
@@ -59,8 +68,9 @@ fn launches_return_before_the_stream_comes_to_them() {
 
 #[test]
 fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
+    let _alone = alone();
     let (a, b) = (stream(0), stream(0));
-    let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let order = std::sync::Arc::new(Mutex::new(Vec::new()));
     let note = |stream, text| {
         let order = order.clone();
         host(stream, move || order.lock().unwrap().push(text));
@@ -77,6 +87,7 @@ fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
 
 #[test]
 fn a_copy_with_hip_memcpy_comes_after_blocking_streams() {
+    let _alone = alone();
     let s = stream(0);
     let module = load(GFX90A);
     let data = upload(&[1_i32; 64]);
@@ -92,6 +103,7 @@ fn a_copy_with_hip_memcpy_comes_after_blocking_streams() {
 
 #[test]
 fn an_event_orders_two_streams_and_counts_as_of_its_last_recording() {
+    let _alone = alone();
     let (a, b) = (stream(hipStreamNonBlocking), stream(hipStreamNonBlocking));
     let e = event();
     let passed = std::sync::Arc::new(AtomicBool::new(false));
@@ -121,6 +133,7 @@ fn an_event_orders_two_streams_and_counts_as_of_its_last_recording() {
 
 #[test]
 fn elapsed_time_is_between_the_recordings() {
+    let _alone = alone();
     let s = stream(0);
     let (start, stop) = (event(), event());
     let mut ms = -1.0_f32;
@@ -128,6 +141,7 @@ fn elapsed_time_is_between_the_recordings() {
     unsafe {
         assert_eq!(hipEventElapsedTime(&mut ms, start, stop), hipErrorInvalidHandle);
         ok(hipEventRecord(start, s));
+        ok(hipEventSynchronize(start));
         let open = gate(s);
         ok(hipEventRecord(stop, s));
         assert_eq!(hipEventElapsedTime(&mut ms, start, stop), hipErrorNotReady);
@@ -152,6 +166,7 @@ fn elapsed_time_is_between_the_recordings() {
 
 #[test]
 fn callbacks_come_in_order_with_stream_and_status() {
+    let _alone = alone();
     static COUNT: AtomicU32 = AtomicU32::new(0);
     unsafe extern "C" fn callback(stream: hipStream_t, status: hipError_t, data: *mut c_void) {
         assert!(!stream.is_null());
@@ -174,6 +189,7 @@ fn callbacks_come_in_order_with_stream_and_status() {
 
 #[test]
 fn streams_tell_what_they_are() {
+    let _alone = alone();
     start();
     let (mut s, mut value, mut flags, mut device) = (null_mut(), 0, 9, 9);
     // SAFETY: places for the results.
@@ -196,6 +212,7 @@ fn streams_tell_what_they_are() {
 
 #[test]
 fn dead_streams_are_errors_in_every_call() {
+    let _alone = alone();
     let s = stream(0);
     let e = event();
     let data = malloc(4);
@@ -224,6 +241,7 @@ fn dead_streams_are_errors_in_every_call() {
 
 #[test]
 fn every_thread_has_its_own_per_thread_stream() {
+    let _alone = alone();
     start();
     let open = gate(hipStreamPerThread);
     std::thread::spawn(|| {
@@ -243,6 +261,7 @@ fn every_thread_has_its_own_per_thread_stream() {
 
 #[test]
 fn thirty_two_threads_on_shared_streams_lose_nothing() {
+    let _alone = alone();
     let module = load(GFX90A) as usize;
     let streams: Vec<_> = (0..4).map(|n| stream(n % 2) as usize).collect();
     std::thread::scope(|threads| {
