@@ -104,22 +104,19 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The HIP runtime returned a status other than success.
-    #[error(transparent)]
     Hip(Box<HipError>),
 
     /// No HIP runtime library could be loaded.
-    #[error("no HIP runtime (libamdhip64): {report}\n{SIM_HINT}")]
     NoLibrary {
         /// Every path tried and what happened there.
         report: String,
     },
 
     /// The HIP runtime that was loaded lacks a function that was called.
-    #[error("{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")]
     NoSymbol {
         /// The C function.
         function: &'static str,
@@ -130,14 +127,9 @@ pub enum Error {
     },
 
     /// The HIP runtime is there but sees no AMD GPU.
-    #[error(
-        "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}"
-    )]
     NoDevice,
 
     /// The HIP runtime is older than the API level that this program was built for.
-    #[error("the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer{}",
-        .runtime.0, .runtime.1, .runtime.2, .level.0, .level.1, .level.0, .level.1, lower_level(*.runtime))]
     Version {
         /// The runtime's version: major, minor, patch.
         runtime: (u32, u32, u32),
@@ -146,7 +138,6 @@ pub enum Error {
     },
 
     /// A backend was asked for when another is already in use.
-    #[error("the backend {asked:?} was asked for, but {reason}: choose it before the first use of a device")]
     BackendInUse {
         /// What was asked for.
         asked: Backend,
@@ -155,15 +146,12 @@ pub enum Error {
     },
 
     /// The software GPU was asked for in a build without it.
-    #[error("the software GPU was asked for, but this program was built without the feature `sim` of `hip`")]
     NoSim,
 
     /// `HIP_RS_BACKEND` holds something other than `rocm` or `sim`.
-    #[error("HIP_RS_BACKEND={0:?} names no backend: use `rocm` or `sim`")]
     UnknownBackend(String),
 
     /// There is no device of that index.
-    #[error("there is no device {index}: the HIP runtime sees {count}")]
     DeviceIndex {
         /// The index asked for.
         index: usize,
@@ -172,7 +160,6 @@ pub enum Error {
     },
 
     /// Two things that must be on one device are on two.
-    #[error("{what} is on device {found}, but must be on device {expected}")]
     WrongDevice {
         /// What is in the wrong place.
         what: &'static str,
@@ -183,7 +170,6 @@ pub enum Error {
     },
 
     /// Source and destination of a copy differ in length.
-    #[error("{what}: the destination has {destination} elements and the source has {source_len}")]
     Length {
         /// The operation.
         what: &'static str,
@@ -194,7 +180,6 @@ pub enum Error {
     },
 
     /// A range lies outside of its buffer, or ends before it starts.
-    #[error("the range {start}..{end} is not inside 0..{len}")]
     Range {
         /// First element.
         start: usize,
@@ -205,7 +190,6 @@ pub enum Error {
     },
 
     /// A size in bytes does not fit.
-    #[error("{elements} elements of {element_bytes} bytes are more bytes than an address space holds")]
     TooLarge {
         /// Elements asked for.
         elements: usize,
@@ -214,14 +198,12 @@ pub enum Error {
     },
 
     /// The element type has no size, so that a buffer of it would be nothing.
-    #[error("elements of type {type_name} have no bytes: a buffer of them cannot be on a device")]
     ZeroSizedType {
         /// The element type.
         type_name: &'static str,
     },
 
     /// A value outside of what is allowed.
-    #[error("{what} is {value}, but must be {allowed}")]
     InvalidValue {
         /// Of what.
         what: &'static str,
@@ -232,14 +214,12 @@ pub enum Error {
     },
 
     /// The bytes are not a code object that can be loaded.
-    #[error("not a loadable code object: {reason}")]
     Image {
         /// What is wrong with them.
         reason: String,
     },
 
     /// The code is for other GPUs than the device.
-    #[error("no code for {device}: the image has code for {}", list(.found))]
     Architecture {
         /// The device's architecture.
         device: Arch,
@@ -248,7 +228,6 @@ pub enum Error {
     },
 
     /// A file could not be read.
-    #[error("cannot read {}: {reason}", .path.display())]
     File {
         /// Which file.
         path: PathBuf,
@@ -257,7 +236,6 @@ pub enum Error {
     },
 
     /// The module has no kernel of that name.
-    #[error("no kernel {name:?} in the module, which has {}", list(.available))]
     KernelNotFound {
         /// The name asked for.
         name: String,
@@ -266,7 +244,6 @@ pub enum Error {
     },
 
     /// A launch gave more or fewer arguments than the kernel takes.
-    #[error("{signature} takes {expected} arguments, {given} were given")]
     ArgumentCount {
         /// The kernel and its parameters.
         signature: String,
@@ -277,7 +254,6 @@ pub enum Error {
     },
 
     /// A launch argument differs from the kernel's parameter.
-    #[error("argument {index} of {signature}: the kernel takes {expected}, given was {given}")]
     Argument {
         /// The kernel and its parameters.
         signature: String,
@@ -290,7 +266,6 @@ pub enum Error {
     },
 
     /// A grid or block that the kernel or the device cannot run.
-    #[error("launch of {kernel}: {reason}")]
     Geometry {
         /// The kernel.
         kernel: String,
@@ -299,13 +274,82 @@ pub enum Error {
     },
 
     /// The event was never recorded.
-    #[error("the event was never recorded on a stream")]
     EventNotRecorded,
 
     /// The event was made without timing.
-    #[error("the event was made without timing: make it with Event::new")]
     EventWithoutTiming,
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hip(error) => fmt::Display::fmt(error, f),
+            Self::NoLibrary { report } => write!(f, "no HIP runtime (libamdhip64): {report}\n{SIM_HINT}"),
+            Self::NoSymbol { function, asked, report } => {
+                write!(f, "{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")
+            }
+            Self::NoDevice => write!(
+                f,
+                "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}"
+            ),
+            Self::Version { runtime, level } => write!(
+                f,
+                "the HIP runtime is {}.{}.{}, but this program was built for API level {}.{}: install ROCm {}.{} or newer{}",
+                runtime.0,
+                runtime.1,
+                runtime.2,
+                level.0,
+                level.1,
+                level.0,
+                level.1,
+                lower_level(*runtime)
+            ),
+            Self::BackendInUse { asked, reason } => write!(
+                f,
+                "the backend {asked:?} was asked for, but {reason}: choose it before the first use of a device"
+            ),
+            Self::NoSim => write!(
+                f,
+                "the software GPU was asked for, but this program was built without the feature `sim` of `hip`"
+            ),
+            Self::UnknownBackend(value) => write!(f, "HIP_RS_BACKEND={value:?} names no backend: use `rocm` or `sim`"),
+            Self::DeviceIndex { index, count } => write!(f, "there is no device {index}: the HIP runtime sees {count}"),
+            Self::WrongDevice { what, expected, found } => {
+                write!(f, "{what} is on device {found}, but must be on device {expected}")
+            }
+            Self::Length { what, destination, source_len } => {
+                write!(f, "{what}: the destination has {destination} elements and the source has {source_len}")
+            }
+            Self::Range { start, end, len } => write!(f, "the range {start}..{end} is not inside 0..{len}"),
+            Self::TooLarge { elements, element_bytes } => {
+                write!(f, "{elements} elements of {element_bytes} bytes are more bytes than an address space holds")
+            }
+            Self::ZeroSizedType { type_name } => {
+                write!(f, "elements of type {type_name} have no bytes: a buffer of them cannot be on a device")
+            }
+            Self::InvalidValue { what, value, allowed } => write!(f, "{what} is {value}, but must be {allowed}"),
+            Self::Image { reason } => write!(f, "not a loadable code object: {reason}"),
+            Self::Architecture { device, found } => {
+                write!(f, "no code for {device}: the image has code for {}", list(found))
+            }
+            Self::File { path, reason } => write!(f, "cannot read {}: {reason}", path.display()),
+            Self::KernelNotFound { name, available } => {
+                write!(f, "no kernel {name:?} in the module, which has {}", list(available))
+            }
+            Self::ArgumentCount { signature, expected, given } => {
+                write!(f, "{signature} takes {expected} arguments, {given} were given")
+            }
+            Self::Argument { signature, index, expected, given } => {
+                write!(f, "argument {index} of {signature}: the kernel takes {expected}, given was {given}")
+            }
+            Self::Geometry { kernel, reason } => write!(f, "launch of {kernel}: {reason}"),
+            Self::EventNotRecorded => write!(f, "the event was never recorded on a stream"),
+            Self::EventWithoutTiming => write!(f, "the event was made without timing: make it with Event::new"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
 
 impl Error {
     /// The runtime's status, if this error came from the runtime.

@@ -1,19 +1,15 @@
 //! What module images are made of: a code object (ELF), or a bundle of them (Clang's offload bundle).
 
-use object::elf::{EM_AMDGPU, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use object::{Endianness, elf};
-
+use crate::Arch;
 use crate::error::{Error, Result};
-use crate::{Arch, module::metadata::Metadata};
+use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
+use crate::module::metadata::Metadata;
 
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_BUNDLE: &[u8] = b"CCOB";
 /// `__CudaFatBinaryWrapper` with AMD's magic 0x48495046, in memory.
 const FAT_BINARY_WRAPPER: &[u8] = b"FPIH";
 const ELF: &[u8] = b"\x7fELF";
-/// ELFOSABI_AMDGPU_HSA
-const OS_ABI_HSA: u8 = 64;
 /// NT_AMDGPU_METADATA
 const NOTE_METADATA: u32 = 32;
 
@@ -156,57 +152,22 @@ fn target_of(id: &str) -> Option<Arch> {
 
 /// Checks that `bytes` are a code object and reads its metadata.
 fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
-    let elf = |what: &'static str| move |error: object::Error| bad(format!("{what}: {error}"));
-    let header = FileHeader64::<Endianness>::parse(bytes).map_err(elf("not a 64-bit ELF file"))?;
-    let endian = header.endian().map_err(elf("its byte order"))?;
-    if header.e_machine(endian) != EM_AMDGPU {
-        return Err(bad(format!("an ELF file for machine {:?}, not for AMD GPUs", header.e_machine(endian).0)));
+    let elf = Elf::parse(bytes).map_err(bad)?;
+    if elf.machine != MACHINE_AMDGPU {
+        return Err(bad(format!("an ELF file for machine {}, not for AMD GPUs ({MACHINE_AMDGPU})", elf.machine)));
     }
-    if header.e_ident.os_abi.0 != OS_ABI_HSA {
-        return Err(bad(format!("its ABI is {}, not that of HSA (64)", header.e_ident.os_abi.0)));
+    if elf.os_abi != OS_ABI_HSA {
+        return Err(bad(format!("its ABI is {}, not that of HSA ({OS_ABI_HSA})", elf.os_abi)));
     }
-    if header.e_type(endian) != elf::ET_DYN {
+    if elf.kind != TYPE_DYNAMIC {
         return Err(bad("it is not linked: link it to a shared object (ld.lld -shared)"));
     }
-    check_extent(header, endian, bytes)?;
-    for segment in header.program_headers(endian, bytes).map_err(elf("its program headers"))? {
-        let Some(mut notes) = segment.notes(endian, bytes).map_err(elf("its notes"))? else { continue };
-        while let Some(note) = notes.next().map_err(elf("its notes"))? {
-            if note.name() == b"AMDGPU" && note.n_type(endian).0 == NOTE_METADATA {
-                return Ok(CodeObject { bytes, metadata: Metadata::parse(note.desc())? });
-            }
+    match elf.notes().find(|note| note.owner == b"AMDGPU" && note.kind == NOTE_METADATA) {
+        Some(note) => Ok(CodeObject { bytes, metadata: Metadata::parse(note.payload)? }),
+        None => {
+            Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
         }
     }
-    Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
-}
-
-/// Checks that all that the headers point to is there: the runtime gets no length, and reads on by what they say.
-fn check_extent(header: &FileHeader64<Endianness>, endian: Endianness, bytes: &[u8]) -> Result<()> {
-    let cut_off = |what: &str, offset: u64, size: u64| {
-        bad(format!("it is cut off: {what} of {size} bytes at {offset}, of {} bytes in all", bytes.len()))
-    };
-    let inside = |offset: u64, size: u64| offset.checked_add(size).is_some_and(|end| end <= bytes.len() as u64);
-    let (offset, size) =
-        (header.e_shoff(endian), u64::from(header.e_shnum(endian)) * u64::from(header.e_shentsize(endian)));
-    if !inside(offset, size) {
-        return Err(cut_off("section headers", offset, size));
-    }
-    let elf = |error: object::Error| bad(format!("its headers: {error}"));
-    for segment in header.program_headers(endian, bytes).map_err(elf)? {
-        let (offset, size) = segment.file_range(endian);
-        if !inside(offset, size) {
-            return Err(cut_off("a segment", offset, size));
-        }
-    }
-    for section in header.section_headers(endian, bytes).map_err(elf)? {
-        // None: takes no room in the file.
-        if let Some((offset, size)) = section.file_range(endian) {
-            if !inside(offset, size) {
-                return Err(cut_off("a section", offset, size));
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rmpv::Value;
-
 use crate::Arch;
 use crate::error::{Error, Result};
+use crate::module::msgpack::Value;
 
 /// Kernel arguments of one launch are far below this; more is damaged metadata.
 const MAX_KERNARG_BYTES: u64 = 1 << 20;
-/// LLVM nests five levels.
-const MAX_DEPTH: usize = 32;
 
 /// The metadata of a code object.
 #[derive(Debug)]
@@ -120,8 +117,8 @@ fn bad(reason: impl fmt::Display) -> Error {
 }
 
 impl Metadata {
-    pub(crate) fn parse(mut bytes: &[u8]) -> Result<Self> {
-        let root = rmpv::decode::read_value_with_max_depth(&mut bytes, MAX_DEPTH).map_err(bad)?;
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
+        let root = Value::read(bytes).map_err(bad)?;
         let root = Map::of(&root)?;
         let target = match root.text("amdhsa.target") {
             // amdgcn-amd-amdhsa--gfx90a:xnack-
@@ -206,19 +203,19 @@ impl KernelInfo {
     }
 }
 
-fn small(value: &Value) -> u32 {
+fn small(value: &Value<'_>) -> u32 {
     value.as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
 }
 
 /// A MessagePack map by its text keys.
-struct Map<'a>(&'a [(Value, Value)]);
+struct Map<'a>(&'a [(Value<'a>, Value<'a>)]);
 
 impl<'a> Map<'a> {
-    fn of(value: &'a Value) -> Result<Self> {
-        value.as_map().map(|pairs| Self(pairs)).ok_or_else(|| bad("something else where a map belongs"))
+    fn of(value: &'a Value<'a>) -> Result<Self> {
+        value.as_map().map(Self).ok_or_else(|| bad("something else where a map belongs"))
     }
 
-    fn get(&self, key: &str) -> Option<&'a Value> {
+    fn get(&self, key: &str) -> Option<&'a Value<'a>> {
         self.0.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, value)| value)
     }
 
@@ -230,8 +227,8 @@ impl<'a> Map<'a> {
         self.get(key).and_then(Value::as_u64)
     }
 
-    fn list(&self, key: &str) -> &'a [Value] {
-        self.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    fn list(&self, key: &str) -> &'a [Value<'a>] {
+        self.get(key).and_then(Value::as_array).unwrap_or(&[])
     }
 }
 

@@ -1,10 +1,12 @@
 //! Modules of device code, their kernels, and launches.
 
 mod args;
+mod elf;
 mod geometry;
 mod image;
 mod kernel;
 mod metadata;
+mod msgpack;
 
 use std::ffi::CString;
 use std::fmt;

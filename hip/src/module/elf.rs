@@ -1,0 +1,182 @@
+//! The little of ELF that a code object is checked for before the runtime gets it: 64 bits, little-endian.
+//!
+//! The crate `object` reads ELF well, and costs a quarter of `hip`'s build. Held to its reading in the tests.
+
+/// EM_AMDGPU
+pub(crate) const MACHINE_AMDGPU: u16 = 224;
+/// ELFOSABI_AMDGPU_HSA
+pub(crate) const OS_ABI_HSA: u8 = 64;
+/// ET_DYN
+pub(crate) const TYPE_DYNAMIC: u16 = 3;
+
+const HEADER_BYTES: usize = 64;
+const SEGMENT_BYTES: u16 = 56;
+const SECTION_BYTES: u16 = 64;
+/// PT_NOTE
+const SEGMENT_NOTE: u32 = 4;
+/// SHT_NULL, SHT_NOBITS: sections that take no room in the file.
+const SECTIONS_WITHOUT_BYTES: [u32; 2] = [0, 8];
+
+/// An ELF file all of whose headers point into it.
+#[derive(Debug)]
+pub(crate) struct Elf<'a> {
+    bytes: &'a [u8],
+    pub(crate) os_abi: u8,
+    pub(crate) kind: u16,
+    pub(crate) machine: u16,
+    /// Offset and size of each segment that holds notes.
+    notes: Vec<(u64, u64)>,
+}
+
+/// One note.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Note<'a> {
+    /// Who defined it, without the terminating zero.
+    pub(crate) owner: &'a [u8],
+    pub(crate) kind: u32,
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Elf<'a> {
+    /// Reads the headers, and checks that all that they point to is there: the HIP runtime gets no length, and reads on by
+    /// what they say.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        if bytes.len() < HEADER_BYTES || !bytes.starts_with(b"\x7fELF") {
+            return Err(format!("not an ELF file: {} bytes", bytes.len()));
+        }
+        if bytes[4..6] != [2, 1] {
+            return Err("an ELF file that is not 64-bit little-endian".to_owned());
+        }
+        let header = Fields(bytes);
+        let mut elf =
+            Self { bytes, os_abi: bytes[7], kind: header.u16(16), machine: header.u16(18), notes: Vec::new() };
+        for (segment, _) in
+            elf.table("program headers", header.u64(32), header.u16(54), header.u16(56), SEGMENT_BYTES)?
+        {
+            let (offset, size) = (segment.u64(8), segment.u64(32));
+            elf.part("a segment", offset, size)?;
+            if segment.u32(0) == SEGMENT_NOTE {
+                elf.notes.push((offset, size));
+            }
+        }
+        for (section, index) in
+            elf.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES)?
+        {
+            if !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)) {
+                elf.part(&format!("section {index}"), section.u64(24), section.u64(32))?;
+            }
+        }
+        Ok(elf)
+    }
+
+    /// The entries of a table of headers, with their indices.
+    fn table(
+        &self,
+        what: &str,
+        offset: u64,
+        stride: u16,
+        count: u16,
+        expected: u16,
+    ) -> Result<impl Iterator<Item = (Fields<'a>, usize)> + use<'a>, String> {
+        if count != 0 && stride != expected {
+            return Err(format!("{what} of {stride} bytes each, not {expected}"));
+        }
+        let size = u64::from(stride) * u64::from(count);
+        let table = if count == 0 { &[] } else { self.part(what, offset, size)? };
+        Ok(table.chunks_exact(expected.into()).enumerate().map(|(index, entry)| (Fields(entry), index)))
+    }
+
+    fn part(&self, what: &str, offset: u64, size: u64) -> Result<&'a [u8], String> {
+        let range =
+            usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| usize::try_from(end).ok()));
+        range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(|| {
+            format!("it is cut off: {what} of {size} bytes at {offset}, of {} bytes in all", self.bytes.len())
+        })
+    }
+
+    /// The notes, up to the first that is cut off.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Note<'a>> {
+        self.notes.iter().flat_map(|&(offset, size)| {
+            let mut rest = self.part("notes", offset, size).unwrap_or_default();
+            std::iter::from_fn(move || {
+                let (head, after) = rest.split_at_checked(12)?;
+                let head = Fields(head);
+                let (owner, after) = padded(after, head.u32(0))?;
+                let (payload, after) = padded(after, head.u32(4))?;
+                rest = after;
+                let owner = owner.strip_suffix(b"\0").unwrap_or(owner);
+                Some(Note { owner, kind: head.u32(8), payload })
+            })
+        })
+    }
+}
+
+/// The first `len` bytes, and what follows after padding to 4 (which the last note may lack).
+fn padded(bytes: &[u8], len: u32) -> Option<(&[u8], &[u8])> {
+    let len = usize::try_from(len).ok()?;
+    let part = bytes.get(..len)?;
+    let rest = bytes.get(len.checked_next_multiple_of(4)?..).unwrap_or_default();
+    Some((part, rest))
+}
+
+/// Little-endian fields of a header whose size was checked.
+#[derive(Clone, Copy)]
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(self, at: usize) -> [u8; N] {
+        self.0.get(at..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or([0; N])
+    }
+
+    fn u16(self, at: usize) -> u16 {
+        u16::from_le_bytes(self.array(at))
+    }
+
+    fn u32(self, at: usize) -> u32 {
+        u32::from_le_bytes(self.array(at))
+    }
+
+    fn u64(self, at: usize) -> u64 {
+        u64::from_le_bytes(self.array(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::elf::FileHeader64;
+    use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+    #[test]
+    fn headers_and_notes_are_those_that_object_reads() {
+        let files: [&[u8]; 4] = [
+            include_bytes!("../../tests/kernels/kernels.gfx90a.co"),
+            include_bytes!("../../tests/kernels/vector_add.v4.gfx90a.co"),
+            include_bytes!("../../tests/kernels/vector_add.v6.gfx90a.co"),
+            &std::fs::read(std::env::current_exe().unwrap()).unwrap(),
+        ];
+        for bytes in files {
+            let ours = Elf::parse(bytes).unwrap();
+            let theirs = FileHeader64::<object::Endianness>::parse(bytes).unwrap();
+            let endian = theirs.endian().unwrap();
+            assert_eq!(ours.machine, theirs.e_machine(endian).0);
+            assert_eq!(ours.kind, theirs.e_type(endian).0);
+            assert_eq!(ours.os_abi, theirs.e_ident().os_abi.0);
+            let mut notes = Vec::new();
+            for segment in theirs.program_headers(endian, bytes).unwrap() {
+                // Notes aligned to 8 (.note.gnu.property of host programs) are padded otherwise, and are not of interest.
+                if segment.p_align(endian) == 8 {
+                    continue;
+                }
+                let Some(mut iterator) = segment.notes(endian, bytes).unwrap() else { continue };
+                while let Some(note) = iterator.next().unwrap() {
+                    notes.push((note.name().to_vec(), note.n_type(endian).0, note.desc().to_vec()));
+                }
+            }
+            let ours: Vec<_> =
+                ours.notes().map(|note| (note.owner.to_vec(), note.kind, note.payload.to_vec())).collect();
+            assert!(!notes.is_empty());
+            assert!(notes.iter().all(|note| ours.contains(note)), "{notes:?} {ours:?}");
+        }
+    }
+}
