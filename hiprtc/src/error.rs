@@ -10,15 +10,13 @@ use hiprtc_sys::hiprtcResult;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
-    #[error("no run-time compiler (HIPRTC): {0}")]
     NoHiprtc(rocm_sdk::Error),
 
     /// HIPRTC is there, but the compiler behind it is not; a call would end the process.
-    #[error("HIPRTC ({}) cannot compile: {comgr}, the compiler behind it, cannot be loaded: {reason}", .hiprtc.display())]
     NoComgr {
         /// The HIPRTC library.
         hiprtc: PathBuf,
@@ -29,22 +27,15 @@ pub enum Error {
     },
 
     /// No architecture was given, and there is no device to take it from.
-    #[error(
-        "no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). The device: {0}"
-    )]
     NoArch(Box<hip::Error>),
 
     /// Something that is not the name of an architecture.
-    #[error(
-        "{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or gfx90a:sramecc+:xnack-"
-    )]
     InvalidArch {
         /// What was given.
         given: String,
     },
 
     /// An architecture that the compiler found does not know.
-    #[error("the compiler does not know {arch}, or not with these features: it compiles for {}", listed(.known))]
     UnsupportedArch {
         /// What was asked for.
         arch: Arch,
@@ -53,7 +44,6 @@ pub enum Error {
     },
 
     /// A text with a NUL in it, which C cannot be given.
-    #[error("{what} has a NUL at byte {position}")]
     Nul {
         /// Which text.
         what: String,
@@ -62,14 +52,12 @@ pub enum Error {
     },
 
     /// An empty text where one is needed.
-    #[error("{what} is empty")]
     Empty {
         /// Which text.
         what: String,
     },
 
     /// An option that cannot be.
-    #[error("option {option:?}: {reason}")]
     InvalidOption {
         /// The option.
         option: String,
@@ -78,7 +66,6 @@ pub enum Error {
     },
 
     /// The source does not compile. [`log`](Self::log) has what the compiler says.
-    #[error("{name} does not compile for {arch} (options: {}):\n{log}", .options.join(" "))]
     Compilation {
         /// The program's name.
         name: String,
@@ -91,7 +78,6 @@ pub enum Error {
     },
 
     /// The compiler was content, but what it made is no code object.
-    #[error("{name}: the compiler made {size} bytes that are no code object; an option asks for something else (options: {})", .options.join(" "))]
     NotCode {
         /// The program's name.
         name: String,
@@ -102,7 +88,6 @@ pub enum Error {
     },
 
     /// A name that was not asked for with [`Program::name_expression`](crate::Program::name_expression) before compiling.
-    #[error("no lowered name for {expression:?}: it has to be asked for before compiling; known are {}", listed(.known))]
     UnknownName {
         /// The expression.
         expression: String,
@@ -111,15 +96,12 @@ pub enum Error {
     },
 
     /// HIPRTC refused something else.
-    #[error(transparent)]
     Hiprtc(HiprtcError),
 
     /// Bytes that are no bundle, or a damaged one.
-    #[error("not a usable code object bundle: {0}")]
     InvalidBundle(String),
 
     /// A bundle without code for the device.
-    #[error("no code for {arch} in the bundle: it has {}", listed(.available))]
     NoCodeFor {
         /// What was asked for.
         arch: Arch,
@@ -128,7 +110,6 @@ pub enum Error {
     },
 
     /// Neither the compiler nor the bundle could give code.
-    #[error("no code: the compiler is not available ({compiler}), and the bundle does not help ({bundle})")]
     Neither {
         /// Why nothing could be compiled.
         compiler: Box<Error>,
@@ -137,8 +118,7 @@ pub enum Error {
     },
 
     /// The HIP runtime failed: loading code, for instance.
-    #[error(transparent)]
-    Hip(#[from] hip::Error),
+    Hip(hip::Error),
 }
 
 impl Error {
@@ -153,6 +133,82 @@ impl Error {
             Self::Compilation { log, .. } => Some(log),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHiprtc(error) => write!(f, "no run-time compiler (HIPRTC): {error}"),
+            Self::NoComgr { hiprtc, comgr, reason } => write!(
+                f,
+                "HIPRTC ({}) cannot compile: {comgr}, the compiler behind it, cannot be loaded: {reason}",
+                hiprtc.display()
+            ),
+            Self::NoArch(error) => write!(
+                f,
+                "no architecture was given, and no device has one to give: name one, such as Program::arch(\"gfx90a\"). \
+                 The device: {error}"
+            ),
+            Self::InvalidArch { given } => write!(
+                f,
+                "{given:?} is not an architecture: a processor with features is wanted, such as gfx90a or \
+                 gfx90a:sramecc+:xnack-"
+            ),
+            Self::UnsupportedArch { arch, known } => write!(
+                f,
+                "the compiler does not know {arch}, or not with these features: it compiles for {}",
+                listed(known)
+            ),
+            Self::Nul { what, position } => write!(f, "{what} has a NUL at byte {position}"),
+            Self::Empty { what } => write!(f, "{what} is empty"),
+            Self::InvalidOption { option, reason } => write!(f, "option {option:?}: {reason}"),
+            Self::Compilation { name, arch, options, log } => {
+                write!(f, "{name} does not compile for {arch} (options: {}):\n{log}", options.join(" "))
+            }
+            Self::NotCode { name, options, size } => write!(
+                f,
+                "{name}: the compiler made {size} bytes that are no code object; an option asks for something else \
+                 (options: {})",
+                options.join(" ")
+            ),
+            Self::UnknownName { expression, known } => write!(
+                f,
+                "no lowered name for {expression:?}: it has to be asked for before compiling; known are {}",
+                listed(known)
+            ),
+            Self::Hiprtc(error) => error.fmt(f),
+            Self::InvalidBundle(reason) => write!(f, "not a usable code object bundle: {reason}"),
+            Self::NoCodeFor { arch, available } => {
+                write!(f, "no code for {arch} in the bundle: it has {}", listed(available))
+            }
+            Self::Neither { compiler, bundle } => write!(
+                f,
+                "no code: the compiler is not available ({compiler}), and the bundle does not help ({bundle})"
+            ),
+            Self::Hip(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NoHiprtc(error) => Some(error),
+            Self::NoComgr { reason, .. } => Some(reason),
+            Self::NoArch(error) => Some(error),
+            Self::Neither { compiler, .. } => Some(compiler),
+            // The texts of these are this error's own.
+            Self::Hiprtc(error) => error.source(),
+            Self::Hip(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<hip::Error> for Error {
+    fn from(error: hip::Error) -> Self {
+        Self::Hip(error)
     }
 }
 

@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether there is a HIPRTC to test with; says so if not.
+/// Whether there is a HIPRTC to test with; says so if not. Where one is promised (`ROCM_RS_RELEASE`), its absence is a failure.
 pub fn compiler_or_skip(test: &str) -> bool {
     match hiprtc::available() {
         Ok(()) => true,
         Err(error) => {
+            assert!(std::env::var_os("ROCM_RS_RELEASE").is_none(), "{test}: {error}");
             println!("SKIPPED {test}: {error}");
             false
         }
