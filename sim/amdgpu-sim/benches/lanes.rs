@@ -1,7 +1,7 @@
 //! How many lane-instructions (instructions times 64 lanes) a second the software GPU does, on one thread and on two, beside
 //! the same work as plain Rust on one thread: `cargo bench -p amdgpu-sim --bench lanes`.
 //!
-//! The kernels are in `tests/kernels/lanes.hip`.
+//! The kernels are in `tests/kernels/lanes.hip`. The line printed at the end of each group compares the best runs of this one process.
 
 #![allow(missing_docs, reason = "criterion_group! makes an undocumented function")]
 
@@ -95,14 +95,15 @@ fn compare(c: &mut Criterion, name: &str, gpu: &dyn Fn(&Device) -> Box<dyn Fn() 
 }
 
 fn vector_add(c: &mut Criterion) {
-    const N: usize = 1 << 18;
+    const N: usize = 1 << 20;
     let (a, b): (Vec<f32>, Vec<f32>) = ((0..N).map(|i| i as f32).collect(), (0..N).map(|i| 0.5 * i as f32).collect());
     let sum = std::cell::RefCell::new(vec![0_f32; N]);
     compare(
         c,
         "vector_add",
         &|device| {
-            let buffers = [device.floats(N, |i| i as f32), device.floats(N, |i| 0.5 * i as f32), device.floats(N, |_| 0.0)];
+            let buffers =
+                [device.floats(N, |i| i as f32), device.floats(N, |i| 0.5 * i as f32), device.floats(N, |_| 0.0)];
             let arguments = arguments(&buffers, &[N as u32]);
             Box::new(move || device.run("vector_add", &arguments, [N as u32 / 256, 1, 1], [256, 1, 1]))
         },
@@ -117,7 +118,7 @@ fn vector_add(c: &mut Criterion) {
 }
 
 fn matmul(c: &mut Criterion) {
-    const N: usize = 128;
+    const N: usize = 256;
     let value = |i: usize| (i % 17) as f32 - 8.0;
     let (a, b): (Vec<f32>, Vec<f32>) = ((0..N * N).map(value).collect(), (0..N * N).map(value).collect());
     let product = std::cell::RefCell::new(vec![0_f32; N * N]);
@@ -148,7 +149,7 @@ fn matmul(c: &mut Criterion) {
 }
 
 fn integers(c: &mut Criterion) {
-    const N: u32 = 1 << 14;
+    const N: u32 = 1 << 16;
     const ROUNDS: u32 = 128;
     let hashes = std::cell::RefCell::new(vec![0_u32; N as usize]);
     compare(

@@ -1,6 +1,7 @@
 //! Library functions, operators and conversions as clang compiles them (with and without optimisation), against the host's.
 
 #![allow(missing_docs, reason = "a test")]
+#![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 
 mod common;
 
@@ -8,10 +9,8 @@ use amdgpu_sim::{Gpu, Module};
 use common::{Args, Plain, Random, gpu, launch_1d, load, upload, zeros};
 use half::f16;
 
-const CODE: [(&str, &[u8]); 2] = [
-    ("-O0", include_bytes!("kernels/functions-O0.co")),
-    ("-O3", include_bytes!("kernels/functions-O3.co")),
-];
+const CODE: [(&str, &[u8]); 2] =
+    [("-O0", include_bytes!("kernels/functions-O0.co")), ("-O3", include_bytes!("kernels/functions-O3.co"))];
 
 fn run<T: Plain>(gpu: &Gpu, module: &Module, kernel: &str, which: usize, x: &[T], y: &[T]) -> Vec<T> {
     let (x, y, out) = (upload(gpu, x), upload(gpu, y), zeros::<T>(gpu, y.len()));
@@ -23,13 +22,23 @@ fn run<T: Plain>(gpu: &Gpu, module: &Module, kernel: &str, which: usize, x: &[T]
 
 /// Distance in units of the last place.
 fn ulps32(a: f32, b: f32) -> u64 {
-    let place = |x: f32| if x.is_sign_negative() { -i64::from(x.to_bits() & 0x7fff_ffff) } else { i64::from(x.to_bits()) };
-    if a.is_nan() || b.is_nan() { if a.is_nan() && b.is_nan() { 0 } else { u64::MAX } } else { place(a).abs_diff(place(b)) }
+    let place =
+        |x: f32| if x.is_sign_negative() { -i64::from(x.to_bits() & 0x7fff_ffff) } else { i64::from(x.to_bits()) };
+    if a.is_nan() || b.is_nan() {
+        if a.is_nan() && b.is_nan() { 0 } else { u64::MAX }
+    } else {
+        place(a).abs_diff(place(b))
+    }
 }
 
 fn ulps64(a: f64, b: f64) -> u64 {
-    let place = |x: f64| if x.is_sign_negative() { -((x.to_bits() & (u64::MAX >> 1)) as i64) } else { x.to_bits() as i64 };
-    if a.is_nan() || b.is_nan() { if a.is_nan() && b.is_nan() { 0 } else { u64::MAX } } else { place(a).abs_diff(place(b)) }
+    let place =
+        |x: f64| if x.is_sign_negative() { -((x.to_bits() & (u64::MAX >> 1)) as i64) } else { x.to_bits() as i64 };
+    if a.is_nan() || b.is_nan() {
+        if a.is_nan() && b.is_nan() { 0 } else { u64::MAX }
+    } else {
+        place(a).abs_diff(place(b))
+    }
 }
 
 #[test]
@@ -71,7 +80,12 @@ fn single_precision() {
                 let expected = function(f64::from(x[i]), f64::from(y[i])) as f32;
                 // Sums cancel: there the error is one of the parts.
                 let close = which == 14 && (got - expected).abs() <= 1e-5 * f32::max(1.0, expected.abs());
-                assert!(close || ulps32(got, expected) <= *limit, "{option} {which} of {} and {}: {got}, not {expected}", x[i], y[i]);
+                assert!(
+                    close || ulps32(got, expected) <= *limit,
+                    "{option} {which} of {} and {}: {got}, not {expected}",
+                    x[i],
+                    y[i]
+                );
             }
         }
     }
@@ -118,7 +132,12 @@ fn double_precision() {
                     continue;
                 }
                 let expected = function(x[i], y[i]);
-                assert!(ulps64(got, expected) <= *limit, "{option} {which} of {} and {}: {got}, not {expected}", x[i], y[i]);
+                assert!(
+                    ulps64(got, expected) <= *limit,
+                    "{option} {which} of {} and {}: {got}, not {expected}",
+                    x[i],
+                    y[i]
+                );
             }
         }
     }
@@ -167,7 +186,11 @@ fn integers() {
         for (which, function) in functions.iter().enumerate() {
             for (i, got) in run(&gpu, &module, "integers", which, &x, &y).into_iter().enumerate() {
                 let expected = function(x[i], y[i]);
-                assert_eq!(got, expected, "{option} {which} of {:#x} and {:#x}: {got:#x}, not {expected:#x}", x[i], y[i]);
+                assert_eq!(
+                    got, expected,
+                    "{option} {which} of {:#x} and {:#x}: {got:#x}, not {expected:#x}",
+                    x[i], y[i]
+                );
             }
         }
     }

@@ -335,12 +335,7 @@ fn ends_flow(op: Op) -> bool {
 
 /// Instructions that do nothing here: memory is in order, and there is no clock to save.
 fn is_no_operation(op: Op) -> bool {
-    matches!(
-        op,
-        Op::s_waitcnt
-            | Op::s_nop
-            | Op::s_setprio
-    )
+    matches!(op, Op::s_waitcnt | Op::s_nop | Op::s_setprio)
 }
 
 /// Finds the instructions that can be reached from word `entry`.
@@ -393,7 +388,14 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
         // Matrices aside, vector operands take two registers at most, memory ones four.
         let reach = match inst.format {
             Format::Vop3p if inst.op.mnemonic().contains("mfma") => 32,
-            Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Sdwa | Format::Dpp => 2,
+            Format::Vop1
+            | Format::Vop2
+            | Format::Vopc
+            | Format::Vop3
+            | Format::Vop3b
+            | Format::Vop3p
+            | Format::Sdwa
+            | Format::Dpp => 2,
             _ => 4,
         };
         for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
@@ -452,11 +454,7 @@ impl Program {
         let mut iter = code.iter().peekable();
         while let Some((&at, inst)) = iter.next() {
             let source = sources.len() as u32;
-            sources.push(Source {
-                address: text_address + u64::from(at) * 4,
-                word: text[at as usize],
-                inst: *inst,
-            });
+            sources.push(Source { address: text_address + u64::from(at) * 4, word: text[at as usize], inst: *inst });
             index[at as usize] = micros.len() as u32;
             let Some(inst) = inst else {
                 micros.push(plain(unsupported, source));

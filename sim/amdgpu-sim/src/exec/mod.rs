@@ -3,7 +3,7 @@
 //! # How a kernel runs
 //! [`Program::lower`] decodes the code that is reachable from a kernel's entry and turns every
 //! instruction into a [`Micro`]: a [`Handler`] function pointer and operands that are already
-//! resolved to register rows (vector) or slots (scalar). [`run`] calls one handler after the other
+//! resolved to register rows (vector) or slots (scalar). [`run()`] calls one handler after the other
 //! until the wave ends, meets a barrier, yields or traps. No handler looks at the opcode again.
 //!
 //! # State

@@ -201,7 +201,9 @@ impl Wave {
     pub(crate) fn exec(&self) -> u64 {
         // Every wave has these; saying so leaves one check.
         match self.slots.first_chunk::<128>() {
-            Some(slots) => u64::from(slots[usize::from(slot::EXEC)]) | u64::from(slots[usize::from(slot::EXEC) + 1]) << 32,
+            Some(slots) => {
+                u64::from(slots[usize::from(slot::EXEC)]) | u64::from(slots[usize::from(slot::EXEC) + 1]) << 32
+            }
             None => 0,
         }
     }

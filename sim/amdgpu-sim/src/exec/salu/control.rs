@@ -155,11 +155,7 @@ fn getreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
         HWREG_MODE => w.mode.0,
         // SCC, EXECZ, VCCZ, in a barrier's group, and valid.
         HWREG_STATUS => {
-            u32::from(w.scc())
-                | u32::from(w.exec() == 0) << 9
-                | u32::from(w.vcc() == 0) << 10
-                | 1 << 11
-                | 1 << 16
+            u32::from(w.scc()) | u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
         }
         // TRAPSTS, HW_ID and the like: nothing pending, wave 0 of unit 0.
         _ => 0,

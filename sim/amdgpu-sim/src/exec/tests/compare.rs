@@ -34,7 +34,14 @@ fn op(name: &str) -> Op {
 
 #[test]
 fn integers() {
-    for (suffix, bits, signed) in [("i16", 16, true), ("u16", 16, false), ("i32", 32, true), ("u32", 32, false), ("i64", 64, true), ("u64", 64, false)] {
+    for (suffix, bits, signed) in [
+        ("i16", 16, true),
+        ("u16", 16, false),
+        ("i32", 32, true),
+        ("u32", 32, false),
+        ("i64", 64, true),
+        ("u64", 64, false),
+    ] {
         let mut random = Random::new(bits);
         let special = if bits == 64 { DOUBLES } else { WORDS };
         let x = operands(2, special, 128, &mut || random.next() & (u64::MAX >> (64 - bits.max(32))));
@@ -91,7 +98,9 @@ fn floats() {
         let x = operands(2, special, 64, &mut || random.next() >> if suffix == "f32" { 32 } else { 0 });
         for (name, holds) in relations {
             for x_or_not in ["v_cmp", "v_cmpx"] {
-                compare(op(&format!("{x_or_not}_{name}_{suffix}")), &x, &|a, b| holds.contains(&number(a).partial_cmp(&number(b))));
+                compare(op(&format!("{x_or_not}_{name}_{suffix}")), &x, &|a, b| {
+                    holds.contains(&number(a).partial_cmp(&number(b)))
+                });
             }
         }
     }
@@ -101,10 +110,34 @@ fn floats() {
 fn classes() {
     let class = |x: f64, quiet: bool, denormal: bool| match x.classify() {
         std::num::FpCategory::Nan => u32::from(quiet),
-        std::num::FpCategory::Infinite => if x < 0.0 { 2 } else { 9 },
-        std::num::FpCategory::Zero => if x.is_sign_negative() { 5 } else { 6 },
-        _ if denormal => if x < 0.0 { 4 } else { 7 },
-        _ => if x < 0.0 { 3 } else { 8 },
+        std::num::FpCategory::Infinite => {
+            if x < 0.0 {
+                2
+            } else {
+                9
+            }
+        }
+        std::num::FpCategory::Zero => {
+            if x.is_sign_negative() {
+                5
+            } else {
+                6
+            }
+        }
+        _ if denormal => {
+            if x < 0.0 {
+                4
+            } else {
+                7
+            }
+        }
+        _ => {
+            if x < 0.0 {
+                3
+            } else {
+                8
+            }
+        }
     };
     for wanted in 0..10_u64 {
         let pairs = |special: &[u64]| vec![special.to_vec(), vec![1 << wanted | 0xfc00; special.len()]];

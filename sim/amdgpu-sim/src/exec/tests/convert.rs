@@ -28,7 +28,9 @@ fn integers_to_floats_round_to_nearest() {
     check_single(Op::v_cvt_f32_u32, DEFAULT_MODE, &x, &|x| f64::from(x[0] as u32) as f32);
     check(Op::v_cvt_f64_i32, &x, &|x| f64::from(x[0] as i32).to_bits());
     check(Op::v_cvt_f64_u32, &x, &|x| f64::from(x[0] as u32).to_bits());
-    for (n, op) in [Op::v_cvt_f32_ubyte0, Op::v_cvt_f32_ubyte1, Op::v_cvt_f32_ubyte2, Op::v_cvt_f32_ubyte3].into_iter().enumerate() {
+    for (n, op) in
+        [Op::v_cvt_f32_ubyte0, Op::v_cvt_f32_ubyte1, Op::v_cvt_f32_ubyte2, Op::v_cvt_f32_ubyte3].into_iter().enumerate()
+    {
         check_single(op, DEFAULT_MODE, &x, &|x| f32::from((x[0] as u32).to_le_bytes()[n]));
     }
     let all = vec![(0..0x1_0000).collect::<Vec<u64>>()];
@@ -68,11 +70,19 @@ fn packing() {
         if x.is_nan() { 0 } else { u64::from((f64::from(x).clamp(low, 1.0) * scale).round_ties_even() as i64 as u16) }
     };
     // Singles that are not within a rounding error of a tie.
-    let plain: Vec<u64> = [0.0_f32, -0.0, 0.1, -0.1, 0.7, -0.7, 1.0, -1.0, 2.0, -2.0, 1e30, -1e30, f32::NAN, 0.333].iter().map(|x| u64::from(x.to_bits())).collect();
+    let plain: Vec<u64> = [0.0_f32, -0.0, 0.1, -0.1, 0.7, -0.7, 1.0, -1.0, 2.0, -2.0, 1e30, -1e30, f32::NAN, 0.333]
+        .iter()
+        .map(|x| u64::from(x.to_bits()))
+        .collect();
     let x = operands(2, &plain, 0, &mut || 0);
     check(Op::v_cvt_pknorm_i16_f32, &x, &|x| norm(f(x[0]), -1.0, 32767.0) | norm(f(x[1]), -1.0, 32767.0) << 16);
     check(Op::v_cvt_pknorm_u16_f32, &x, &|x| norm(f(x[0]), 0.0, 65535.0) | norm(f(x[1]), 0.0, 65535.0) << 16);
-    let bytes = operands(3, &[0, 1, 2, 3, 0x437f_0000, 0x4380_0000, 0x3f00_0000, 0x4020_0000, 0xc020_0000, 0x7fc0_0000, 0x1234_5678], 0, &mut || 0);
+    let bytes = operands(
+        3,
+        &[0, 1, 2, 3, 0x437f_0000, 0x4380_0000, 0x3f00_0000, 0x4020_0000, 0xc020_0000, 0x7fc0_0000, 0x1234_5678],
+        0,
+        &mut || 0,
+    );
     check(Op::v_cvt_pk_u8_f32, &bytes, &|x| {
         let byte = f64::from(f(x[0])).round_ties_even();
         let byte = if byte.is_nan() { 0 } else { byte.clamp(0.0, 255.0) as u8 };

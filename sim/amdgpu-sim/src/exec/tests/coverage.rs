@@ -43,8 +43,17 @@ fn every_arithmetic_instruction_is_carried_out_or_listed() {
         let info = op.info();
         let arithmetic = matches!(
             info.format,
-            Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Vop1 | Format::Vop2 | Format::Vop3
-                | Format::Vop3b | Format::Vop3p | Format::Vopc
+            Format::Sop1
+                | Format::Sop2
+                | Format::Sopc
+                | Format::Sopk
+                | Format::Sopp
+                | Format::Vop1
+                | Format::Vop2
+                | Format::Vop3
+                | Format::Vop3b
+                | Format::Vop3p
+                | Format::Vopc
         );
         if !arithmetic || info.opcode[0].is_none() || op.mnemonic().contains("mfma") {
             continue;

@@ -10,7 +10,6 @@ pub(super) fn d(x: u64) -> f64 {
     f64::from_bits(x)
 }
 
-
 pub(super) fn singles(count: usize) -> Vec<Vec<u64>> {
     let mut random = Random::new(40 + count as u64);
     operands(count, SINGLES, 1024, &mut || random.next() & 0xffff_ffff)
@@ -33,7 +32,13 @@ pub(super) fn same_single(op: Op, mods: Mods, rsrc1: u32, x: &[Vec<u64>], refere
         let args: Vec<u64> = x.iter().map(|o| o[i]).chain([0xdead_beef]).collect();
         let expected = reference(&args);
         let got = *got as u32;
-        assert_eq!(canonical32(got), canonical32(expected.to_bits()), "{op} of {args:x?}: {} ({got:#x}), not {expected} ({:#x})", f32::from_bits(got), expected.to_bits());
+        assert_eq!(
+            canonical32(got),
+            canonical32(expected.to_bits()),
+            "{op} of {args:x?}: {} ({got:#x}), not {expected} ({:#x})",
+            f32::from_bits(got),
+            expected.to_bits()
+        );
     }
 }
 
@@ -82,7 +87,10 @@ fn rounded_sum(a: f64, b: f64) -> f32 {
     let toward = if (error > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 };
     let single = sum as f32;
     let halfway = {
-        let (down, up) = (f64::from(f32::from_bits(single.to_bits().wrapping_sub(1))), f64::from(f32::from_bits(single.to_bits() + 1)));
+        let (down, up) = (
+            f64::from(f32::from_bits(single.to_bits().wrapping_sub(1))),
+            f64::from(f32::from_bits(single.to_bits() + 1)),
+        );
         let s = f64::from(single);
         sum == (s + down) / 2.0 || sum == (s + up) / 2.0
     };
@@ -150,7 +158,9 @@ fn s_setreg_switches_denormals() {
     assert_eq!((w.row(0)[5], w.row(2)[5], w.slot(0)), (0, 2, 0));
     let rounding = inst(Op::s_setreg_imm32_b32, Operand::None, &[imm(1 | 1 << 11), Operand::Literal(1)]);
     assert!(matches!(trap(&[rounding], DEFAULT_MODE, &|_| ()), Trap::Unsupported(why) if why.contains("rounding")));
-    assert!(matches!(trap(&[add], DEFAULT_MODE | 1 << 12, &|_| ()), Trap::Unsupported(why) if why.contains("rounding")));
+    assert!(
+        matches!(trap(&[add], DEFAULT_MODE | 1 << 12, &|_| ()), Trap::Unsupported(why) if why.contains("rounding"))
+    );
 }
 
 fn signals(x: u64) -> bool {
@@ -192,7 +202,11 @@ fn minimum_and_maximum() {
             let mut sorted = all;
             sorted.sort_by(|a, b| f(*a).total_cmp(&f(*b)));
             // Zeros of either sign are the same to the largest-of-three test.
-            if all.iter().filter(|x| f(**x) == 0.0).count() > 1 { evaluate(Op::v_med3_f32, none, rsrc1, &[vec![x[0]], vec![x[1]], vec![x[2]]])[0] } else { sorted[1] }
+            if all.iter().filter(|x| f(**x) == 0.0).count() > 1 {
+                evaluate(Op::v_med3_f32, none, rsrc1, &[vec![x[0]], vec![x[1]], vec![x[2]]])[0]
+            } else {
+                sorted[1]
+            }
         });
     }
 }
@@ -221,7 +235,8 @@ fn roundings_to_integers() {
     });
     check_single(Op::v_fract_f32, DEFAULT_MODE, &one, &|x| {
         let value = f64::from(f(x[0]));
-        ((value - value.floor()) as f32).min(f32::from_bits(0x3f7f_ffff)) + if value.is_nan() || value.is_infinite() { f32::NAN } else { 0.0 }
+        ((value - value.floor()) as f32).min(f32::from_bits(0x3f7f_ffff))
+            + if value.is_nan() || value.is_infinite() { f32::NAN } else { 0.0 }
     });
 }
 
@@ -252,9 +267,30 @@ fn exponents_and_mantissas() {
         }
         value as f32
     });
-    let powers: Vec<u64> = [0, 1, -1, 23, -23, 100, -100, 126, -126, 127, 128, 148, -149, -150, -276, 277, 1000, -1000, i32::MAX, i32::MIN]
-        .map(|n: i32| u64::from(n as u32))
-        .to_vec();
+    let powers: Vec<u64> = [
+        0,
+        1,
+        -1,
+        23,
+        -23,
+        100,
+        -100,
+        126,
+        -126,
+        127,
+        128,
+        148,
+        -149,
+        -150,
+        -276,
+        277,
+        1000,
+        -1000,
+        i32::MAX,
+        i32::MIN,
+    ]
+    .map(|n: i32| u64::from(n as u32))
+    .to_vec();
     let mut pairs = vec![Vec::new(), Vec::new()];
     for x in singles(1)[0].iter().take(200) {
         for n in &powers {
@@ -325,7 +361,28 @@ fn double_exponents_and_scaling() {
     });
     let mut pairs = vec![Vec::new(), Vec::new()];
     for x in one[0].iter().take(200) {
-        for n in [0, 1, -1, 52, -53, 900, -900, 1022, -1022, -1023, 1023, 1024, -1074, -1075, 2000, -2000, 2098, -2098, i32::MAX, i32::MIN] {
+        for n in [
+            0,
+            1,
+            -1,
+            52,
+            -53,
+            900,
+            -900,
+            1022,
+            -1022,
+            -1023,
+            1023,
+            1024,
+            -1074,
+            -1075,
+            2000,
+            -2000,
+            2098,
+            -2098,
+            i32::MAX,
+            i32::MIN,
+        ] {
             pairs[0].push(*x);
             pairs[1].push(u64::from(n as u32));
         }
@@ -369,7 +426,11 @@ fn literals_and_inline_constants() {
             inst(Op::v_madmk_f32, v(3), &[v(1), Operand::Literal(0x4000_0000), v(1)]),
             inst(Op::v_mul_f64, v(4), &[Operand::Float(crate::isa::InlineFloat::MinusTwo), v(6)]),
             inst(Op::v_mul_f64, v(8), &[Operand::Int(-3), v(6)]),
-            inst(Op::v_add_f16, v(10), &[Operand::Float(crate::isa::InlineFloat::One), Operand::Float(crate::isa::InlineFloat::Half)]),
+            inst(
+                Op::v_add_f16,
+                v(10),
+                &[Operand::Float(crate::isa::InlineFloat::One), Operand::Float(crate::isa::InlineFloat::Half)],
+            ),
             inst(Op::v_mul_f32, v(11), &[s(3), v(1)]),
         ],
         DEFAULT_MODE,

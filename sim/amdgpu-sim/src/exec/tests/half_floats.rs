@@ -108,15 +108,20 @@ fn functions_within_a_bit() {
                 assert!(got.is_nan(), "{op} of {i:#x}: {got}");
                 continue;
             }
-            let place = |x: f16| if x.is_sign_negative() { -i64::from(x.to_bits() & 0x7fff) } else { i64::from(x.to_bits()) };
+            let place =
+                |x: f16| if x.is_sign_negative() { -i64::from(x.to_bits() & 0x7fff) } else { i64::from(x.to_bits()) };
             assert!((place(got) - place(expected)).abs() <= ulps, "{op} of {i:#x}: {got}, not {expected}");
         }
     };
     near(Op::v_exp_f16, 1, &f64::exp2);
     near(Op::v_log_f16, 1, &f64::log2);
     near(Op::v_rsq_f16, 1, &|x| 1.0 / x.sqrt());
-    near(Op::v_sin_f16, 1, &|x| if x.abs() > 256.0 && x.is_finite() { 0.0 } else { (x.rem_euclid(1.0) * std::f64::consts::TAU).sin() });
-    near(Op::v_cos_f16, 1, &|x| if x.abs() > 256.0 && x.is_finite() { 1.0 } else { (x.rem_euclid(1.0) * std::f64::consts::TAU).cos() });
+    near(Op::v_sin_f16, 1, &|x| {
+        if x.abs() > 256.0 && x.is_finite() { 0.0 } else { (x.rem_euclid(1.0) * std::f64::consts::TAU).sin() }
+    });
+    near(Op::v_cos_f16, 1, &|x| {
+        if x.abs() > 256.0 && x.is_finite() { 1.0 } else { (x.rem_euclid(1.0) * std::f64::consts::TAU).cos() }
+    });
 }
 
 #[test]
@@ -133,7 +138,11 @@ fn mixed_precision_multiply_add() {
                         .map(|_| {
                             let small = |r: u64| u64::from(f16::from_f64((r % 2000) as f64 / 64.0 - 15.0).to_bits());
                             let single = u64::from(((random.next() % 2000) as f32 / 64.0 - 15.0).to_bits());
-                            if halves >> i & 1 == 1 { small(random.next()) | small(random.next()) << 16 } else { single }
+                            if halves >> i & 1 == 1 {
+                                small(random.next()) | small(random.next()) << 16
+                            } else {
+                                single
+                            }
                         })
                         .collect()
                 })

@@ -187,10 +187,8 @@ fn carries_go_through_vcc() {
         for mask in [VCC, s(20)] {
             for chunk in 0..x[0].len() / LANES {
                 let exec = 0xffff_0ff0_1234_ffff;
-                let code = [
-                    with_carry(low, v(0), &[v(4), v(6)], mask),
-                    with_carry(high, v(1), &[v(5), v(7), mask], mask),
-                ];
+                let code =
+                    [with_carry(low, v(0), &[v(4), v(6)], mask), with_carry(high, v(1), &[v(5), v(7), mask], mask)];
                 let w = machine(&code, DEFAULT_MODE, &|w| {
                     w.set_exec(exec);
                     for lane in 0..LANES {
@@ -218,7 +216,12 @@ fn carries_go_through_vcc() {
 #[test]
 fn multiply_add_to_64_bits_has_a_65th() {
     let mut random = Random::new(6);
-    let x = operands(3, &[0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX, 1 << 63, i64::MAX as u64], 512, &mut || random.next());
+    let x = operands(
+        3,
+        &[0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX, 1 << 63, i64::MAX as u64],
+        512,
+        &mut || random.next(),
+    );
     for chunk in 0..x[0].len() / LANES {
         for op in [Op::v_mad_u64_u32, Op::v_mad_i64_i32] {
             let code = Inst { dst2: s(10), ..inst(op, v(0), &[v(4), v(8), v(12)]) };

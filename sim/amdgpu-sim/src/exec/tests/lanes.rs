@@ -53,7 +53,12 @@ fn selection_swap_and_pair_moves() {
     let mods = Mods { op_sel: 1, op_sel_hi: 7, ..Mods::default() };
     let code = [
         inst(Op::v_cndmask_b32, v(0), &[v(1), v(2), VCC]),
-        modified(Op::v_cndmask_b32, v(3), &[Operand::Int(0), Operand::Float(crate::isa::InlineFloat::One), s(20)], Mods::default()),
+        modified(
+            Op::v_cndmask_b32,
+            v(3),
+            &[Operand::Int(0), Operand::Float(crate::isa::InlineFloat::One), s(20)],
+            Mods::default(),
+        ),
         modified(Op::v_cndmask_b32, v(4), &[v(1), v(2), VCC], Mods { neg: 2, ..Mods::default() }),
         inst(Op::v_swap_b32, v(1), &[v(2)]),
         // Low half from the first source's high register, high half from the second one's low register.

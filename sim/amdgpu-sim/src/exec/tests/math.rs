@@ -93,7 +93,11 @@ fn doubles_well_within_two_to_the_minus_24() {
         for (i, got) in evaluate(op, Mods::default(), DEFAULT_MODE, &x).iter().enumerate() {
             let (got, expected) = (d(*got), reference(d(x[0][i])));
             let alike = got == expected || got.is_nan() && expected.is_nan();
-            assert!(alike || ((got - expected) / expected).abs() < 1e-15, "{op} of {:e}: {got:e}, not {expected:e}", d(x[0][i]));
+            assert!(
+                alike || ((got - expected) / expected).abs() < 1e-15,
+                "{op} of {:e}: {got:e}, not {expected:e}",
+                d(x[0][i])
+            );
         }
     }
 }

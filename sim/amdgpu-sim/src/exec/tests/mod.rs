@@ -5,8 +5,8 @@
 
 mod compare;
 mod control;
-mod coverage;
 mod convert;
+mod coverage;
 mod divide;
 mod float;
 mod half_floats;
@@ -96,7 +96,11 @@ pub(super) fn machine(code: &[Inst], rsrc1: u32, set_up: &dyn Fn(&mut Wave)) -> 
         for row in 0..wave.rows.len() {
             for lane in 0..LANES {
                 let (a, b) = (bits_above(&wave, row, lane), bits_above(&fast, row, lane));
-                assert!(alike(a, b), "row {row} lane {lane} without {a:x?} and with {b:x?} AVX2 after {:?}", code.last());
+                assert!(
+                    alike(a, b),
+                    "row {row} lane {lane} without {a:x?} and with {b:x?} AVX2 after {:?}",
+                    code.last()
+                );
             }
         }
         assert_eq!(wave.slots, fast.slots, "scalars with and without AVX2 after {:?}", code.last());
@@ -152,13 +156,7 @@ const OLD: u64 = 0xdead_beef_0bad_cafe;
 
 /// Applies `op`, with modifiers, to operands given a lane each; `f` gets old destination and operands and says what the result is.
 /// Every other lane is off in a second round, and has to stay as it was.
-pub(super) fn check_with(
-    op: Op,
-    mods: Mods,
-    rsrc1: u32,
-    operands: &[Vec<u64>],
-    f: &dyn Fn(&[u64]) -> u64,
-) {
+pub(super) fn check_with(op: Op, mods: Mods, rsrc1: u32, operands: &[Vec<u64>], f: &dyn Fn(&[u64]) -> u64) {
     let info = op.info();
     let plain = mods == inst(op, v(0), &[]).mods;
     let sources: Vec<Operand> = (0..operands.len()).map(|i| v(4 + 4 * i as u16)).collect();
@@ -237,28 +235,106 @@ pub(super) fn operands(count: usize, special: &[u64], random: usize, make: &mut 
 }
 
 pub(super) const WORDS: &[u64] = &[
-    0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x1_0000, 0x7f_ffff, 0x80_0000, 0xff_ffff, 0x100_0000,
-    0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_0000, 0xffff_fffe, 0xffff_ffff, 0x1234_5678, 0xdead_beef,
+    0,
+    1,
+    2,
+    3,
+    7,
+    31,
+    32,
+    33,
+    63,
+    64,
+    0xff,
+    0x100,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x1_0000,
+    0x7f_ffff,
+    0x80_0000,
+    0xff_ffff,
+    0x100_0000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_0000,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x1234_5678,
+    0xdead_beef,
 ];
 
 pub(super) const HALVES: &[u64] = &[
-    0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 0x3555, 0x3800, 0x4248, 0x6400, 0x7bff,
-    0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x7d01, 0xfe12,
+    0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 0x3555, 0x3800, 0x4248,
+    0x6400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x7d01, 0xfe12,
 ];
 
 pub(super) const SINGLES: &[u64] = &[
-    0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x007f_ffff, 0x0080_0000, 0x8080_0000, 0x3f80_0000, 0xbf80_0000, 0x3f80_0001,
-    0x3f7f_ffff, 0x3f00_0000, 0x3fc0_0000, 0x4020_0000, 0xc0f0_0000, 0x4b00_0001, 0x4f00_0000, 0xcf00_0000, 0x4f80_0000, 0x5f00_0000,
-    0x7f7f_ffff, 0xff7f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f81_2345, 0xffc1_2345, 0x3eaa_aaab, 0x4049_0fdb, 0x477f_f000,
-    0x3300_0001, 0x3880_0000, 0x387f_ffff,
+    0x0000_0000,
+    0x8000_0000,
+    0x0000_0001,
+    0x8000_0001,
+    0x007f_ffff,
+    0x0080_0000,
+    0x8080_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x3f80_0001,
+    0x3f7f_ffff,
+    0x3f00_0000,
+    0x3fc0_0000,
+    0x4020_0000,
+    0xc0f0_0000,
+    0x4b00_0001,
+    0x4f00_0000,
+    0xcf00_0000,
+    0x4f80_0000,
+    0x5f00_0000,
+    0x7f7f_ffff,
+    0xff7f_ffff,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0x7f81_2345,
+    0xffc1_2345,
+    0x3eaa_aaab,
+    0x4049_0fdb,
+    0x477f_f000,
+    0x3300_0001,
+    0x3880_0000,
+    0x387f_ffff,
 ];
 
 pub(super) const DOUBLES: &[u64] = &[
-    0, 1 << 63, 1, 0x8000_0000_0000_0001, 0x000f_ffff_ffff_ffff, 0x0010_0000_0000_0000, 0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000,
-    0x3ff0_0000_0000_0001, 0x3fef_ffff_ffff_ffff, 0x3fe0_0000_0000_0000, 0x3ff8_0000_0000_0000, 0xc004_0000_0000_0000,
-    0x4340_0000_0000_0001, 0x41df_ffff_ffc0_0000, 0x41e0_0000_0000_0000, 0x41ef_ffff_ffe0_0000, 0xc1e0_0000_0020_0000,
-    0x7fef_ffff_ffff_ffff, 0xffef_ffff_ffff_ffff, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000, 0x7ff8_0000_0000_0000,
-    0x7ff0_0000_0000_1234, 0x3fd5_5555_5555_5555, 0x4009_21fb_5444_2d18, 0x47ef_ffff_f000_0000, 0x36a0_0000_0000_0001,
+    0,
+    1 << 63,
+    1,
+    0x8000_0000_0000_0001,
+    0x000f_ffff_ffff_ffff,
+    0x0010_0000_0000_0000,
+    0x3ff0_0000_0000_0000,
+    0xbff0_0000_0000_0000,
+    0x3ff0_0000_0000_0001,
+    0x3fef_ffff_ffff_ffff,
+    0x3fe0_0000_0000_0000,
+    0x3ff8_0000_0000_0000,
+    0xc004_0000_0000_0000,
+    0x4340_0000_0000_0001,
+    0x41df_ffff_ffc0_0000,
+    0x41e0_0000_0000_0000,
+    0x41ef_ffff_ffe0_0000,
+    0xc1e0_0000_0020_0000,
+    0x7fef_ffff_ffff_ffff,
+    0xffef_ffff_ffff_ffff,
+    0x7ff0_0000_0000_0000,
+    0xfff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0x7ff0_0000_0000_1234,
+    0x3fd5_5555_5555_5555,
+    0x4009_21fb_5444_2d18,
+    0x47ef_ffff_f000_0000,
+    0x36a0_0000_0000_0001,
 ];
 
 /// Bits of a float whose NaNs are made alike: which NaN comes out is not defined.

@@ -94,7 +94,8 @@ fn sdwa_takes_and_leaves_parts() {
                             w.row_mut(1).fill(x as u32);
                             w.row_mut(2).fill(y as u32);
                         });
-                        let sum = extend(x >> a_shift, a_width, sext[0]).wrapping_add(extend(y >> b_shift, b_width, sext[1]));
+                        let sum =
+                            extend(x >> a_shift, a_width, sext[0]).wrapping_add(extend(y >> b_shift, b_width, sext[1]));
                         let field = (u64::from(u32::MAX) >> (32 - width)) << shift;
                         let expected = match unused {
                             SdwaUnused::Pad => sum << shift & field,
@@ -149,7 +150,10 @@ fn reads(ctrl: u16, lane: i32) -> Option<i32> {
 
 #[test]
 fn dpp_moves_lanes() {
-    let ctrls = [0x00, 0x1b, 0x4e, 0xe4, 0x101, 0x108, 0x10f, 0x111, 0x118, 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143];
+    let ctrls = [
+        0x00, 0x1b, 0x4e, 0xe4, 0x101, 0x108, 0x10f, 0x111, 0x118, 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c, 0x140,
+        0x141, 0x142, 0x143,
+    ];
     for ctrl in ctrls {
         for bound_ctrl in [false, true] {
             for (row_mask, bank_mask) in [(15, 15), (10, 15), (15, 5)] {
@@ -170,7 +174,8 @@ fn dpp_moves_lanes() {
                     });
                     for lane in 0..LANES as i32 {
                         let on = |l: i32| exec >> l & 1 == 1;
-                        let enabled = on(lane) && row_mask >> (lane / 16) & 1 == 1 && bank_mask >> (lane % 16 / 4) & 1 == 1;
+                        let enabled =
+                            on(lane) && row_mask >> (lane / 16) & 1 == 1 && bank_mask >> (lane % 16 / 4) & 1 == 1;
                         let source = reads(ctrl, lane).filter(|l| on(*l));
                         let expected = match source {
                             _ if !enabled => 7,

@@ -58,7 +58,9 @@ fn integers() {
 #[test]
 fn floats() {
     let mut random = Random::new(91);
-    let x = operands(3, &[0, 0x3c00_3c00, 0x0001_8001, 0x7bff_fbff, 0x7c00_0400, 0x4248_b555], 512, &mut || random.next() & 0xffff_ffff);
+    let x = operands(3, &[0, 0x3c00_3c00, 0x0001_8001, 0x7bff_fbff, 0x7c00_0400, 0x4248_b555], 512, &mut || {
+        random.next() & 0xffff_ffff
+    });
     let number = |x: u64| f16::from_bits(x as u16).to_f64();
     let check_halves = |op: Op, count: usize, mods: Mods, f: &dyn Fn(&[f64]) -> f64| {
         let results = super::float::evaluate(op, mods, DEFAULT_MODE, &x[..count]);
@@ -74,7 +76,10 @@ fn floats() {
                     .collect();
                 let expected = f16::from_f64(f(&args));
                 let got = f16::from_bits(halves(*got)[half] as u16);
-                assert!(got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(), "{op} {args:?}: {got}, not {expected}");
+                assert!(
+                    got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(),
+                    "{op} {args:?}: {got}, not {expected}"
+                );
             }
         }
     };
@@ -128,10 +133,12 @@ fn dot_products() {
         for clamp in [false, true] {
             let mods = Mods { clamp, op_sel_hi: 7, ..Mods::default() };
             check_with(op, mods, DEFAULT_MODE, &x, &|x| {
-                let products: i64 = fields(x[0], bits, signed).iter().zip(fields(x[1], bits, signed)).map(|(a, b)| a * b).sum();
+                let products: i64 =
+                    fields(x[0], bits, signed).iter().zip(fields(x[1], bits, signed)).map(|(a, b)| a * b).sum();
                 let addend = if signed { i64::from(x[2] as i32) } else { x[2] as i64 };
                 let sum = products + addend;
-                let limited = if signed { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum.min(0xffff_ffff) };
+                let limited =
+                    if signed { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum.min(0xffff_ffff) };
                 u64::from(if clamp { limited } else { sum } as u32)
             });
         }

@@ -48,7 +48,9 @@ fn sums_and_their_scc() {
     let fits = |x: i128| i128::from(x as i32) == x;
     check32(Op::s_add_u32, 2, |a, b, _| ((u(a) + u(b)) as u32, Some(u(a) + u(b) >> 32 != 0)));
     check32(Op::s_sub_u32, 2, |a, b, _| ((u(a) - u(b)) as u32, Some(u(a) < u(b))));
-    check32(Op::s_addc_u32, 2, |a, b, c| ((u(a) + u(b) + i128::from(c)) as u32, Some(u(a) + u(b) + i128::from(c) >> 32 != 0)));
+    check32(Op::s_addc_u32, 2, |a, b, c| {
+        ((u(a) + u(b) + i128::from(c)) as u32, Some(u(a) + u(b) + i128::from(c) >> 32 != 0))
+    });
     check32(Op::s_subb_u32, 2, |a, b, c| ((u(a) - u(b) - i128::from(c)) as u32, Some(u(a) < u(b) + i128::from(c))));
     check32(Op::s_add_i32, 2, |a, b, _| ((i(a) + i(b)) as u32, Some(!fits(i(a) + i(b)))));
     check32(Op::s_sub_i32, 2, |a, b, _| ((i(a) - i(b)) as u32, Some(!fits(i(a) - i(b)))));
@@ -64,7 +66,9 @@ fn sums_and_their_scc() {
         let wrapped = i128::from((i(a) - i(b)) as i32).unsigned_abs() as u32;
         (wrapped, Some(wrapped != 0))
     });
-    for (op, n) in [(Op::s_lshl1_add_u32, 1), (Op::s_lshl2_add_u32, 2), (Op::s_lshl3_add_u32, 3), (Op::s_lshl4_add_u32, 4)] {
+    for (op, n) in
+        [(Op::s_lshl1_add_u32, 1), (Op::s_lshl2_add_u32, 2), (Op::s_lshl3_add_u32, 3), (Op::s_lshl4_add_u32, 4)]
+    {
         check32(op, 2, |a, b, _| (((u(a) << n) + u(b)) as u32, Some((u(a) << n) + u(b) >> 32 != 0)));
     }
 }
@@ -108,15 +112,27 @@ fn shifts_and_fields() {
     check64(Op::s_lshr_b64, 2, |a, b, _| nz64(a >> (b % 64)));
     check64(Op::s_ashr_i64, 2, |a, b, _| nz64((i128::from(a as i64) >> (b % 64)) as u64));
     check32(Op::s_bfm_b32, 2, |a, b, _| ((((1_u64 << (a % 32)) - 1) << (b % 32)) as u32, None));
-    for control in [0x0008_0000_u64, 0x0010_0010, 0x0004_001c, 0x0000_0003, 0x0020_0000, 0x0001_001f, 0x0040_0000, 0x003f_0001] {
+    for control in
+        [0x0008_0000_u64, 0x0010_0010, 0x0004_001c, 0x0000_0003, 0x0020_0000, 0x0001_001f, 0x0040_0000, 0x003f_0001]
+    {
         let (offset, width) = (control as u32 & 31, (control >> 16) as u32 & 0x7f);
         for a in WORDS.iter().map(|a| *a as u32) {
-            let bits = |wide: i64, width: u32| -> u64 { (0..width.min(64)).map(|i| ((wide >> i.min(63)) as u64 & 1) << i).sum() };
+            let bits = |wide: i64, width: u32| -> u64 {
+                (0..width.min(64)).map(|i| ((wide >> i.min(63)) as u64 & 1) << i).sum()
+            };
             let unsigned = bits(i64::from(a >> offset), width) as u32;
-            assert_eq!(scalar(Op::s_bfe_u32, &[u64::from(a), control], false).0 as u32, unsigned, "{a:#x} {control:#x}");
+            assert_eq!(
+                scalar(Op::s_bfe_u32, &[u64::from(a), control], false).0 as u32,
+                unsigned,
+                "{a:#x} {control:#x}"
+            );
             let field = bits(i64::from(a as i32 >> offset), width) as i64;
             let signed = if width == 0 { 0 } else { field << (64 - width.min(64)) >> (64 - width.min(64)) };
-            assert_eq!(scalar(Op::s_bfe_i32, &[u64::from(a), control], false).0 as u32, signed as u32, "{a:#x} {control:#x}");
+            assert_eq!(
+                scalar(Op::s_bfe_i32, &[u64::from(a), control], false).0 as u32,
+                signed as u32,
+                "{a:#x} {control:#x}"
+            );
         }
     }
     check64(Op::s_bfe_u64, 2, |a, b, _| {
@@ -188,7 +204,10 @@ fn compares_set_scc() {
     assert!(machine(&[code], DEFAULT_MODE, &|w| w.set_slot(3, 0xffef)).scc());
     assert!(scalar(Op::s_bitcmp1_b32, &[0x100, 40], false).1);
     assert!(scalar(Op::s_bitcmp0_b64, &[1 << 33, 34], false).1);
-    assert!(scalar(Op::s_cmp_eq_u64, &[1 << 40, 1 << 40], false).1 && !scalar(Op::s_cmp_lg_u64, &[1 << 40, 1 << 40], false).1);
+    assert!(
+        scalar(Op::s_cmp_eq_u64, &[1 << 40, 1 << 40], false).1
+            && !scalar(Op::s_cmp_lg_u64, &[1 << 40, 1 << 40], false).1
+    );
 }
 
 #[test]

@@ -103,7 +103,13 @@ fn div_fixup(quotient: F16, denominator: F16, numerator: F16) -> F16 {
     let sign = (denominator.0 ^ numerator.0) & 0x8000;
     let (d, n) = (denominator.0 & 0x7fff, numerator.0 & 0x7fff);
     let ordinary = quotient.0 & 0x7fff | sign;
-    let special = if d == 0 || n == 0x7c00 { 0x7c00 | sign } else if d == 0x7c00 || n == 0 { sign } else { ordinary };
+    let special = if d == 0 || n == 0x7c00 {
+        0x7c00 | sign
+    } else if d == 0x7c00 || n == 0 {
+        sign
+    } else {
+        ordinary
+    };
     let special = if d == n && (d == 0 || d == 0x7c00) { 0xfe00 } else { special };
     let special = if d > 0x7c00 { denominator.0 | 0x200 } else { special };
     F16(if n > 0x7c00 { numerator.0 | 0x200 } else { special })

@@ -97,6 +97,10 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
 
 /// Operations without operands.
 pub(super) fn table(op: Op) -> Option<Entry> {
-    matches!(op, Op::v_nop | Op::v_clrexcp)
-        .then_some(Entry { run: nothing, src: &[], dst: Place::Nothing, mask: Mask::None })
+    matches!(op, Op::v_nop | Op::v_clrexcp).then_some(Entry {
+        run: nothing,
+        src: &[],
+        dst: Place::Nothing,
+        mask: Mask::None,
+    })
 }

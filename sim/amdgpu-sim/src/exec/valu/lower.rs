@@ -59,17 +59,21 @@ fn find(inst: &Inst, l: &Lowering) -> Option<Entry> {
             return Some(entry);
         }
         let entry = entry(inst.op, l.avx2, l.mode.ieee())?;
-        let float = matches!(
-            entry.dst,
-            Place::Vector(Kind::F32 | Kind::F64 | Kind::F16 | Kind::PF16 | Kind::PF32)
-        );
+        let float = matches!(entry.dst, Place::Vector(Kind::F32 | Kind::F64 | Kind::F16 | Kind::PF16 | Kind::PF32));
         return float.then_some(entry);
     }
     entry(inst.op, l.avx2, l.mode.ieee())
 }
 
 /// Resolves source `i` into `m`; what has to be done to it, if anything.
-fn source(inst: &Inst, l: &mut Lowering, m: &mut Micro, i: usize, kind: Kind, operand: Operand) -> Option<Option<Source>> {
+fn source(
+    inst: &Inst,
+    l: &mut Lowering,
+    m: &mut Micro,
+    i: usize,
+    kind: Kind,
+    operand: Operand,
+) -> Option<Option<Source>> {
     let mods = &inst.mods;
     let packed = inst.format == Format::Vop3p;
     let bit = |field: u8| field >> i & 1 == 1;
@@ -92,7 +96,8 @@ fn source(inst: &Inst, l: &mut Lowering, m: &mut Micro, i: usize, kind: Kind, op
     let flush = l.flush
         && matches!(kind, Kind::F32 | Kind::F16 | Kind::F64 | Kind::PF16 | Kind::PF32 | Kind::Mix)
         && !special::keeps_denormals(inst.op);
-    let part = mods.sdwa.and_then(|s| (i < 2).then(|| (s.src_sel[i], s.sext[i]))).filter(|p| *p != (SdwaSel::Dword, false));
+    let part =
+        mods.sdwa.and_then(|s| (i < 2).then(|| (s.src_sel[i], s.sext[i]))).filter(|p| *p != (SdwaSel::Dword, false));
     let (mut select, mut abs, mut neg) = ((false, true), false, (false, false));
     let mut changed = part.is_some() || flush;
     match kind {
@@ -199,10 +204,7 @@ fn result(inst: &Inst, l: &Lowering, kind: Kind) -> Option<Result> {
         op if kind.half() && keeps_other_half(op) => Some(mods.op_sel & 8 != 0),
         _ => None,
     };
-    let part = mods
-        .sdwa
-        .map(|s| (s.dst_sel, s.dst_unused))
-        .filter(|(sel, _)| *sel != SdwaSel::Dword);
+    let part = mods.sdwa.map(|s| (s.dst_sel, s.dst_unused)).filter(|(sel, _)| *sel != SdwaSel::Dword);
     let (clamp, omod) = if float { (mods.clamp, mods.omod) } else { (false, 0) };
     if !flush && !clamp && omod == 0 && half.is_none() && part.is_none() {
         return None;

@@ -365,11 +365,8 @@ pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow 
     let old = rows[dst].0;
     if let Some(upper) = r.half {
         for lane in 0..LANES {
-            low[lane] = if upper {
-                old[lane] & 0xffff | low[lane] << 16
-            } else {
-                old[lane] & 0xffff_0000 | low[lane] & 0xffff
-            };
+            low[lane] =
+                if upper { old[lane] & 0xffff | low[lane] << 16 } else { old[lane] & 0xffff_0000 | low[lane] & 0xffff };
         }
     }
     if let Some((sel, unused)) = r.part {
