@@ -172,3 +172,32 @@ fn fork_child() {
     }
     free(malloc(4));
 }
+
+/// At API level 5.7 this is the older structure and function, from 6.2 on the newer ones.
+#[test]
+fn the_device_says_that_it_is_simulated() {
+    start();
+    let mut properties = hipDeviceProp_t::default();
+    // SAFETY: places for results.
+    unsafe {
+        ok(hipGetDeviceProperties(&mut properties, 0));
+        assert_eq!(hipGetDeviceProperties(&mut properties, 1), hipErrorInvalidDevice);
+        assert_eq!(hipGetDeviceProperties(null_mut(), 0), hipErrorInvalidValue);
+        let text = |chars: &[std::ffi::c_char]| std::ffi::CStr::from_ptr(chars.as_ptr()).to_str().unwrap().to_owned();
+        assert_eq!(text(&properties.name), "AMD gfx90a (software GPU)");
+        assert_eq!(text(&properties.gcnArchName), "gfx90a:sramecc+:xnack-");
+        let mut name = [0; 8];
+        ok(hipDeviceGetName(name.as_mut_ptr(), 8, 0));
+        assert_eq!(text(&name), "AMD gfx", "cut off to fit");
+        assert_eq!(hipDeviceGetName(name.as_mut_ptr(), 0, 0), hipErrorInvalidValue);
+        let mut value = 0;
+        ok(hipDeviceGetAttribute(&mut value, hipDeviceAttributeMultiprocessorCount, 0));
+        assert_eq!(value, properties.multiProcessorCount);
+        assert_eq!(hipDeviceGetAttribute(&mut value, hipDeviceAttribute_t(77_777), 0), hipErrorInvalidValue);
+    }
+    assert_eq!((properties.warpSize, properties.maxThreadsPerBlock), (64, 1024));
+    assert_eq!(properties.sharedMemPerBlock, 64 << 10);
+    assert_eq!(properties.maxThreadsDim, [1024; 3]);
+    assert_eq!(properties.maxGridSize, [i32::MAX, 65536, 65536]);
+    assert!(properties.multiProcessorCount >= 1);
+}
