@@ -24,7 +24,9 @@ pub(crate) enum Figure {
 
 /// Measures the figures of README's table.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  cargo xtask bench            all figures\n  cargo xtask bench build      only the cold builds (about two minutes)")]
+#[command(
+    after_help = "Examples:\n  cargo xtask bench            all figures\n  cargo xtask bench build      only the cold builds (about two minutes)"
+)]
 pub(crate) struct Args {
     /// Which figures; all of them if none is named.
     figures: Vec<Figure>,
@@ -108,7 +110,10 @@ fn builds(rounds: usize) -> Result<()> {
     }
     for (name, cargo_args) in [
         ("vector_add, software GPU in", &["run", "--example", "vector_add"][..]),
-        ("vector_add, without it", &["build", "-p", "rocm-examples", "--no-default-features", "--example", "vector_add"]),
+        (
+            "vector_add, without it",
+            &["build", "-p", "rocm-examples", "--no-default-features", "--example", "vector_add"],
+        ),
     ] {
         let time = cold(&Subject { name, folder: root.clone(), cargo_args }, &scratch)?;
         println!("| {name}: cold `cargo {}` | {:.2} | | | |", cargo_args.join(" "), time.as_secs_f64());
@@ -123,7 +128,9 @@ fn peer(scratch: &Path, name: &str, dependency: &str) -> Result<PathBuf> {
     std::fs::write(folder.join("src/lib.rs"), "")?;
     std::fs::write(
         folder.join("Cargo.toml"),
-        format!("[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n{dependency}\n"),
+        format!(
+            "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n{dependency}\n"
+        ),
     )?;
     Ok(folder)
 }
@@ -135,10 +142,7 @@ fn cold(subject: &Subject, scratch: &Path) -> Result<Duration> {
     }
     let start = Instant::now();
     quiet(
-        Command::new("cargo")
-            .args(subject.cargo_args)
-            .current_dir(&subject.folder)
-            .env("CARGO_TARGET_DIR", &target),
+        Command::new("cargo").args(subject.cargo_args).current_dir(&subject.folder).env("CARGO_TARGET_DIR", &target),
     )?;
     Ok(start.elapsed())
 }

@@ -40,7 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut differing = Vec::new();
     for source in sources(&folder)? {
         let bundle = source.with_extension("hipfb");
-        let made = if args.check { paths::fetched("kernels").join(bundle.file_name().unwrap_or_default()) } else { bundle.clone() };
+        let made = if args.check {
+            paths::fetched("kernels").join(bundle.file_name().unwrap_or_default())
+        } else {
+            bundle.clone()
+        };
         if let Some(folder) = made.parent() {
             std::fs::create_dir_all(folder)?;
         }

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
-use crate::isa::Arch;
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::isa::Arch;
 use crate::memory::Memory;
 use crate::module::Module;
 

@@ -65,7 +65,13 @@ impl KernelInner {
             gpu.memory().read(address, &mut bytes).map_err(|_| Trap::WildJump(address))?;
             let words = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
             let text: Vec<u32> = words.collect();
-            Program::lower(&text, address, self.entry_address(), self.info.descriptor.compute_pgm_rsrc1, gpu.config().arch)
+            Program::lower(
+                &text,
+                address,
+                self.entry_address(),
+                self.info.descriptor.compute_pgm_rsrc1,
+                gpu.config().arch,
+            )
         });
         program.as_ref().map_err(Clone::clone)
     }
@@ -175,7 +181,10 @@ fn apply(memory: &Memory, base: u64, relocation: &Relocation) -> Result<(), Load
         _ => true,
     };
     if !fits {
-        return Err(LoadError::Relocation { offset: relocation.offset, reason: format!("{value:#x} does not fit 32 bits") });
+        return Err(LoadError::Relocation {
+            offset: relocation.offset,
+            reason: format!("{value:#x} does not fit 32 bits"),
+        });
     }
     let bytes = value.to_le_bytes();
     Ok(memory.write(place, &bytes[..relocation.kind.size() as usize])?)

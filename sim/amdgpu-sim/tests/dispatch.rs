@@ -59,7 +59,10 @@ fn use_after_free_says_so() {
     gpu.memory().free(address).unwrap();
     let fault = fault(&gpu, &module, "out_of_bounds", 1, 64, &Args::default().value(address).value(0_i32));
     assert_eq!(memory(&fault), (Space::Global, address, Denied::Freed));
-    assert!(fault.to_string().contains("use after free") && fault.to_string().contains("at byte 0 of freed 1024 bytes"), "{fault}");
+    assert!(
+        fault.to_string().contains("use after free") && fault.to_string().contains("at byte 0 of freed 1024 bytes"),
+        "{fault}"
+    );
 }
 
 #[test]
@@ -181,13 +184,14 @@ fn impossible_launches_are_refused_before_they_start() {
     let (gpu, module) = gpu_and(BASIC);
     let bounded = load(&gpu, FAULTS).kernel("bounded").unwrap();
     let kernel = module.kernel("reverse_dynamic").unwrap();
-    let try_launch = |kernel: &amdgpu_sim::Kernel, args: &[u8], grid: [u32; 3], workgroup: [u32; 3], dynamic_lds: u32| {
-        let dispatch = Dispatch { grid, workgroup, dynamic_lds, kernarg: 0 };
-        match gpu.launch(kernel, args, &dispatch).unwrap_err().kind {
-            FaultKind::Launch(error) => error,
-            other => panic!("{other}"),
-        }
-    };
+    let try_launch =
+        |kernel: &amdgpu_sim::Kernel, args: &[u8], grid: [u32; 3], workgroup: [u32; 3], dynamic_lds: u32| {
+            let dispatch = Dispatch { grid, workgroup, dynamic_lds, kernarg: 0 };
+            match gpu.launch(kernel, args, &dispatch).unwrap_err().kind {
+                FaultKind::Launch(error) => error,
+                other => panic!("{other}"),
+            }
+        };
     let none = [0; 16];
     assert!(matches!(try_launch(&kernel, &none, [0, 1, 1], [1, 1, 1], 0), LaunchError::Empty { .. }));
     assert!(matches!(try_launch(&kernel, &none, [1, 1, 1], [1, 0, 1], 0), LaunchError::Empty { .. }));

@@ -29,7 +29,8 @@ fn mutated_code_that_loads_also_runs_into_an_end_or_a_fault() {
         // Instructions and descriptors: all that is not headers, notes and tables.
         mutate(&mut bytes, &parts[which][3..], &mut r);
         let Ok(code) = CodeObject::parse(&bytes) else { return };
-        let config = Config { memory_bytes: MEMORY, threads: Some(1), instruction_budget: Some(5_000), ..Config::default() };
+        let config =
+            Config { memory_bytes: MEMORY, threads: Some(1), instruction_budget: Some(5_000), ..Config::default() };
         let gpu = Gpu::new(config);
         let Ok(module) = gpu.load(&code) else { return };
         let out = gpu.memory().alloc(4096, 0, AllocKind::Device).unwrap();

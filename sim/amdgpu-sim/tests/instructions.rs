@@ -50,7 +50,20 @@ fn global_loads() {
     check(7, &|a| 0xffff | u32::from(data[a + 3] as i8 as u16) << 16);
     check(8, &|a| 0xffff_0000 | u32::from(u16_at(&data, a + 4)));
     check(9, &|a| 0xffff | u32::from(u16_at(&data, a + 6)) << 16);
-    for (i, offset) in [(10, 8), (11, 12), (12, 4), (13, 8), (14, 12), (15, 0), (16, 4), (17, 8), (18, 12), (19, 0), (20, 80), (21, 84)] {
+    for (i, offset) in [
+        (10, 8),
+        (11, 12),
+        (12, 4),
+        (13, 8),
+        (14, 12),
+        (15, 0),
+        (16, 4),
+        (17, 8),
+        (18, 12),
+        (19, 0),
+        (20, 80),
+        (21, 84),
+    ] {
         check(i, &|a| u32_at(&data, a + offset));
     }
     let enabled = 0xff_0f0f_0f0f_u64;

@@ -43,7 +43,14 @@ fn saxpy_in_double_precision_with_a_grid_stride_loop() {
         let x: Vec<f64> = (0..1500).map(|_| r.between(-1e3, 1e3)).collect();
         let y: Vec<f64> = (0..1500).map(|_| r.between(-1e3, 1e3)).collect();
         let (dx, dy) = (upload(gpu, &x), upload(gpu, &y));
-        launch_1d(gpu, module, "saxpy_f64", 3, 128, &Args::default().value(2.5).pointer(&dx).pointer(&dy).value(1500_i32));
+        launch_1d(
+            gpu,
+            module,
+            "saxpy_f64",
+            3,
+            128,
+            &Args::default().value(2.5).pointer(&dx).pointer(&dy).value(1500_i32),
+        );
         // 2.5 * x is rounded or not (fused): both are right.
         for ((x, y), got) in x.iter().zip(&y).zip(dy.get()) {
             assert!(got == 2.5_f64.mul_add(*x, *y) || got == 2.5 * x + y, "{level}: {x} {y} {got}");
@@ -55,11 +62,13 @@ fn saxpy_in_double_precision_with_a_grid_stride_loop() {
 fn half_precision() {
     at_every_level(|level, gpu, module| {
         let mut r = Random(2);
-        let mut values = || -> Vec<u16> { (0..512).map(|_| f16::from_f64(r.between(-300.0, 300.0)).to_bits()).collect() };
+        let mut values =
+            || -> Vec<u16> { (0..512).map(|_| f16::from_f64(r.between(-300.0, 300.0)).to_bits()).collect() };
         let (a, b) = (values(), values());
         let (da, db) = (upload(gpu, &a), upload(gpu, &b));
         let (sum, product, wide) = (zeros::<u16>(gpu, 512), zeros::<u16>(gpu, 512), zeros::<f32>(gpu, 512));
-        let args = Args::default().pointer(&da).pointer(&db).pointer(&sum).pointer(&product).pointer(&wide).value(512_i32);
+        let args =
+            Args::default().pointer(&da).pointer(&db).pointer(&sum).pointer(&product).pointer(&wide).value(512_i32);
         launch_1d(gpu, module, "half_ops", 2, 256, &args);
         let (sum, product, wide) = (sum.get(), product.get(), wide.get());
         for i in 0..512 {
@@ -172,7 +181,8 @@ fn calls_through_pointers_and_recursion() {
     at_every_level(|level, gpu, module| {
         let out = zeros::<i32>(gpu, 100);
         launch_1d(gpu, module, "calls", 1, 128, &Args::default().pointer(&out).value(100_i32));
-        let expected: Vec<i32> = (0..100).map(|i| (if i & 1 == 0 { 2 * i } else { i * i }) + fibonacci(i % 9)).collect();
+        let expected: Vec<i32> =
+            (0..100).map(|i| (if i & 1 == 0 { 2 * i } else { i * i }) + fibonacci(i % 9)).collect();
         assert_eq!(out.get(), expected, "{level}");
     });
 }
@@ -406,7 +416,14 @@ fn single_precision_mathematics() {
     at_every_level(|level, gpu, module| {
         let n = data.len();
         let (input, out) = (upload(gpu, &data), zeros::<f32>(gpu, 12 * n));
-        launch_1d(gpu, module, "math_f32", n.div_ceil(128) as u32, 128, &Args::default().pointer(&input).pointer(&out).value(n as i32));
+        launch_1d(
+            gpu,
+            module,
+            "math_f32",
+            n.div_ceil(128) as u32,
+            128,
+            &Args::default().pointer(&input).pointer(&out).value(n as i32),
+        );
         for (x, got) in data.iter().zip(out.get().chunks_exact(12)) {
             let x = f64::from(*x);
             let exact = [
@@ -462,7 +479,14 @@ fn double_precision_mathematics() {
     at_every_level(|level, gpu, module| {
         let n = data.len();
         let (input, out) = (upload(gpu, &data), zeros::<f64>(gpu, 10 * n));
-        launch_1d(gpu, module, "math_f64", n.div_ceil(64) as u32, 64, &Args::default().pointer(&input).pointer(&out).value(n as i32));
+        launch_1d(
+            gpu,
+            module,
+            "math_f64",
+            n.div_ceil(64) as u32,
+            64,
+            &Args::default().pointer(&input).pointer(&out).value(n as i32),
+        );
         for (x, got) in data.iter().zip(out.get().chunks_exact(10)) {
             let x = *x;
             let exact = [
@@ -541,7 +565,14 @@ fn one_thread_and_many_give_the_same() {
         let module = load(&gpu, LEVELS[2].2);
         let data: Vec<u8> = (0..9000).map(|i| (i * i % 251) as u8).collect();
         let (input, bins) = (upload(&gpu, &data), zeros::<u32>(&gpu, 256));
-        let stats = launch_1d(&gpu, &module, "histogram", 9, 256, &Args::default().pointer(&input).pointer(&bins).value(9000_i32));
+        let stats = launch_1d(
+            &gpu,
+            &module,
+            "histogram",
+            9,
+            256,
+            &Args::default().pointer(&input).pointer(&bins).value(9000_i32),
+        );
         (bins.get(), stats.waves, stats.workgroups)
     });
     assert_eq!(results[0], results[1]);

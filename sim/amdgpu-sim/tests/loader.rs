@@ -31,7 +31,10 @@ fn kernels_arguments_and_variables_are_read() {
         explicit.map(|a| (a.offset, a.size, a.kind)).collect()
     };
     use ValueKind::{ByValue, GlobalBuffer};
-    assert_eq!(args("by_value"), [(0, 1, ByValue), (4, 12, ByValue), (16, 4, ByValue), (24, 32, ByValue), (56, 8, GlobalBuffer)]);
+    assert_eq!(
+        args("by_value"),
+        [(0, 1, ByValue), (4, 12, ByValue), (16, 4, ByValue), (24, 32, ByValue), (56, 8, GlobalBuffer)]
+    );
     assert_eq!(kernel("by_value").explicit_size(), 64);
     let hidden: Vec<_> = kernel("reverse_dynamic").args.iter().map(|a| a.kind).collect();
     for expected in [Hidden::BlockCount(0), Hidden::GroupSize(2), Hidden::Remainder(1), Hidden::DynamicLdsSize] {
@@ -52,7 +55,15 @@ fn target_flags_decide_what_the_device_takes() {
     let gpu = gpu();
     assert_eq!(gpu.target(), TargetId::parse("gfx90a:sramecc+:xnack-").unwrap());
     let load = |flags: u32| gpu.load(&CodeObject::parse(&patched(V6, E_FLAGS, &flags.to_le_bytes())).unwrap());
-    for (flags, id) in [(0x53f, None), (0xe3f, None), (0x63f, None), (0xf3f, Some("gfx90a:sramecc+:xnack+")), (0xa3f, Some("gfx90a:sramecc-:xnack-")), (0x54c, Some("gfx942")), (0x541, Some("gfx1100"))] {
+    for (flags, id) in [
+        (0x53f, None),
+        (0xe3f, None),
+        (0x63f, None),
+        (0xf3f, Some("gfx90a:sramecc+:xnack+")),
+        (0xa3f, Some("gfx90a:sramecc-:xnack-")),
+        (0x54c, Some("gfx942")),
+        (0x541, Some("gfx1100")),
+    ] {
         match (load(flags), id) {
             (Ok(_), None) => {}
             (Err(LoadError::Target { found, device }), Some(id)) => {

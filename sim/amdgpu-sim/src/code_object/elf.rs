@@ -221,7 +221,8 @@ impl File {
 
         let sections = header.sections(LE, data).map_err(error)?;
         let dynamic = sections.symbols(LE, data, elf::SHT_DYNSYM).map_err(error)?;
-        let table = if dynamic.is_empty() { sections.symbols(LE, data, elf::SHT_SYMTAB).map_err(error)? } else { dynamic };
+        let table =
+            if dynamic.is_empty() { sections.symbols(LE, data, elf::SHT_SYMTAB).map_err(error)? } else { dynamic };
         let read = |sym: &elf::Sym64<LittleEndian>| -> Result<(String, Symbol), LoadError> {
             let name = table.symbol_name(LE, sym).map_err(error)?;
             let name = String::from_utf8_lossy(name).into_owned();
@@ -287,7 +288,11 @@ const ALLOC: u32 = 2;
 fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Option<Segment>, LoadError> {
     let (address, size) = (ph.p_vaddr(LE), ph.p_memsz(LE));
     let (offset, file_size) = (ph.p_offset(LE), ph.p_filesz(LE));
-    let bad = |what: &str| LoadError::Segment(format!("{what}: {size:#x} bytes at {address:#x}, {file_size:#x} bytes at {offset:#x} of the file"));
+    let bad = |what: &str| {
+        LoadError::Segment(format!(
+            "{what}: {size:#x} bytes at {address:#x}, {file_size:#x} bytes at {offset:#x} of the file"
+        ))
+    };
     if size == 0 {
         return Ok(None);
     }

@@ -187,7 +187,9 @@ impl RawKernel {
             let end = raw.offset.checked_add(raw.size).filter(|end| *end <= kernarg_size);
             if end.is_none() {
                 let (offset, size) = (raw.offset, raw.size);
-                return Err(error(format!("argument {i} ({size} bytes at {offset}) is outside the {kernarg_size} bytes of its kernarg segment")));
+                return Err(error(format!(
+                    "argument {i} ({size} bytes at {offset}) is outside the {kernarg_size} bytes of its kernarg segment"
+                )));
             }
             let kind = ValueKind::parse(&raw.value_kind);
             args.push(Arg { name: raw.name.clone(), offset: raw.offset, size: raw.size, kind });

@@ -46,7 +46,9 @@ impl Dispatch {
     pub fn of_blocks(blocks: [u32; 3], threads: [u32; 3]) -> Result<Self, LaunchError> {
         let mut grid = [0; 3];
         for d in 0..3 {
-            grid[d] = blocks[d].checked_mul(threads[d]).ok_or(LaunchError::GridTooLarge { grid: blocks, workgroup: threads })?;
+            grid[d] = blocks[d]
+                .checked_mul(threads[d])
+                .ok_or(LaunchError::GridTooLarge { grid: blocks, workgroup: threads })?;
         }
         Ok(Self { grid, workgroup: threads, dynamic_lds: 0, kernarg: 0 })
     }
@@ -122,12 +124,14 @@ impl Gpu {
         let scratch = check(kernel, dispatch).map_err(|e| Fault::launch(kernel, e))?;
         let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
-        let product = u64::from(groups[0]).checked_mul(u64::from(groups[1])).and_then(|n| n.checked_mul(u64::from(groups[2])));
+        let product =
+            u64::from(groups[0]).checked_mul(u64::from(groups[1])).and_then(|n| n.checked_mul(u64::from(groups[2])));
         let total = product.ok_or_else(|| {
             Fault::launch(kernel, LaunchError::GridTooLarge { grid: dispatch.grid, workgroup: dispatch.workgroup })
         })?;
         let own_size = KERNARG + kernarg.map_or(0, |k| k.len().next_multiple_of(64) as u64);
-        let no_memory = || Fault::launch(kernel, LaunchError::Unsupported("a launch without host memory for its packet".into()));
+        let no_memory =
+            || Fault::launch(kernel, LaunchError::Unsupported("a launch without host memory for its packet".into()));
         let own = Block::zeroed(own_size, 256).ok_or_else(no_memory)?;
         let kernarg_address = if kernarg.is_some() { own.base() + KERNARG } else { dispatch.kernarg };
         own.write(0, &arguments::packet(kernel, dispatch, scratch, kernarg_address));

@@ -138,7 +138,11 @@ pub(crate) unsafe fn copy(to: u64, from: u64, len: u64) {
     if to.abs_diff(from) >= len {
         // SAFETY: as the caller vouches; the ranges do not overlap.
         unsafe {
-            machine::copy(with_exposed_provenance_mut(to as usize), with_exposed_provenance_mut(from as usize), len as usize);
+            machine::copy(
+                with_exposed_provenance_mut(to as usize),
+                with_exposed_provenance_mut(from as usize),
+                len as usize,
+            );
         }
         return;
     }

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use storage::Storage;
 pub(crate) use storage::Block;
+use storage::Storage;
 pub(crate) use table::{Region, Table};
 
 /// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
@@ -247,8 +247,7 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let out_of_memory =
-            MemoryError::OutOfMemory { requested: size, used: table.owned_bytes(), total: self.limit };
+        let out_of_memory = MemoryError::OutOfMemory { requested: size, used: table.owned_bytes(), total: self.limit };
         if size > self.limit.saturating_sub(table.owned_bytes()) {
             return Err(out_of_memory);
         }

@@ -84,7 +84,14 @@ pub(crate) fn load(gpu: &Gpu, bytes: &[u8]) -> Arc<Module> {
     gpu.load(&CodeObject::parse(bytes).unwrap()).unwrap()
 }
 
-pub(crate) fn launch(gpu: &Gpu, module: &Module, name: &str, blocks: [u32; 3], threads: [u32; 3], args: &Args) -> Result<Stats, Fault> {
+pub(crate) fn launch(
+    gpu: &Gpu,
+    module: &Module,
+    name: &str,
+    blocks: [u32; 3],
+    threads: [u32; 3],
+    args: &Args,
+) -> Result<Stats, Fault> {
     let kernel = module.kernel(name).unwrap_or_else(|| panic!("no kernel {name}"));
     gpu.launch(&kernel, &args.0, &Dispatch::of_blocks(blocks, threads).unwrap())
 }
@@ -120,7 +127,8 @@ impl Random {
 
     /// Numbers of all sizes, with the corners.
     pub(crate) fn integer(&mut self) -> i64 {
-        const CORNERS: [i64; 12] = [0, 1, -1, i64::MIN, i64::MAX, 2, -2, 0x7fff_ffff, -0x8000_0000, 0xffff_ffff, 63, 64];
+        const CORNERS: [i64; 12] =
+            [0, 1, -1, i64::MIN, i64::MAX, 2, -2, 0x7fff_ffff, -0x8000_0000, 0xffff_ffff, 63, 64];
         match self.next() % 4 {
             0 => CORNERS[self.next() as usize % CORNERS.len()],
             _ => self.next() as i64 >> (self.next() % 64),

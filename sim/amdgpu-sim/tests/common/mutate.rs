@@ -29,7 +29,24 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &
         let part = &parts[r.next() as usize % parts.len()];
         let at = (part.start + r.next() as usize % part.len().max(1)).min(bytes.len() - 1);
         let len = bytes.len() as u64;
-        let edge = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, i64::MAX as u64, u64::MAX, len, len - 1, len + 1, 1 << 40];
+        let edge = [
+            0,
+            1,
+            0x7f,
+            0x80,
+            0xff,
+            0x7fff,
+            0xffff,
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            i64::MAX as u64,
+            u64::MAX,
+            len,
+            len - 1,
+            len + 1,
+            1 << 40,
+        ];
         match r.next() % 12 {
             0..=3 => bytes[at] ^= 1 << (r.next() % 8),
             4 | 5 => bytes[at] = r.next() as u8,

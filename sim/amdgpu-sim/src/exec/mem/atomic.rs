@@ -23,7 +23,10 @@ pub(super) enum Operation {
 /// What the mnemonics of FLAT, GLOBAL, MUBUF and DS atomics have in common, without prefix and suffix.
 fn core_name(op: Op) -> &'static str {
     let name = op.mnemonic();
-    let name = ["flat_atomic_", "global_atomic_", "buffer_atomic_", "ds_"].iter().find_map(|p| name.strip_prefix(p)).unwrap_or(name);
+    let name = ["flat_atomic_", "global_atomic_", "buffer_atomic_", "ds_"]
+        .iter()
+        .find_map(|p| name.strip_prefix(p))
+        .unwrap_or(name);
     name.strip_suffix("_x2").unwrap_or(name)
 }
 
@@ -100,16 +103,15 @@ impl Operation {
     pub(super) fn of(op: Op, data: Type) -> Option<Self> {
         let name = core_name(op);
         let name = name.replace("_rtn", "");
-        let (name, suffix) = name.rsplit_once('_').filter(|(_, s)| s.ends_with(char::is_numeric)).unwrap_or((&name, ""));
+        let (name, suffix) =
+            name.rsplit_once('_').filter(|(_, s)| s.ends_with(char::is_numeric)).unwrap_or((&name, ""));
         let float = data.kind() == Kind::Float || suffix.starts_with('f');
         // The width of a compare and swap's data is twice that of the word.
         let double = if name == "cmpswap" { data.bytes() == 16 } else { data.bytes() == 8 };
         match (name, suffix, double) {
             ("pk_add", "f16", _) => Some(Self::Word(pk_add_f16)),
             ("pk_add", "bf16", _) => Some(Self::Word(pk_add_bf16)),
-            ("add", _, false) if float => {
-                Some(Self::Word(|a, b, _| (f32::from_bits(a) + f32::from_bits(b)).to_bits()))
-            }
+            ("add", _, false) if float => Some(Self::Word(|a, b, _| (f32::from_bits(a) + f32::from_bits(b)).to_bits())),
             ("add", _, true) if float => Some(Self::Long(|a, b, _| (f64::from_bits(a) + f64::from_bits(b)).to_bits())),
             ("min", _, false) if float => Some(Self::Word(min_f32)),
             ("max", _, false) if float => Some(Self::Word(max_f32)),
@@ -183,7 +185,8 @@ pub(super) fn run<S: Space>(
         Operation::Long(f) => {
             let data = [*w.row(rows.data), *w.row(rows.data + 1)];
             let second = [*w.row(rows.second), *w.row(rows.second + 1)];
-            let join = |pair: &[[u32; LANES]; 2], lane: usize| u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32;
+            let join =
+                |pair: &[[u32; LANES]; 2], lane: usize| u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32;
             let mut old = [0; LANES];
             for lane in lanes(mask) {
                 let (data, second) = (join(&data, lane), join(&second, lane));

@@ -9,8 +9,8 @@ use super::atomic::{self, Operation, Rows};
 use super::space::{Addresses, Private, Space, View};
 use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{AccessFault, Checked, Env, done, lanes};
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::exec::lower::Wide;
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
@@ -23,7 +23,10 @@ const IDXEN: u32 = 1 << 7;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
-    if matches!(inst.op, Op::buffer_wbl2 | Op::buffer_inv | Op::buffer_invl2 | Op::buffer_wbinvl1 | Op::buffer_wbinvl1_vol) {
+    if matches!(
+        inst.op,
+        Op::buffer_wbl2 | Op::buffer_inv | Op::buffer_invl2 | Op::buffer_wbinvl1 | Op::buffer_wbinvl1_vol
+    ) {
         return Some(cache);
     }
     if inst.mods.lds || inst.mods.tfe || info.is(Flags::lds_only) || info.is(Flags::format) {
@@ -138,7 +141,11 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
             let (space, access, why) = (SpaceName::Private, Access::Read, Denied::OutOfBounds);
             let lane = (mask != 0).then(|| mask.trailing_zeros());
             let address = (start as i64 / LANES as i64) as u64;
-            return if mask == 0 { Ok(()) } else { Err(Box::new(AccessFault { space, access, address, bytes, why, lane })) };
+            return if mask == 0 {
+                Ok(())
+            } else {
+                Err(Box::new(AccessFault { space, access, address, bytes, why, lane }))
+            };
         }
         let start = start / LANES as u64;
         if m.aux & (OFFEN | IDXEN) == 0 {
@@ -161,7 +168,9 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
         let linear = offset + index * descriptor.stride;
         let fits = if descriptor.stride == 0 || !descriptor.swizzle {
             linear + u64::from(action.bytes()) + scalar <= descriptor.records
-                || (descriptor.stride != 0 && index < descriptor.records && offset + u64::from(action.bytes()) <= descriptor.stride)
+                || (descriptor.stride != 0
+                    && index < descriptor.records
+                    && offset + u64::from(action.bytes()) <= descriptor.stride)
         } else {
             index < descriptor.records
         };

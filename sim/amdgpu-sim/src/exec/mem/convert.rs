@@ -63,7 +63,9 @@ mod tests {
             let value = f32::from_bits(bits);
             let (half, brain) = (f16::from_f32(value), bf16::from_f32(value));
             if value.is_nan() {
-                assert!(f16::from_bits(f64_to_f16(value.into())).is_nan() && bf16::from_bits(f32_to_bf16(value)).is_nan());
+                assert!(
+                    f16::from_bits(f64_to_f16(value.into())).is_nan() && bf16::from_bits(f32_to_bf16(value)).is_nan()
+                );
             } else {
                 assert_eq!(f64_to_f16(value.into()), half.to_bits(), "{value}");
                 assert_eq!(f32_to_bf16(value), brain.to_bits(), "{value}");

@@ -66,15 +66,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
 
 /// Checks `bytes` bytes at `base + offset` for all enabled lanes. Afterwards [`get`] and [`put`] may be used on them.
 #[inline(always)]
-pub(super) fn check(
-    w: &Wave,
-    ctx: &Ctx<'_>,
-    row: u16,
-    offset: u32,
-    bytes: u32,
-    align: u64,
-    access: Access,
-) -> Checked {
+pub(super) fn check(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64, access: Access) -> Checked {
     if inside(w, ctx, row, offset, bytes, align) {
         return Ok(());
     }
@@ -211,7 +203,13 @@ fn runs(w: &Wave, base: &[u32; LANES]) -> Runs {
 /// # Safety
 /// The words of all lanes are within `lds`, and `runs` is how `base` lies.
 #[inline(always)]
-unsafe fn read_row(lds: &[u8], base: &[u32; LANES], runs: &[Run; LANES / GROUP], offset: usize, row: &mut [u32; LANES]) {
+unsafe fn read_row(
+    lds: &[u8],
+    base: &[u32; LANES],
+    runs: &[Run; LANES / GROUP],
+    offset: usize,
+    row: &mut [u32; LANES],
+) {
     for (g, run) in runs.iter().enumerate() {
         let lanes = &base[g * GROUP..][..GROUP];
         let out = &mut row[g * GROUP..][..GROUP];

@@ -4,11 +4,11 @@ use super::atomic::{self, Operation, Rows};
 use super::space::{Addresses, Lds, Private, Space, View};
 use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::exec::lower::Wide;
-use crate::isa::inst::{Format, Inst, Operand};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::Access;
 use crate::isa::Flags;
+use crate::isa::inst::{Format, Inst, Operand};
 use crate::memory::bulk;
 
 /// How a lane's address comes about.
@@ -42,7 +42,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
     let scalar = inst.src[2] != Operand::None;
     let vector = inst.src[0] != Operand::None;
-    m.src[2] = l.slot64(if scalar && inst.format != Format::Scratch { inst.src[2] } else { Operand::Int(0) }, Wide::Unsigned)?;
+    m.src[2] =
+        l.slot64(if scalar && inst.format != Format::Scratch { inst.src[2] } else { Operand::Int(0) }, Wide::Unsigned)?;
     if inst.format == Format::Scratch {
         m.src[2] = l.slot(if scalar { inst.src[2] } else { Operand::Int(0) })?;
     }

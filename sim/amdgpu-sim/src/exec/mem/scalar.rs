@@ -1,8 +1,8 @@
 //! SMEM: scalar loads, clocks and cache instructions.
 
 use super::{Checked, done, nothing};
-use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Wave};
 use crate::exec::lower::Wide;
+use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Inst, Operand};
 use crate::memory::atomic;

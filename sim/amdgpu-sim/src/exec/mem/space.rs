@@ -114,7 +114,11 @@ impl View {
     pub(super) fn allowed(&mut self, address: u64, bytes: u64, access: Access) -> Result<(), Denied> {
         match self.range(address) {
             Some(hot) if bytes <= hot.end - address => {
-                if access != Access::Read && !hot.writable { Err(Denied::ReadOnly) } else { Ok(()) }
+                if access != Access::Read && !hot.writable {
+                    Err(Denied::ReadOnly)
+                } else {
+                    Ok(())
+                }
             }
             _ => Err(Denied::OutOfBounds),
         }
@@ -404,7 +408,11 @@ impl Private {
             let offset = offset + i as u64;
             let place = self.word(lane, offset).cast::<u8>();
             // SAFETY: the caller has had `offset .. offset + N` checked to be inside the lane's scratch.
-            unsafe { place.add(if cfg!(target_endian = "big") { 3 - offset as usize % 4 } else { offset as usize % 4 }).write(byte) };
+            unsafe {
+                place
+                    .add(if cfg!(target_endian = "big") { 3 - offset as usize % 4 } else { offset as usize % 4 })
+                    .write(byte)
+            };
         }
     }
 }
