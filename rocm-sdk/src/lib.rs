@@ -28,6 +28,8 @@
 //! Libraries stay open to the end of the process. Nothing here calls a function of ROCm by itself.
 
 mod binding;
+#[cfg(unix)]
+mod c;
 mod elf;
 mod error;
 pub mod libraries;

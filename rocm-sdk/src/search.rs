@@ -293,16 +293,16 @@ pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<S
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(target_os = "linux")]
 fn runs_set_uid() -> bool {
     // SAFETY: getauxval only reads the auxiliary vector.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+    unsafe { crate::c::getauxval(crate::c::AT_SECURE) != 0 }
 }
 
-#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+#[cfg(all(unix, not(target_os = "linux")))]
 fn runs_set_uid() -> bool {
     // SAFETY: these four only read the process's credentials.
-    unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
+    unsafe { crate::c::getuid() != crate::c::geteuid() || crate::c::getgid() != crate::c::getegid() }
 }
 
 #[cfg(not(unix))]

@@ -96,7 +96,7 @@ fn path_of_handle(handle: *mut std::ffi::c_void) -> Option<PathBuf> {
 
     let mut map: *const LinkMap = std::ptr::null();
     // SAFETY: the handle is of an open library, and RTLD_DI_LINKMAP writes one pointer.
-    let failed = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    let failed = unsafe { crate::c::dlinfo(handle, crate::c::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
         return None;
     }
