@@ -76,3 +76,8 @@ pub fn numbers(seed: u64) -> impl Iterator<Item = f32> {
 pub fn check(right: bool, what: impl std::fmt::Display) -> Result {
     if right { Ok(()) } else { Err(format!("wrong result: {what}").into()) }
 }
+
+/// README's program compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

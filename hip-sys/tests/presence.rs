@@ -153,7 +153,7 @@ fn the_real_library_exports_every_function_and_few_others() {
     let Some(path) = names.iter().map(|name| folder.join(name)).find(|path| path.exists()) else {
         let why =
             format!("SKIPPED: no HIP library in {} (`cargo xtask rocm fetch {API_LEVEL_NAME}`)\n", folder.display());
-        let _ = std::io::stderr().write_all(why.as_bytes());
+        let _ = std::io::stdout().write_all(why.as_bytes());
         return;
     };
     let bytes = std::fs::read(&path).unwrap();
@@ -167,4 +167,11 @@ fn the_real_library_exports_every_function_and_few_others() {
     let missing: Vec<&str> = covered(API_LEVEL).into_iter().filter(|name| !exported.contains(name)).collect();
     let expected = DECLARED_ONLY.iter().filter(|(_, levels)| levels.contains(&API_LEVEL_NAME));
     assert_eq!(missing, expected.map(|(name, _)| *name).collect::<Vec<_>>(), "{}", path.display());
+}
+
+#[test]
+fn readme_tells_the_same_counts() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let counts: String = coverage::COUNTS.iter().map(|(_, _, count)| format!(" {count} |")).collect();
+    assert!(readme.contains(&format!("| HIP |{counts}")), "README's table should have |{counts}");
 }

@@ -1,13 +1,15 @@
 //! What a program is told on a machine with no AMD GPU, in a build without the software GPU.
 #![cfg(not(feature = "sim"))]
 
+use std::io::Write as _;
+
 use hip::{Backend, Device, Error, Status};
 
 #[test]
 fn no_gpu_is_an_error_that_says_what_was_tried_and_what_to_do() {
     let error = match Device::get(0) {
         Ok(device) => {
-            eprintln!("skipped: there is a GPU, {device}");
+            let _ = writeln!(std::io::stdout(), "SKIPPED: there is a GPU, {device}");
             return;
         }
         Err(error) => error,
@@ -51,7 +53,7 @@ fn a_backend_of_another_name_is_refused() {
     if std::env::var_os(CHILD).is_none() {
         let program = std::env::current_exe().unwrap();
         if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")) {
-            eprintln!("skipped: run by another loader, which a child process would not be");
+            let _ = writeln!(std::io::stdout(), "SKIPPED: run by another loader, which a child process would not be");
             return;
         }
         let output = std::process::Command::new(program)

@@ -94,7 +94,7 @@ fn the_real_library_exports_every_function() {
     let names = ["libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so.5"];
     let Some(path) = names.iter().map(|name| folder.join(name)).find(|path| path.exists()) else {
         let why = format!("SKIPPED: no HIPRTC in {} (`cargo xtask rocm fetch {API_LEVEL_NAME}`)\n", folder.display());
-        let _ = std::io::stderr().write_all(why.as_bytes());
+        let _ = std::io::stdout().write_all(why.as_bytes());
         return;
     };
     let bytes = std::fs::read(&path).unwrap();
@@ -103,4 +103,11 @@ fn the_real_library_exports_every_function() {
         file.dynamic_symbols().filter(|symbol| symbol.is_definition()).flat_map(|symbol| symbol.name()).collect();
     let missing: Vec<&str> = covered(API_LEVEL).into_iter().filter(|name| !exported.contains(name)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "{}", path.display());
+}
+
+#[test]
+fn readme_tells_the_same_counts() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let counts: String = coverage::COUNTS.iter().map(|(_, _, count)| format!(" {count} |")).collect();
+    assert!(readme.contains(&format!("| HIPRTC |{counts}")), "README's table should have |{counts}");
 }

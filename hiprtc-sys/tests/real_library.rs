@@ -23,7 +23,7 @@ fn run_through_loader(test: &str) -> bool {
     let loader = libraries.join("ld-linux-x86-64.so.2");
     if !loader.exists() {
         let why = format!("SKIPPED: no ROCm in {} (`cargo xtask rocm fetch {API_LEVEL_NAME}`)\n", libraries.display());
-        let _ = std::io::stderr().write_all(why.as_bytes());
+        let _ = std::io::stdout().write_all(why.as_bytes());
         return true;
     }
     let output = Command::new(loader)

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Without, compiler_or_skip, library};
+use common::{Without, compiler_or_skip, library, skipped};
 use hiprtc::{Error, Origin, Program};
 
 const SCALE: &str = r#"extern "C" __global__ void scale(float *x, float by) { x[threadIdx.x] *= by; }"#;
@@ -29,7 +29,7 @@ fn without(test: &str, hide: &[&str], wanted: &[&str]) {
     let Some(library) =
         library().filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libhiprtc")))
     else {
-        println!("SKIPPED {test}: HIPRTC is inside the HIP runtime here, which links Comgr");
+        skipped(&"HIPRTC is inside the HIP runtime here, which links Comgr");
         return;
     };
     let (passed, text) = Without::new(&library, hide).run("child");

@@ -6,6 +6,7 @@
 mod support;
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn tree(release: &str) -> Option<PathBuf> {
 
 fn check(test: &str, release: &str, major: u32, comgr: u32) {
     let Some(usr) = tree(release) else {
-        println!("skipped: no ROCm {release} under ROCM_RS_TREES");
+        let _ = writeln!(std::io::stdout(), "SKIPPED: no ROCm {release} under ROCM_RS_TREES");
         return;
     };
     if !is_child() {
@@ -89,7 +90,7 @@ fn rocm_5_7() {
 #[test]
 fn a_release_too_new_for_this_host_is_an_error() {
     let Some(usr) = tree("7.2") else {
-        println!("skipped: no ROCm 7.2 under ROCM_RS_TREES");
+        let _ = writeln!(std::io::stdout(), "SKIPPED: no ROCm 7.2 under ROCM_RS_TREES");
         return;
     };
     match Search::nowhere().root(&usr).open(&libraries::AMDHIP64) {

@@ -38,7 +38,7 @@ fn code_objects_of_all_versions_run() {
     for (bytes, version) in objects.into_iter().zip(4..) {
         let module = match hip::Module::load(&device, bytes) {
             Err(error @ Error::Architecture { .. }) if !device.is_simulated() => {
-                eprintln!("skipped: {error}");
+                crate::skipped(&error);
                 continue;
             }
             module => module.unwrap(),

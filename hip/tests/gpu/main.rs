@@ -17,13 +17,20 @@ use hip::{Backend, Device, Kernel, Module};
 pub(crate) const KERNELS: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
 pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
 
+/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+pub(crate) fn skipped(why: &dyn std::fmt::Display) {
+    use std::io::Write as _;
+    let why = why.to_string();
+    let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
+}
+
 /// The device to test on.
 pub(crate) fn device() -> Option<Device> {
     match hip::sim_if_no_gpu() {
         Ok(_) => Some(Device::get(0).unwrap()),
         Err(error) => {
             assert!(matches!(error, hip::Error::NoSim), "{error}");
-            eprintln!("skipped: {error}");
+            skipped(&error);
             None
         }
     }
@@ -35,7 +42,7 @@ pub(crate) fn module() -> Option<Module> {
     match Module::load(&device, KERNELS) {
         Ok(module) => Some(module),
         Err(error @ hip::Error::Architecture { .. }) if !device.is_simulated() => {
-            eprintln!("skipped: {error}");
+            skipped(&error);
             None
         }
         Err(error) => panic!("{error}"),
@@ -52,12 +59,12 @@ pub(crate) fn in_child(test: &str, variables: &[(&str, &str)]) -> Option<()> {
     if device()?.is_simulated() {
         assert_eq!(hip::backend().unwrap(), Backend::Sim);
     } else {
-        eprintln!("skipped: needs the software GPU");
+        skipped(&"needs the software GPU");
         return None;
     }
     let program = std::env::current_exe().unwrap();
     if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")) {
-        eprintln!("skipped: run by another loader, which a child process would not be");
+        skipped(&"run by another loader, which a child process would not be");
         return None;
     }
     let output = Command::new(program)

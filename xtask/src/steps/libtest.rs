@@ -1,4 +1,9 @@
 //! Counting what the test programs of `cargo test` report.
+//!
+//! libtest knows no test that finds out only when it runs that it cannot. Ours say so in a line `SKIPPED: why` of their own, written
+//! to stdout past libtest's capture; such a test is counted as skipped, not as passed.
+
+use std::collections::BTreeMap;
 
 /// Tests by result, with the names that a summary should give.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,8 +15,12 @@ pub(crate) struct Counts {
     pub(crate) failures: Vec<String>,
     /// Names and reasons of ignored tests.
     pub(crate) ignored: Vec<(String, String)>,
+    /// Reasons that tests gave for skipping themselves, and how many gave each.
+    pub(crate) reasons: BTreeMap<String, u64>,
     /// Within what failed tests wrote, which may hold reports of child processes: how many of those are open.
     quoted: Option<u32>,
+    /// Tests of the program that is running that said that they were skipped.
+    said: u64,
 }
 
 impl Counts {
@@ -25,6 +34,9 @@ impl Counts {
         self.skipped += other.skipped;
         self.failures.extend(other.failures);
         self.ignored.extend(other.ignored);
+        for (reason, tests) in other.reasons {
+            *self.reasons.entry(reason).or_default() += tests;
+        }
     }
 
     /// Takes in one line of output.
@@ -32,7 +44,11 @@ impl Counts {
         if self.is_quoted(line) {
             return;
         }
-        if let Some(rest) = line.strip_prefix("test result: ") {
+        // Other lines of the same program may have got in before it.
+        if let Some((_, reason)) = line.split_once("SKIPPED: ") {
+            *self.reasons.entry(reason.trim().to_owned()).or_default() += 1;
+            self.said += 1;
+        } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.result(rest);
         } else if let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
             if result == "FAILED" {
@@ -63,11 +79,15 @@ impl Counts {
 
     /// `ok. 5 passed; 0 failed; 2 ignored; ...`
     fn result(&mut self, text: &str) {
+        let said = std::mem::take(&mut self.said);
         for part in text.split(['.', ';']) {
             let mut words = part.split_whitespace();
             let count: Option<u64> = words.next().and_then(|word| word.parse().ok());
             match (count, words.next()) {
-                (Some(count), Some("passed")) => self.passed += count,
+                (Some(count), Some("passed")) => {
+                    self.passed += count.saturating_sub(said);
+                    self.skipped += said.min(count);
+                }
                 (Some(count), Some("failed")) => self.failed += count,
                 (Some(count), Some("ignored")) => self.skipped += count,
                 _ => {}
@@ -79,6 +99,16 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_that_skips_itself_is_not_counted_as_passed() {
+        let mut counts = Counts::default();
+        let lines = "running 3 tests\nSKIPPED: no GPU\ntest a ... SKIPPED: no GPU\nok\ntest b ... ok\ntest c ... ok\n\
+                     test result: ok. 3 passed; 0 failed; 0 ignored\ntest result: ok. 2 passed; 0 failed; 0 ignored";
+        lines.lines().for_each(|line| counts.read(line));
+        assert_eq!((counts.passed, counts.skipped), (3, 2));
+        assert_eq!(counts.reasons, BTreeMap::from([("no GPU".to_owned(), 2)]));
+    }
 
     #[test]
     fn what_libtest_prints_is_counted_and_named() {

@@ -54,12 +54,18 @@ impl fmt::Display for Summary {
             .iter()
             .flat_map(|report| report.counts.ignored.iter().map(move |test| (report, test)))
             .collect();
-        if !ignored.is_empty() {
+        let said = self.reports.iter().any(|report| !report.counts.reasons.is_empty());
+        if said || !ignored.is_empty() {
             writeln!(f, "Skipped tests")?;
         }
         for (report, (test, reason)) in ignored {
             let reason = if reason.is_empty() { "ignored, no reason given" } else { reason };
             writeln!(f, "  {}: {test}: {reason}", report.name)?;
+        }
+        for report in &self.reports {
+            for (reason, tests) in &report.counts.reasons {
+                writeln!(f, "  {}: {tests} said: {reason}", report.name)?;
+            }
         }
         let (passed, failed, skipped) = self.totals();
         write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
