@@ -3,7 +3,7 @@
 //! `cargo run --release --example jacobi`
 
 use hip::{DeviceBuffer, LaunchConfig, Stream};
-use rocm_examples::{Result, check, kernels, open_device};
+use rocm_examples::{Result, check, kernels, larger, open_device};
 
 /// Points along an edge of the plate, with the border.
 const N: usize = 64;
@@ -39,7 +39,7 @@ fn main() -> Result {
 
     let got = u.to_vec()?;
     let want = on_the_cpu(plate);
-    let error = got.iter().zip(&want).map(|(got, want)| (got - want).abs()).fold(0.0, f64::max);
+    let error = got.iter().zip(&want).map(|(got, want)| (got - want).abs()).fold(0.0, larger);
     check(error < 1e-12, format!("differs from the CPU's by {error:e}"))?;
     println!("jacobi: {SWEEPS} sweeps of a {N} x {N} plate, at most {error:.1e} from the CPU's");
     Ok(())

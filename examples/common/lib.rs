@@ -52,12 +52,17 @@ impl Kernels {
     }
 }
 
-/// Largest relative difference between what came out and what should have.
+/// Largest relative difference between what came out and what should have; not a number, if one of them is none.
 pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f64 {
     got.iter()
         .zip(want)
         .map(|(&got, want)| (f64::from(got) - want).abs() / want.abs().max(f64::MIN_POSITIVE))
-        .fold(0.0, f64::max)
+        .fold(0.0, larger)
+}
+
+/// The larger of the two. Unlike with `f64::max`, what is not a number stays: no bound holds for it.
+pub fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
 }
 
 /// A cheap, repeatable stream of numbers in [0, 1), so that examples need no crate for it.
@@ -75,6 +80,18 @@ pub fn numbers(seed: u64) -> impl Iterator<Item = f32> {
 /// Ends an example with an error unless its result is right.
 pub fn check(right: bool, what: impl std::fmt::Display) -> Result {
     if right { Ok(()) } else { Err(format!("wrong result: {what}").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    /// An example that computes nonsense must not find it right.
+    #[test]
+    fn what_is_not_a_number_is_no_small_error() {
+        let error = super::max_relative_error(&[1.0, f32::NAN, 3.0], [1.0, 2.0, 3.0]);
+        assert!(error.is_nan(), "{error}");
+        let error = super::max_relative_error(&[1.0, 2.5, 3.0], [1.0, 2.0, 3.0]);
+        assert_eq!(error, 0.25);
+    }
 }
 
 /// README's program compiles.
