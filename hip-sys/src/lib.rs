@@ -119,3 +119,8 @@ impl MissingValue for hipChannelFormatDesc {
         Self::default()
     }
 }
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -103,3 +103,8 @@ pub use module::{
 };
 pub use properties::{DeviceProperties, PciAddress};
 pub use stream::{Stream, StreamOptions};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -100,3 +100,8 @@ impl MissingValue for hiprtcResult {
         HIPRTC_ERROR_INTERNAL_ERROR
     }
 }
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

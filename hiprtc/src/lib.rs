@@ -45,3 +45,8 @@ pub use code::{Code, Origin, compile_or_bundle};
 pub use error::{Error, HiprtcError, Result};
 pub use options::{CppStandard, OptLevel, Options};
 pub use program::Program;
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

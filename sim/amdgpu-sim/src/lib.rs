@@ -72,3 +72,8 @@ pub use module::{Kernel, Module};
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

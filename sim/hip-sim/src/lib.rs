@@ -68,3 +68,8 @@ mod status;
 
 pub use fault::last_fault;
 pub use provider::{is_supported, provider};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
