@@ -6,9 +6,10 @@ use amdgpu_sim::{Arch, Config, Dispatch, Gpu, Module};
 use common::*;
 use half::f16;
 
-static LEVELS: [(&str, Arch, &[u8]); 4] = [
+static LEVELS: [(&str, Arch, &[u8]); 5] = [
     ("O0", Arch::Gfx90a, include_bytes!("kernels/basic-O0.co")),
     ("O1", Arch::Gfx90a, include_bytes!("kernels/basic-O1.co")),
+    ("O2", Arch::Gfx90a, include_bytes!("kernels/basic-O2.co")),
     ("O3", Arch::Gfx90a, include_bytes!("kernels/basic-O3.co")),
     ("gfx942 O3", Arch::Gfx942, include_bytes!("kernels/basic-gfx942-O3.co")),
 ];
