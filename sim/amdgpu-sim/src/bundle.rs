@@ -4,7 +4,6 @@ use crate::code_object::{LoadError, TargetId};
 
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
-const WRAPPER_MAGIC: u32 = 0x4850_4946; // "HIPF"
 
 /// The most entries that a bundle may have.
 const MAX_ENTRIES: u64 = 4096;
@@ -88,48 +87,6 @@ pub fn pick<'a>(bytes: &'a [u8], device: &TargetId) -> Result<&'a [u8], LoadErro
     })
 }
 
-/// The bundle or code object that a fat binary wrapper (`__CudaFatBinaryWrapper` with the magic `HIPF`) points to.
-///
-/// # Errors
-/// [`LoadError::Bundle`] if there is no wrapper at `wrapper`, or no bundle where it points to.
-///
-/// # Safety
-/// `wrapper` must be valid for reads of 24 bytes, and the pointer in it must point to a whole bundle, all valid for `'a`.
-pub unsafe fn from_wrapper<'a>(wrapper: *const u8) -> Result<&'a [u8], LoadError> {
-    #[repr(C)]
-    struct Wrapper {
-        magic: u32,
-        version: u32,
-        binary: *const u8,
-        unused: *const u8,
-    }
-    // SAFETY: the caller vouches for the 24 bytes; every bit pattern is a `Wrapper`.
-    let wrapper = unsafe { wrapper.cast::<Wrapper>().read_unaligned() };
-    if wrapper.magic != WRAPPER_MAGIC || wrapper.version != 1 || wrapper.binary.is_null() {
-        let (magic, version) = (wrapper.magic, wrapper.version);
-        return Err(LoadError::Bundle(format!("no fat binary wrapper (magic {magic:#x}, version {version})")));
-    }
-    // The bundle's length is in its own table: read that far, then as far as the entries reach.
-    let slice = |len: usize| {
-        // SAFETY: the caller vouches for a whole bundle, and `len` never exceeds what its own table says.
-        unsafe { std::slice::from_raw_parts(wrapper.binary, len) }
-    };
-    if !slice(MAGIC.len()).starts_with(MAGIC) {
-        return Err(LoadError::Bundle("the wrapper does not point to an uncompressed bundle".into()));
-    }
-    let word = |at: usize| -> u64 { slice(at + 8)[at..].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)) };
-    let mut at = MAGIC.len() + 8;
-    let mut end = at as u64;
-    for _ in 0..word(MAGIC.len()).min(MAX_ENTRIES) {
-        end = end.max(word(at).saturating_add(word(at + 8)));
-        let id = usize::try_from(word(at + 16)).ok().and_then(|n| n.checked_add(at + 24));
-        at = id.ok_or_else(|| LoadError::Bundle("an id that is too long".into()))?;
-        end = end.max(at as u64);
-    }
-    let len = usize::try_from(end).ok().filter(|n| *n <= isize::MAX as usize);
-    Ok(slice(len.ok_or_else(|| LoadError::Bundle("an entry that is too far".into()))?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,21 +122,6 @@ mod tests {
         let error = pick(&bytes, &TargetId::parse("gfx1100").unwrap()).unwrap_err();
         assert!(error.to_string().contains("gfx1100") && error.to_string().contains("gfx942"), "{error}");
         assert_eq!(pick(b"\x7fELF", &device).unwrap(), b"\x7fELF");
-    }
-
-    #[test]
-    fn a_wrapper_leads_to_its_bundle() {
-        let bytes = bundle(&[("hip-amdgcn-amd-amdhsa--gfx90a", b"code")]);
-        let mut wrapper = Vec::new();
-        wrapper.extend(WRAPPER_MAGIC.to_le_bytes());
-        wrapper.extend(1_u32.to_le_bytes());
-        wrapper.extend((bytes.as_ptr().expose_provenance() as u64).to_le_bytes());
-        wrapper.extend(0_u64.to_le_bytes());
-        // SAFETY: 24 bytes, and a whole bundle behind the pointer.
-        assert_eq!(unsafe { from_wrapper(wrapper.as_ptr()) }.unwrap(), bytes);
-        wrapper[0] ^= 1;
-        // SAFETY: as above.
-        assert!(unsafe { from_wrapper(wrapper.as_ptr()) }.is_err());
     }
 
     #[test]
