@@ -45,7 +45,7 @@ pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a
         return select_entry(image, device);
     }
     Err(bad(if image.starts_with(COMPRESSED_BUNDLE) {
-        "it is a compressed offload bundle (CCOB): build it with -no-offload-compress".to_owned()
+        "it is a compressed offload bundle (CCOB): build it with --no-offload-compress".to_owned()
     } else if image.starts_with(FAT_BINARY_WRAPPER) {
         "it is a fat binary wrapper (HIPF), which only points to an offload bundle elsewhere: give the bundle itself"
             .to_owned()
