@@ -26,7 +26,16 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
 /// The lane that `lane` reads from under a swizzle pattern.
 fn swizzle_source(pattern: u32, lane: usize) -> usize {
     let within = lane as u32 & 31;
-    let source = if pattern & 0x8000 != 0 {
+    let mask = pattern & 31;
+    let source = if pattern >= 0xe000 {
+        // The decomposition of a fast Fourier transform: bits reversed, but for those of the mask.
+        (within.reverse_bits() >> 27 >> mask.count_ones()) | (within & mask)
+    } else if pattern >= 0xc000 {
+        // A rotation, up or (bit 10) down, of the bits that the mask does not keep.
+        let by = pattern >> 5 & 31;
+        let by = if pattern >> 10 & 1 == 1 { by.wrapping_neg() } else { by };
+        (within & mask) | (within.wrapping_add(by) & !mask & 31)
+    } else if pattern & 0x8000 != 0 {
         // Any permutation within four lanes, 2 bits each.
         (within & !3) | (pattern >> (2 * (within & 3)) & 3)
     } else {
@@ -84,5 +93,12 @@ mod tests {
         assert_eq!([0, 31, 32, 63].map(|l| swizzle_source(0x00a0, l)), [5, 5, 37, 37]);
         assert_eq!([4, 5, 6, 7, 36].map(|l| swizzle_source(0x801b, l)), [7, 6, 5, 4, 39]);
         assert_eq!([0, 31, 32].map(|l| swizzle_source(0x7c1f, l)), [31, 0, 63]);
+        // swizzle(ROTATE, 0, 1), swizzle(ROTATE, 1, 1), and by 2 within each pair of pairs.
+        assert_eq!([0, 31, 32, 63].map(|l| swizzle_source(0xc020, l)), [1, 0, 33, 32]);
+        assert_eq!([0, 31, 32, 63].map(|l| swizzle_source(0xc420, l)), [31, 30, 63, 62]);
+        assert_eq!([1, 2, 29, 34].map(|l| swizzle_source(0xc05d, l)), [3, 0, 31, 32]);
+        // swizzle(FFT, 0) reverses all five bits; swizzle(FFT, 31) none.
+        assert_eq!([1, 3, 16, 33].map(|l| swizzle_source(0xe000, l)), [16, 24, 1, 48]);
+        assert_eq!([1, 3, 16, 33].map(|l| swizzle_source(0xe01f, l)), [1, 3, 16, 33]);
     }
 }

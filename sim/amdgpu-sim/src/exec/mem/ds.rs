@@ -7,7 +7,7 @@ use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
 
-/// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. Of two-offset forms: bits 15:0 and 31:16 the byte offsets.
+/// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. Of two-offset forms: [`pack_offsets`].
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
     if inst.mods.gds || info.is(Flags::gds) {
@@ -36,8 +36,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     if info.is(Flags::two_offsets) {
         // The loads' type covers both elements.
         let bytes = if has_data { data.bytes() } else { data.bytes() / 2 };
-        let step = bytes * if info.is(Flags::stride64) { 64 } else { 1 };
-        m.aux = ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16);
+        m.aux = pack_offsets(inst, bytes);
         if has_data {
             m.src[2] = l.row(inst.src[2])?;
         }
@@ -64,7 +63,21 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     })
 }
 
+/// The offsets of a two-offset form on elements of `bytes` bytes, in words: bits 15:0 and 31:16 of `aux`. In bytes they would not fit.
+pub(super) fn pack_offsets(inst: &Inst, bytes: u32) -> u32 {
+    let step = bytes / 4 * if inst.op.info().is(Flags::stride64) { 64 } else { 1 };
+    ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16)
+}
+
+/// The byte offsets of a two-offset form.
+#[inline(always)]
+pub(super) fn offsets(m: &Micro) -> (u32, u32) {
+    (4 * (m.aux & 0xffff), 4 * (m.aux >> 16))
+}
+
 /// Checks `bytes` bytes at `base + offset` for all enabled lanes. Afterwards [`get`] and [`put`] may be used on them.
+///
+/// The sum is one of 32 bits and wraps: compilers fold an offset into an access whose base may be below zero.
 #[inline(always)]
 pub(super) fn check(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64, access: Access) -> Checked {
     if inside(w, ctx, row, offset, bytes, align) {
@@ -98,7 +111,7 @@ fn check_each(
     size: u64,
 ) -> Checked {
     for lane in lanes(mask) {
-        let address = u64::from(base[lane]) + u64::from(offset);
+        let address = u64::from(base[lane].wrapping_add(offset));
         let why = if address & align != 0 {
             Denied::Misaligned(align as u32 + 1)
         } else if address + u64::from(bytes) > size {
@@ -115,7 +128,7 @@ fn check_each(
 /// Checks `bytes` bytes at two offsets.
 #[inline(always)]
 fn check2(w: &Wave, ctx: &Ctx<'_>, m: &Micro, bytes: u32, access: Access) -> Checked {
-    let (first, second) = (m.aux & 0xffff, m.aux >> 16);
+    let (first, second) = offsets(m);
     let align = ctx.env.align_mask(bytes);
     // Both offsets are multiples of `bytes`: what fits at the higher one fits at the lower.
     if inside(w, ctx, m.src[0], first.max(second), bytes, align) {
@@ -203,17 +216,11 @@ fn runs(w: &Wave, base: &[u32; LANES]) -> Runs {
 /// # Safety
 /// The words of all lanes are within `lds`, and `runs` is how `base` lies.
 #[inline(always)]
-unsafe fn read_row(
-    lds: &[u8],
-    base: &[u32; LANES],
-    runs: &[Run; LANES / GROUP],
-    offset: usize,
-    row: &mut [u32; LANES],
-) {
+unsafe fn read_row(lds: &[u8], base: &[u32; LANES], runs: &[Run; LANES / GROUP], offset: u32, row: &mut [u32; LANES]) {
     for (g, run) in runs.iter().enumerate() {
         let lanes = &base[g * GROUP..][..GROUP];
         let out = &mut row[g * GROUP..][..GROUP];
-        let first = lanes[0] as usize + offset;
+        let first = lanes[0].wrapping_add(offset) as usize;
         match run {
             Run::Sequence => {
                 // SAFETY: the words of the group follow each other, and all are within `lds`.
@@ -227,7 +234,7 @@ unsafe fn read_row(
             Run::Any => {
                 for (place, address) in out.iter_mut().zip(lanes) {
                     // SAFETY: as the caller vouches.
-                    *place = u32::from_le_bytes(unsafe { get(lds, *address as usize + offset) });
+                    *place = u32::from_le_bytes(unsafe { get(lds, address.wrapping_add(offset) as usize) });
                 }
             }
         }
@@ -239,12 +246,12 @@ unsafe fn read_row(
 /// # Safety
 /// The words of all lanes are within `lds`.
 #[inline(always)]
-unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: usize, rows: &mut [Row]) {
+unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: u32, rows: &mut [Row]) {
     for (q, lanes) in base.chunks_exact(4).enumerate() {
         let mut quads = [[0; 4]; 4];
         for (quad, address) in quads.iter_mut().zip(lanes) {
             // SAFETY: as the caller vouches.
-            let bytes: [u8; 16] = unsafe { get(lds, *address as usize + offset) };
+            let bytes: [u8; 16] = unsafe { get(lds, address.wrapping_add(offset) as usize) };
             for (word, bytes) in quad.iter_mut().zip(bytes.chunks_exact(4)) {
                 *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
             }
@@ -259,7 +266,6 @@ unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: usize, rows: &mut 
 #[inline(always)]
 fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], runs: &Runs, offset: u32, dst: u16) {
     let mask = w.exec();
-    let offset = offset as usize;
     if let Some(runs) = runs {
         if N == 4 && runs.contains(&Run::Any) {
             let rows = &mut w.rows[usize::from(dst)..][..4];
@@ -269,7 +275,7 @@ fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], run
         }
         for word in 0..N {
             // SAFETY: the caller has checked all lanes.
-            unsafe { read_row(lds, base, runs, offset + 4 * word, w.row_mut(dst + word as u16)) };
+            unsafe { read_row(lds, base, runs, offset + 4 * word as u32, w.row_mut(dst + word as u16)) };
         }
         return;
     }
@@ -277,7 +283,7 @@ fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], run
         let row = w.row_mut(dst + word as u16);
         for lane in lanes(mask) {
             // SAFETY: the caller has checked the enabled lanes.
-            row[lane] = u32::from_le_bytes(unsafe { get(lds, base[lane] as usize + offset + 4 * word) });
+            row[lane] = u32::from_le_bytes(unsafe { get(lds, base[lane].wrapping_add(offset) as usize + 4 * word) });
         }
     }
 }
@@ -289,7 +295,7 @@ fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, 
     let mask = w.exec();
     for word in 0..N {
         let data = w.row(src + word as u16);
-        let at = |lane: usize| base[lane] as usize + offset as usize + 4 * word;
+        let at = |lane: usize| base[lane].wrapping_add(offset) as usize + 4 * word;
         if mask == u64::MAX {
             for (lane, word) in data.iter().enumerate() {
                 // SAFETY: the caller has checked all lanes.
@@ -325,7 +331,7 @@ fn write<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 }
 
 fn read2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let (first, second, bytes) = (m.aux & 0xffff, m.aux >> 16, 4 * N as u32);
+    let ((first, second), bytes) = (offsets(m), 4 * N as u32);
     let checked = check2(w, ctx, m, bytes, Access::Read);
     if checked.is_ok() {
         // The first element may overwrite the address register.
@@ -338,7 +344,7 @@ fn read2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 }
 
 fn write2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let (first, second, bytes) = (m.aux & 0xffff, m.aux >> 16, 4 * N as u32);
+    let ((first, second), bytes) = (offsets(m), 4 * N as u32);
     let checked = check2(w, ctx, m, bytes, Access::Write);
     if checked.is_ok() {
         write_words::<N>(w, ctx.lds, m.src[0], first, m.src[1]);
@@ -356,7 +362,7 @@ fn read_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let mask = w.exec();
         let row = w.row_mut(m.dst);
         for lane in lanes(mask) {
-            let at = base[lane] as usize + offset as usize;
+            let at = base[lane].wrapping_add(offset) as usize;
             // SAFETY: checked above.
             let value = unsafe {
                 match shape.width {
@@ -379,7 +385,7 @@ fn write_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     if checked.is_ok() {
         let shift = if shape.part == Part::High { 16 } else { 0 };
         for lane in lanes(w.exec()) {
-            let at = w.row(m.src[0])[lane] as usize + offset as usize;
+            let at = w.row(m.src[0])[lane].wrapping_add(offset) as usize;
             let value = w.row(m.src[1])[lane] >> shift;
             // SAFETY: checked above.
             unsafe {

@@ -1,7 +1,7 @@
 //! DS: atomics on local memory. A workgroup runs on one thread, so reading and writing back is one step.
 
 use super::atomic::{self, Operation};
-use super::ds::{check, get, put};
+use super::ds::{check, get, offsets, pack_offsets, put};
 use super::{AccessFault, done, lanes};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
@@ -27,8 +27,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     if info.is(Flags::two_offsets) {
         // Exchanges two words.
         let bytes = info.src[1].bytes();
-        let step = bytes * if info.is(Flags::stride64) { 64 } else { 1 };
-        m.aux = ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16);
+        m.aux = pack_offsets(inst, bytes);
         return Some(if bytes == 4 { exchange2::<1> } else { exchange2::<2> });
     }
     Operation::of(inst.op, atomic::data_type(inst.op))?;
@@ -46,7 +45,7 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let base = *w.row(m.src[0]);
         let mut old = [0_u64; LANES];
         for lane in lanes(mask) {
-            let at = base[lane] as usize + offset as usize;
+            let at = base[lane].wrapping_add(offset) as usize;
             let low = |row: u16| w.row(row)[lane];
             let long = |row: u16| u64::from(w.row(row)[lane]) | u64::from(w.row(row + 1)[lane]) << 32;
             // SAFETY: checked above for the enabled lanes.
@@ -77,18 +76,18 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 /// `ds_wrxchg2*`: swaps two elements of `N` words with the data.
 fn exchange2<const N: u16>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let (first, second, bytes) = (m.aux & 0xffff, m.aux >> 16, 4 * u32::from(N));
+    let ((first, second), bytes) = (offsets(m), 4 * u32::from(N));
     let align = u64::from(bytes) - 1;
     let checked = check(w, ctx, m.src[0], first, bytes, align, Access::Atomic)
         .and_then(|()| check(w, ctx, m.src[0], second, bytes, align, Access::Atomic));
     if checked.is_ok() {
         for lane in lanes(w.exec()) {
-            let base = w.row(m.src[0])[lane] as usize;
+            let base = w.row(m.src[0])[lane];
             let mut old = [0; 4];
             let elements = [(first, m.src[1]), (second, m.src[2])];
             for (i, (offset, data)) in elements.into_iter().enumerate() {
                 for word in 0..N {
-                    let at = base + offset as usize + 4 * usize::from(word);
+                    let at = base.wrapping_add(offset) as usize + 4 * usize::from(word);
                     // SAFETY: checked above for the enabled lanes and both offsets.
                     old[i * usize::from(N) + usize::from(word)] = u32::from_le_bytes(unsafe { get(ctx.lds, at) });
                     // SAFETY: likewise.

@@ -12,6 +12,7 @@ mod float;
 mod half_floats;
 mod integer;
 mod lanes;
+mod local;
 mod math;
 mod modifiers;
 mod packed;
@@ -28,6 +29,8 @@ use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Mods, Operand, Special};
 use crate::memory::Memory;
 
+/// Bytes of local memory.
+const LDS: usize = 1024;
 /// MODE as clang sets it for gfx90a: denormals kept, DX10_CLAMP and IEEE on.
 pub(super) const DEFAULT_MODE: u32 = 0xf0 << 12 | 1 << 21 | 1 << 23;
 /// f32 denormals flushed, in and out; no IEEE.
@@ -81,7 +84,8 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
-    let mut ctx = Ctx { program: &program, lds: &mut [], env };
+    let mut lds = [0; LDS];
+    let mut ctx = Ctx { program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
     (wave, stop)
 }
