@@ -34,6 +34,9 @@ pub fn open_device() -> Result<Device> {
     let device = Device::get(0)?;
     let properties = device.properties()?;
     match backend {
+        Backend::Sim if std::env::var_os("HIP_RS_BACKEND").is_some_and(|choice| choice == "sim") => {
+            eprintln!("Running on the software GPU ({}), as HIP_RS_BACKEND says.", properties.arch)
+        }
         Backend::Sim => eprintln!("No AMD GPU here: running on the software GPU ({}).", properties.arch),
         _ => eprintln!("Running on {} ({}).", properties.name, properties.arch),
     }

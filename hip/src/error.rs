@@ -104,7 +104,7 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The HIP runtime returned a status other than success.
@@ -278,6 +278,13 @@ pub enum Error {
 
     /// The event was made without timing.
     EventWithoutTiming,
+}
+
+/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Error {

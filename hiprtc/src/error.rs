@@ -10,7 +10,7 @@ use hiprtc_sys::hiprtcResult;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// No HIPRTC library could be loaded.
@@ -133,6 +133,13 @@ impl Error {
             Self::Compilation { log, .. } => Some(log),
             _ => None,
         }
+    }
+}
+
+/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

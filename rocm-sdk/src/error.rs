@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::report::{Reason, Report};
 
 /// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// No place that was looked at has the library.
@@ -73,6 +73,13 @@ pub enum Error {
         /// The API level, major and minor.
         needed: (u32, u32),
     },
+}
+
+/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Error {
