@@ -68,8 +68,8 @@ pub fn select_backend(backend: Backend) -> Result<()> {
 /// A backend that is in use already stays.
 ///
 /// # Errors
-/// [`Error::NoSim`] if there is no GPU and the build lacks the feature `sim`; [`Error::Version`] and the like if there
-/// is a GPU whose runtime cannot be used: that is for the user to mend, not to hide.
+/// [`Error::NoLibrary`] or [`Error::NoDevice`] if there is no GPU and the build lacks the feature `sim`; [`Error::Version`]
+/// and the like if there is a GPU whose runtime cannot be used: that is for the user to mend, not to hide.
 ///
 /// ```
 /// match hip::sim_if_no_gpu() {
@@ -80,15 +80,23 @@ pub fn select_backend(backend: Backend) -> Result<()> {
 /// ```
 pub fn sim_if_no_gpu() -> Result<Backend> {
     let mut chosen = lock();
-    if let Some(backend) = *chosen {
-        return Ok(backend);
-    }
-    let backend = match from_environment()? {
+    let backend = match *chosen {
         Some(backend) => backend,
-        None if gpu_is_there() => Backend::Rocm,
-        None => Backend::Sim,
+        None => {
+            let backend = match from_environment()? {
+                Some(backend) => backend,
+                None if cfg!(feature = "sim") && !gpu_is_there() => Backend::Sim,
+                None => Backend::Rocm,
+            };
+            settle(&mut chosen, backend)?
+        }
     };
-    settle(&mut chosen, backend)
+    drop(chosen);
+    if cfg!(not(feature = "sim")) {
+        // With nothing to fall back to, what is wrong with the GPU is the answer.
+        crate::Device::count()?;
+    }
+    Ok(backend)
 }
 
 /// The version of the HIP runtime in use: major, minor, patch (`hipRuntimeGetVersion`).
@@ -199,7 +207,7 @@ pub(crate) fn symbol_report(function: &str) -> Option<String> {
     hip_sys::symbol_error(&name).map(|error| error.to_string())
 }
 
-/// The software GPU's account of what is behind a status: the fault, or why it refused a code object.
+/// The software GPU's account of what is behind a status: the fault, or why it refused a code object or a setting.
 #[cfg(feature = "sim")]
 pub(crate) fn fault_text(status: Status) -> Option<String> {
     let told = matches!(
@@ -209,6 +217,7 @@ pub(crate) fn fault_text(status: Status) -> Option<String> {
             | Status::LAUNCH_TIMEOUT
             | Status::ASSERT
             | Status::INVALID_IMAGE
+            | Status::NOT_INITIALIZED
             | Status::UNKNOWN
     );
     let in_use = hip_sys::BINDING.provider_name().is_some();
