@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::process::{capture, cargo, find};
 use crate::rocm::{self, RELEASES};
@@ -39,16 +39,7 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
         // The releases have been fetched by then.
         steps.extend(test::steps(false, &releases)?.into_iter().filter(|step| !step.name().starts_with("fetch")));
     }
-    if args.list {
-        steps::list(&steps, &args.filters);
-        return Ok(());
-    }
-    let summary = steps::run(steps, &args.filters);
-    println!("\n{summary}");
-    if !summary.passed() {
-        bail!("not everything passed");
-    }
-    Ok(())
+    steps::list_or_run(steps, &args.filters, args.list)
 }
 
 /// The table of steps, without the tests.

@@ -19,7 +19,7 @@ const RELEASE: &str = "7.2";
 
 /// Compiles examples/kernels/*.hip for the architectures that ship, as bundles beside their sources.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "Needs ROCm 7.2 under target/rocm (cargo xtask rocm fetch 7.2).
+#[command(after_long_help = "The compiler is that of ROCm 7.2, fetched under target/rocm if it is not there yet.
 
 Examples:
   cargo xtask kernels            write the bundles anew
@@ -53,10 +53,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.args(options).arg(&tool).arg(&source).arg(&made).args(ARCHITECTURES).current_dir(paths::root());
         command.env("ROCM_PATH", rocm::tree(release).folder().join("usr"));
         capture(&mut command)?;
-        if args.check && std::fs::read(&bundle).ok() != Some(std::fs::read(&made)?) {
+        if !args.check {
+            println!("{}: {} bytes", made.display(), std::fs::metadata(&made)?.len());
+        } else if std::fs::read(&bundle).ok() != Some(std::fs::read(&made)?) {
+            println!("{}: differs", bundle.display());
             differing.push(bundle);
         } else {
-            println!("{}: {} bytes", made.display(), std::fs::metadata(&made)?.len());
+            println!("{}: up to date", bundle.display());
         }
     }
     if !differing.is_empty() {

@@ -36,8 +36,8 @@ pub(crate) struct Args {
     /// Folder with `5.7`, `6.4` and `7.2`, each holding `usr/include/hip` [default: where `cargo xtask rocm fetch` unpacks]
     #[arg(long, value_name = "DIR")]
     headers: Option<PathBuf>,
-    /// Only this library (hip, hiprtc)
-    #[arg(long, value_name = "NAME")]
+    /// Only this library
+    #[arg(long, value_name = "NAME", value_parser = LIBRARIES.map(|library| library.name))]
     library: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::process::shown;
 
@@ -141,7 +141,7 @@ fn told(error: &anyhow::Error) -> String {
 }
 
 /// Runs the steps whose name contains one of `filters` (all, if there are none).
-pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
+fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
     let mut reports = Vec::new();
     for step in steps.into_iter().filter(|step| chosen(step, filters)) {
         println!("\n==> {}: {}", step.name, step.about);
@@ -151,10 +151,31 @@ pub(crate) fn run(steps: Vec<Step>, filters: &[String]) -> Summary {
 }
 
 /// Names and descriptions of the steps that [`run`] would run.
-pub(crate) fn list(steps: &[Step], filters: &[String]) {
+fn list(steps: &[Step], filters: &[String]) {
     for step in steps.iter().filter(|step| chosen(step, filters)) {
         println!("{:<22} {}", step.name(), step.about());
     }
+}
+
+/// Lists the steps that `filters` choose, or runs them and prints the summary.
+///
+/// # Errors
+/// If a filter chooses nothing, or not every step passes.
+pub(crate) fn list_or_run(steps: Vec<Step>, filters: &[String], list_only: bool) -> Result<()> {
+    let nothing = |filter: &&String| !steps.iter().any(|step| step.name.contains(filter.as_str()));
+    if let Some(filter) = filters.iter().find(nothing) {
+        bail!("no step has `{filter}` in its name; --list shows them");
+    }
+    if list_only {
+        list(&steps, filters);
+        return Ok(());
+    }
+    let summary = run(steps, filters);
+    println!("\n{summary}");
+    if !summary.passed() {
+        bail!("not everything passed");
+    }
+    Ok(())
 }
 
 fn chosen(step: &Step, filters: &[String]) -> bool {
@@ -229,6 +250,14 @@ mod tests {
         let script = "echo 'test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
         let summary = run(vec![Step::command("one", "crashes", shell(script))], &[]);
         assert_eq!(summary.totals(), (5, 1, 0));
+    }
+
+    #[test]
+    fn a_filter_that_chooses_nothing_is_an_error() {
+        let steps = || vec![Step::command("layout 7.2", "", shell("true"))];
+        assert!(list_or_run(steps(), &["7.2".into()], false).is_ok());
+        let error = list_or_run(steps(), &["7.2".into(), "leyout".into()], false).unwrap_err();
+        assert!(error.to_string().contains("`leyout`"), "{error}");
     }
 
     #[test]
