@@ -2,6 +2,7 @@
 
 use super::{Ctx, Flow, Handler, Inst, Lowering, Micro, Op, Wave, Wide};
 use crate::exec::lower::constant32;
+use crate::exec::mem::{PRIVATE_BASE, SHARED_BASE};
 use crate::exec::{Mode, Trap, slot};
 use crate::isa::inst::Operand;
 
@@ -142,6 +143,8 @@ fn call(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 const HWREG_MODE: u32 = 1;
 const HWREG_STATUS: u32 = 2;
+/// Where the apertures are: what compilers read before there were `src_shared_base` and `src_private_base`.
+const HWREG_SH_MEM_BASES: u32 = 15;
 
 /// Register, first bit and mask of a `hwreg` field.
 fn hwreg(field: u32) -> (u32, u32, u32) {
@@ -157,6 +160,8 @@ fn getreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
         HWREG_STATUS => {
             u32::from(w.scc()) | u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
         }
+        // Bits 63:48 of the addresses.
+        HWREG_SH_MEM_BASES => (SHARED_BASE >> 48 << 16 | PRIVATE_BASE >> 48) as u32,
         // TRAPSTS, HW_ID and the like: nothing pending, wave 0 of unit 0.
         _ => 0,
     };

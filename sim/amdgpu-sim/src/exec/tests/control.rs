@@ -1,6 +1,7 @@
 //! Branches, calls, ends, traps.
 
 use super::*;
+use crate::exec::mem;
 
 fn branch(op: Op, words: i32) -> Inst {
     Inst { size: 4, ..inst(op, Operand::None, &[imm(words)]) }
@@ -99,4 +100,14 @@ fn undecodable_words_trap_only_when_reached() {
     assert!(matches!(finish(lower(&[0xbf80_0000])), (Stop::Trap, Some(Trap::WildJump(_)))), "ran off the end");
     assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch).is_err());
     assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch).is_err());
+}
+
+#[test]
+fn apertures_are_read_as_old_compilers_do() {
+    // s_getreg_b32 hwreg(HW_REG_SH_MEM_BASES, offset, 16), then a shift to the high half of a base.
+    let read = |dst, offset: i32| inst(Op::s_getreg_b32, s(dst), &[imm(15 | offset << 6 | 15 << 11)]);
+    let shift = |n| inst(Op::s_lshl_b32, s(n), &[s(n), Operand::Int(16)]);
+    let w = machine(&[read(0, 16), shift(0), read(1, 0), shift(1)], DEFAULT_MODE, &|_| ());
+    let high = |base: u64| (base >> 32) as u32;
+    assert_eq!((w.slot(0), w.slot(1)), (high(mem::SHARED_BASE), high(mem::PRIVATE_BASE)));
 }

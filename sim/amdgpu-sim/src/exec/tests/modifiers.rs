@@ -132,7 +132,8 @@ fn reads(ctrl: u16, lane: i32) -> Option<i32> {
     let within = |l: i32| (l / 16 * 16 == row && l >= 0).then_some(l);
     let n = i32::from(ctrl & 15);
     match ctrl {
-        // quad_perm, row_shl, row_shr, row_ror, wave_shl, wave_rol, wave_shr, wave_ror, row_mirror, row_half_mirror, row_bcast
+        // quad_perm, row_shl, row_shr, row_ror, wave_shl, wave_rol, wave_shr, wave_ror, row_mirror, row_half_mirror, row_newbcast,
+        // row_bcast
         0..=0xff => Some(lane / 4 * 4 + i32::from(ctrl >> (2 * (lane % 4)) & 3)),
         0x101..=0x10f => within(lane + n),
         0x111..=0x11f => within(lane - n),
@@ -143,6 +144,7 @@ fn reads(ctrl: u16, lane: i32) -> Option<i32> {
         0x13c => Some((lane + 63) % 64),
         0x140 => Some(row + 15 - (lane - row)),
         0x141 => Some(lane / 8 * 8 + 7 - lane % 8),
+        0x150..=0x15f => Some(row + n),
         0x142 => (lane >= 16).then_some(row - 1),
         _ => (lane >= 32).then_some(lane / 32 * 32 - 1),
     }
@@ -152,7 +154,7 @@ fn reads(ctrl: u16, lane: i32) -> Option<i32> {
 fn dpp_moves_lanes() {
     let ctrls = [
         0x00, 0x1b, 0x4e, 0xe4, 0x101, 0x108, 0x10f, 0x111, 0x118, 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c, 0x140,
-        0x141, 0x142, 0x143,
+        0x141, 0x142, 0x143, 0x150, 0x153, 0x15f,
     ];
     for ctrl in ctrls {
         for bound_ctrl in [false, true] {

@@ -161,6 +161,7 @@ fn dpp_lane(ctrl: u16, lane: usize) -> Option<usize> {
         0x141 => (lane & !7) + 7 - (lane & 7),
         0x142 => (lane & !15).checked_sub(1)?,
         0x143 => (lane & !31).checked_sub(1)?,
+        0x150..=0x15f => row + shift,
         _ => return None,
     })
 }
