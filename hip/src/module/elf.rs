@@ -48,20 +48,21 @@ impl<'a> Elf<'a> {
             return Err("an ELF file that is not 64-bit little-endian".to_owned());
         }
         let header = Fields(bytes);
+        let (segments, sections, names) = (header.u16(56), header.u16(60), header.u16(62));
+        // Numbers that do not fit are in the first section's header. No code object has so many, and who reads on by them is not checked.
+        if segments == u16::MAX || sections == 0 && header.u64(40) != 0 || names != 0 && names >= sections {
+            return Err(format!("header numbers: {segments} segments, {sections} sections, names in section {names}"));
+        }
         let mut elf =
             Self { bytes, os_abi: bytes[7], kind: header.u16(16), machine: header.u16(18), notes: Vec::new() };
-        for (segment, _) in
-            elf.table("program headers", header.u64(32), header.u16(54), header.u16(56), SEGMENT_BYTES)?
-        {
+        for (segment, _) in elf.table("program headers", header.u64(32), header.u16(54), segments, SEGMENT_BYTES)? {
             let (offset, size) = (segment.u64(8), segment.u64(32));
             elf.part("a segment", offset, size)?;
             if segment.u32(0) == SEGMENT_NOTE {
                 elf.notes.push((offset, size));
             }
         }
-        for (section, index) in
-            elf.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES)?
-        {
+        for (section, index) in elf.table("section headers", header.u64(40), header.u16(58), sections, SECTION_BYTES)? {
             if !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)) {
                 elf.part(&format!("section {index}"), section.u64(24), section.u64(32))?;
             }
@@ -146,6 +147,18 @@ mod tests {
     use super::*;
     use object::elf::FileHeader64;
     use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+    #[test]
+    fn numbers_of_headers_that_are_elsewhere_are_refused() {
+        let whole = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+        // e_phnum, e_shnum, e_shstrndx
+        for (at, number) in [(56, u16::MAX), (60, 0), (62, u16::MAX), (62, 1000)] {
+            let mut bytes = whole.to_vec();
+            bytes[at..at + 2].copy_from_slice(&number.to_le_bytes());
+            let error = Elf::parse(&bytes).unwrap_err();
+            assert!(error.starts_with("header numbers: "), "{error}");
+        }
+    }
 
     #[test]
     fn headers_and_notes_are_those_that_object_reads() {
