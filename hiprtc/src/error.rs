@@ -191,7 +191,7 @@ impl fmt::Display for Error {
             }
             Self::Neither { compiler, bundle } => write!(
                 f,
-                "no code: the compiler is not available ({compiler}), and the bundle does not help ({bundle})"
+                "there is neither a compiler nor code in the bundle.\nThe bundle: {bundle}\nThe compiler: {compiler}"
             ),
             Self::Hip(error) => error.fmt(f),
         }
