@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::isa::Arch;
@@ -65,6 +65,11 @@ pub struct Gpu {
     pool: OnceLock<Option<ThreadPool>>,
 }
 
+/// Threads where their number was not asked for.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 impl Gpu {
     /// A GPU as `config` describes it, its memory empty.
     pub fn new(config: Config) -> Self {
@@ -88,23 +93,20 @@ impl Gpu {
 
     /// How many threads run workgroups.
     pub(crate) fn threads(&self) -> usize {
-        self.config.threads.unwrap_or_else(rayon::current_num_threads).max(1)
+        self.config.threads.unwrap_or_else(cores).max(1)
     }
 
-    /// Runs `f` on the calling thread; what it spawns runs on the threads for workgroups; returns when all is done.
-    pub(crate) fn in_scope<'s>(&self, f: impl FnOnce(&Scope<'s>)) {
-        let own = self.config.threads.and_then(|n| {
-            let make = || {
-                let name = |i| format!("amdgpu-sim-{i}");
-                // Without threads of its own (the host gives no more) the global ones do.
-                ThreadPoolBuilder::new().num_threads(n.saturating_sub(1).max(1)).thread_name(name).build().ok()
-            };
-            self.pool.get_or_init(make).as_ref()
-        });
-        match own {
-            Some(pool) => pool.in_place_scope(f),
-            None => rayon::in_place_scope(f),
-        }
+    /// The threads for workgroups beside the calling one; `None` if the host gives none.
+    ///
+    /// Never rayon's global pool: its threads are the program's, and may all be waiting for a kernel that some other thread runs.
+    pub(crate) fn pool(&self) -> Option<&ThreadPool> {
+        static SHARED: OnceLock<Option<ThreadPool>> = OnceLock::new();
+        let make = || {
+            let name = |i| format!("amdgpu-sim-{i}");
+            ThreadPoolBuilder::new().num_threads(self.threads().saturating_sub(1).max(1)).thread_name(name).build().ok()
+        };
+        let pool = if self.config.threads.is_some() { &self.pool } else { &SHARED };
+        pool.get_or_init(make).as_ref()
     }
 
     /// What code has to be compiled for: SRAMECC on, XNACK off.

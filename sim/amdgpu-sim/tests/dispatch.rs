@@ -281,3 +281,31 @@ fn a_module_leaves_memory_when_the_last_kernel_of_it_is_dropped() {
     drop(kernel);
     assert_eq!((gpu.memory().used(), gpu.memory().allocations().len()), (0, 0));
 }
+
+/// A program's own parallel loop may wait, on all threads of rayon's global pool, for a kernel that yet another thread runs.
+#[test]
+fn a_dispatch_does_not_need_rayons_global_threads() {
+    let (started, start) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            rayon::broadcast(|_| {
+                started.send(()).unwrap();
+                // Until the other end is dropped.
+                let _ = released.lock().unwrap().recv();
+            });
+        });
+        (0..rayon::current_num_threads()).for_each(|_| start.recv().unwrap());
+        let (done, result) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (gpu, module) = gpu_and(FAULTS);
+            let p = zeros::<i32>(&gpu, 100_000);
+            let args = Args::default().pointer(&p).value(10_i32);
+            done.send(launch_1d(&gpu, &module, "out_of_bounds", 64, 128, &args).workgroups).unwrap();
+        });
+        let workgroups = result.recv_timeout(std::time::Duration::from_secs(20));
+        drop(release);
+        assert_eq!(workgroups, Ok(64));
+    });
+}

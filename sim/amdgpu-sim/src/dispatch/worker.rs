@@ -38,16 +38,16 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
     };
     let threads = job.gpu.threads();
     let workers = job.workers(threads);
-    if workers <= 1 {
-        work(job, &shared);
-    } else {
+    let pool = if workers > 1 { job.gpu.pool() } else { None };
+    match pool {
+        None => work(job, &shared),
         // The calling thread is one of the workers.
-        job.gpu.in_scope(|scope| {
+        Some(pool) => pool.in_place_scope(|scope| {
             for _ in 1..workers {
                 scope.spawn(|_| work(job, &shared));
             }
             work(job, &shared);
-        });
+        }),
     }
     let fault = shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, fault)) = fault {
