@@ -6,7 +6,7 @@ use crate::isa::inst::Mods;
 
 fn at(op: Op, dst: Operand, sources: &[Operand], offset: i32, offset1: u8) -> Inst {
     let plain = inst(op, dst, sources);
-    Inst { mods: Mods { offset: offset.into(), offset1, ..plain.mods }, ..plain }
+    Inst { mods: Mods { offset, offset1, ..plain.mods }, ..plain }
 }
 
 /// `v0`: 4 times the lane, less 64, so that a quarter of the lanes is below zero. `v1`: some value.
