@@ -146,7 +146,10 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoHiprtc(error) => write!(f, "no run-time compiler (HIPRTC): {error}"),
+            Self::NoHiprtc(error) => write!(
+                f,
+                "no run-time compiler (HIPRTC): {error}\nto do without, ship compiled kernels: hiprtc::compile_or_bundle"
+            ),
             Self::NoComgr { hiprtc, comgr, reason } => write!(
                 f,
                 "HIPRTC ({}) cannot compile: {comgr}, the compiler behind it, cannot be loaded: {reason}",
