@@ -65,9 +65,11 @@ pub struct Gpu {
     pool: OnceLock<Option<ThreadPool>>,
 }
 
-/// Threads where their number was not asked for.
+/// Threads where their number was not asked for. Asked of the system once: it reads files to answer, which would cost a launch
+/// twenty times what it takes.
 fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Gpu {
