@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+/// How the reason of an ignored test begins that another test runs in a process of its own: it is that test's body, and not skipped.
+const RUN_BY_ANOTHER: &str = "run by ";
+
 /// Tests by result, with the names that a summary should give.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -21,6 +24,8 @@ pub(crate) struct Counts {
     quoted: Option<u32>,
     /// Tests of the program that is running that said that they were skipped.
     said: u64,
+    /// Ignored tests of the program that is running that another test runs.
+    bodies: u64,
 }
 
 impl Counts {
@@ -54,7 +59,12 @@ impl Counts {
             if result == "FAILED" {
                 self.failures.push(name.to_owned());
             } else if let Some(reason) = result.strip_prefix("ignored") {
-                self.ignored.push((name.to_owned(), reason.trim_start_matches([',', ' ']).to_owned()));
+                let reason = reason.trim_start_matches([',', ' ']);
+                if reason.starts_with(RUN_BY_ANOTHER) {
+                    self.bodies += 1;
+                } else {
+                    self.ignored.push((name.to_owned(), reason.to_owned()));
+                }
             }
         }
     }
@@ -80,6 +90,7 @@ impl Counts {
     /// `ok. 5 passed; 0 failed; 2 ignored; ...`
     fn result(&mut self, text: &str) {
         let said = std::mem::take(&mut self.said);
+        let bodies = std::mem::take(&mut self.bodies);
         for part in text.split(['.', ';']) {
             let mut words = part.split_whitespace();
             let count: Option<u64> = words.next().and_then(|word| word.parse().ok());
@@ -89,7 +100,7 @@ impl Counts {
                     self.skipped += said.min(count);
                 }
                 (Some(count), Some("failed")) => self.failed += count,
-                (Some(count), Some("ignored")) => self.skipped += count,
+                (Some(count), Some("ignored")) => self.skipped += count.saturating_sub(bodies),
                 _ => {}
             }
         }
@@ -108,6 +119,16 @@ mod tests {
         lines.lines().for_each(|line| counts.read(line));
         assert_eq!((counts.passed, counts.skipped), (3, 2));
         assert_eq!(counts.reasons, BTreeMap::from([("no GPU".to_owned(), 2)]));
+    }
+
+    #[test]
+    fn a_test_that_another_runs_is_not_skipped() {
+        let mut counts = Counts::default();
+        let lines = "running 3 tests\ntest child ... ignored, run by parent\ntest gpu ... ignored, no GPU\ntest parent ... ok\n\
+                     test result: ok. 1 passed; 0 failed; 2 ignored\ntest result: ok. 0 passed; 0 failed; 1 ignored";
+        lines.lines().for_each(|line| counts.read(line));
+        assert_eq!((counts.passed, counts.skipped), (1, 2));
+        assert_eq!(counts.ignored, [("gpu".to_owned(), "no GPU".to_owned())]);
     }
 
     #[test]
