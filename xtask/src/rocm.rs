@@ -26,15 +26,104 @@ pub(crate) struct Release {
     suites: &'static [&'static str],
     /// ROCm's packages are held at this version, as the suites hold several releases.
     pins: &'static [(&'static str, &'static str)],
+    /// What `cargo xtask bindgen` reads, without what it depends on: headers, and libraries for their symbols.
+    bindings: &'static [&'static str],
+    /// Libraries that are large for what they are needed for: their symbols.
+    large: &'static [&'static str],
 }
 
 const ROCM_PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
 
 /// Every release that can be fetched.
 pub(crate) const RELEASES: &[Release] = &[
-    Release { name: "5.7", major: 5, suites: &["trixie"], pins: &[] },
-    Release { name: "6.4", major: 6, suites: &["sid"], pins: &[(ROCM_PACKAGES, "6.4.*")] },
-    Release { name: "7.2", major: 7, suites: &["sid", "experimental"], pins: &[(ROCM_PACKAGES, "7.2.*")] },
+    Release {
+        name: "5.7",
+        major: 5,
+        suites: &["trixie"],
+        pins: &[],
+        bindings: &[
+            "libhipblas-dev",
+            "libhipblas0",
+            "libhipfft-dev",
+            "libhipfft0",
+            "libhiprand-dev",
+            "libhiprand1",
+            "libhipsolver-dev",
+            "libhipsolver0",
+            "libhipsparse-dev",
+            "libhipsparse0",
+            "librccl-dev",
+            "libroctx-dev",
+            "libroctx64-4",
+            "libamd-smi-dev",
+            "libamd-smi0",
+            "llvm-17-dev",
+            "libclang-17-dev",
+            "libclang1-17t64",
+        ],
+        large: &["librccl1"],
+    },
+    Release {
+        name: "6.4",
+        major: 6,
+        suites: &["sid"],
+        pins: &[(ROCM_PACKAGES, "6.4.*")],
+        bindings: &[
+            "libhipblas-dev",
+            "libhipblas-common-dev",
+            "libhipblas2",
+            // Of ROCm 7.1.
+            "libhipblaslt-dev",
+            "libhipfft-dev",
+            "libhipfft0",
+            "libhiprand-dev",
+            "libhiprand1",
+            "libhipsolver-dev",
+            "libhipsolver0",
+            "libhipsparse-dev",
+            "libhipsparse1",
+            "libroctx-dev",
+            "libroctx64-4",
+            "llvm-19-dev",
+            "libllvm19",
+            "libclang-19-dev",
+            "libclang1-19",
+        ],
+        large: &["libhipblaslt1"],
+    },
+    Release {
+        name: "7.2",
+        major: 7,
+        suites: &["sid", "experimental"],
+        pins: &[(ROCM_PACKAGES, "7.2.*")],
+        bindings: &[
+            "libhipblas-dev",
+            "libhipblas-common-dev",
+            "libhipblas3",
+            "libhipblaslt-dev",
+            "libhipfft-dev",
+            "libhipfft0",
+            "libhiprand-dev",
+            "libhiprand1",
+            "libhipsolver-dev",
+            "libhipsolver1",
+            "libhipsparse-dev",
+            "libhipsparse4",
+            "libhipsparselt-dev",
+            "librccl-dev",
+            "libroctx-dev",
+            "libroctx64-4",
+            // Of ROCm 10.1.
+            "libamd-smi-dev",
+            "libamd-smi27",
+            "llvm-22-dev",
+            "libclang-22-dev",
+            "libclang1-22",
+            "llvm-23-dev",
+            "libclang-23-dev",
+        ],
+        large: &["libhipblaslt1", "libhipsparselt0", "librccl1"],
+    },
 ];
 
 /// Real ROCm releases for tests, unpacked under target/rocm (nothing is installed, no root).
@@ -171,6 +260,10 @@ fn present(release: &Release) -> Result<Tree> {
 
 /// The set that every tree has.
 const BASE: &str = "hip";
+/// What `cargo xtask bindgen` needs beside it.
+pub(crate) const BINDINGS: &str = "bindings";
+/// Libraries whose symbols `cargo xtask bindgen` can compare as well.
+pub(crate) const LARGE: &str = "bindings-large";
 
 /// Brings a release's tree to hold HIP, HIPRTC, their headers, and the libraries `with`.
 pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
@@ -231,6 +324,9 @@ fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
             wanted.roots.extend(more.into_iter().filter(|name| known.contains(name)));
             let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
             wanted.alone.extend(headers.iter().map(|name| (*name).to_owned()).filter(|name| known.contains(name)));
+        } else if set == BINDINGS || set == LARGE {
+            let names = if set == BINDINGS { release.bindings } else { release.large };
+            wanted.alone.extend(names.iter().map(|name| (*name).to_owned()));
         } else {
             let names = apt.names(&format!("lib{set}"))?;
             wanted.roots.push(newest_soname(&names, &format!("lib{set}"))?);
