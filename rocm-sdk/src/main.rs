@@ -1,0 +1,3 @@
+//! The command `rocm-sdk`.
+
+fn main() {}
