@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use crate::report::Reason;
 
+#[cfg(feature = "doctor")]
+pub(crate) mod requirements;
+
 /// What the dynamic section says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dynamic {
@@ -65,41 +68,71 @@ pub(crate) fn unreadable(error: io::Error) -> Reason {
 }
 
 fn dynamic(file: &mut (impl Read + Seek), header: &[u8], little: bool) -> Option<Dynamic> {
-    let table = u64_at(header, 32, little)?;
-    let entry = u64::from(u16_at(header, 54, little)?);
-    let count = u16_at(header, 56, little)?.min(MAX_SEGMENTS);
-    let mut loads = Vec::new();
-    let mut section = None;
-    for n in 0..u64::from(count) {
-        let segment = read_at(file, table.checked_add(n.checked_mul(entry)?)?, 56)?;
-        let (offset, address) = (u64_at(&segment, 8, little)?, u64_at(&segment, 16, little)?);
-        let size = u64_at(&segment, 32, little)?;
-        match u32_at(&segment, 0, little)? {
-            SEGMENT_LOAD => loads.push((address, offset, size)),
-            SEGMENT_DYNAMIC => section = Some((offset, size.min(MAX_DYNAMIC_BYTES))),
-            _ => {}
-        }
-    }
-    let (offset, size) = section?;
-    let bytes = read_at(file, offset, size)?;
-    let entries: Vec<(u64, u64)> = bytes
-        .chunks_exact(16)
-        .filter_map(|e| Some((u64_at(e, 0, little)?, u64_at(e, 8, little)?)))
-        .take_while(|&(tag, _)| tag != 0)
-        .collect();
-    let strings = entries.iter().find(|e| e.0 == TAG_STRING_TABLE)?.1;
-    let &(base, file_offset, _) =
-        loads.iter().find(|&&(base, _, size)| strings.checked_sub(base).is_some_and(|o| o < size))?;
-    let strings = file_offset.checked_add(strings - base)?;
+    let table = Table::read(file, header, little)?;
     let mut found = Dynamic::default();
-    for (tag, value) in entries {
+    for &(tag, value) in &table.entries {
         match tag {
-            TAG_SONAME => found.soname = name_at(file, strings.checked_add(value)?),
-            TAG_NEEDED => found.needed.extend(name_at(file, strings.checked_add(value)?)),
+            TAG_SONAME => found.soname = table.string(file, value),
+            TAG_NEEDED => found.needed.extend(table.string(file, value)),
             _ => {}
         }
     }
     Some(found)
+}
+
+/// The dynamic section, and how to follow it into the file.
+struct Table {
+    /// Address, offset in the file and size of each loaded segment.
+    loads: Vec<(u64, u64, u64)>,
+    /// Tag and value.
+    entries: Vec<(u64, u64)>,
+    /// Where in the file its strings are.
+    strings: u64,
+}
+
+impl Table {
+    fn read(file: &mut (impl Read + Seek), header: &[u8], little: bool) -> Option<Self> {
+        let table = u64_at(header, 32, little)?;
+        let entry = u64::from(u16_at(header, 54, little)?);
+        let count = u16_at(header, 56, little)?.min(MAX_SEGMENTS);
+        let mut loads = Vec::new();
+        let mut section = None;
+        for n in 0..u64::from(count) {
+            let segment = read_at(file, table.checked_add(n.checked_mul(entry)?)?, 56)?;
+            let (offset, address) = (u64_at(&segment, 8, little)?, u64_at(&segment, 16, little)?);
+            let size = u64_at(&segment, 32, little)?;
+            match u32_at(&segment, 0, little)? {
+                SEGMENT_LOAD => loads.push((address, offset, size)),
+                SEGMENT_DYNAMIC => section = Some((offset, size.min(MAX_DYNAMIC_BYTES))),
+                _ => {}
+            }
+        }
+        let (offset, size) = section?;
+        let bytes = read_at(file, offset, size)?;
+        let entries: Vec<(u64, u64)> = bytes
+            .chunks_exact(16)
+            .filter_map(|e| Some((u64_at(e, 0, little)?, u64_at(e, 8, little)?)))
+            .take_while(|&(tag, _)| tag != 0)
+            .collect();
+        let mut table = Self { loads, entries, strings: 0 };
+        table.strings = table.offset_of(table.value(TAG_STRING_TABLE)?)?;
+        Some(table)
+    }
+
+    fn value(&self, tag: u64) -> Option<u64> {
+        self.entries.iter().find(|e| e.0 == tag).map(|e| e.1)
+    }
+
+    /// Where in the file that is which is loaded at `address`.
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        let &(base, offset, _) =
+            self.loads.iter().find(|&&(base, _, size)| address.checked_sub(base).is_some_and(|o| o < size))?;
+        offset.checked_add(address - base)
+    }
+
+    fn string(&self, file: &mut (impl Read + Seek), at: u64) -> Option<String> {
+        name_at(file, self.strings.checked_add(at)?)
+    }
 }
 
 fn read_at(file: &mut (impl Read + Seek), offset: u64, size: u64) -> Option<Vec<u8>> {
