@@ -40,6 +40,7 @@ mod report;
 mod search;
 mod spec;
 mod sys;
+mod sys_crate;
 mod version;
 
 #[doc(hidden)]
@@ -50,7 +51,9 @@ pub use library::{Library, Scope};
 pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};
 pub use search::{Installation, Search};
-pub use spec::{LibrarySpec, Soname};
+pub use spec::{Group, LibrarySpec, Soname};
+#[doc(hidden)]
+pub use sys_crate::__symbol_error;
 pub use version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at};
 
 /// The README's example compiles and runs.
