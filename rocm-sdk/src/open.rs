@@ -46,7 +46,8 @@ impl Trail {
             return None;
         }
         let mut directories = Vec::new();
-        for directory in installation.library_dirs() {
+        let own = self.spec.directories().iter().map(|dir| installation.root.join(dir));
+        for directory in own.chain(installation.library_dirs()) {
             match look_at_directory(&directory) {
                 Ok(()) => directories.push(directory),
                 Err(reason) => self.fail(origin, &directory, reason),
@@ -75,14 +76,15 @@ impl Trail {
             .find_map(|path| self.try_file(origin, path))
     }
 
-    /// `libX.so.N` of a major newer than any known, newest first.
+    /// `libX.so.N` of a major newer than any known, newest first; `libLLVM.so.N.M` where the known names are such.
     fn newer_names(&self, directory: &Path) -> Vec<String> {
-        let Some(newest) = self.spec.newest_major() else {
-            return Vec::new();
+        let newest = self.spec.newest_major();
+        let minor_too = self.spec.sonames().iter().any(|s| s.has_minor());
+        let major = |name: &str| -> Option<u32> {
+            let number = name.strip_prefix(self.spec.unversioned())?;
+            if minor_too { soname_major(number) } else { number.strip_prefix('.')?.parse().ok() }
         };
-        let major =
-            |name: &str| -> Option<u32> { name.strip_prefix(self.spec.unversioned())?.strip_prefix('.')?.parse().ok() };
-        let mut names = names_in(directory, |name| major(name).is_some_and(|m| m > newest));
+        let mut names = names_in(directory, |name| major(name).is_some_and(|m| newest.is_none_or(|n| m > n)));
         names.sort_by_key(|name| std::cmp::Reverse(major(name)));
         names
     }

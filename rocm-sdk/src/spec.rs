@@ -16,6 +16,21 @@ impl Soname {
     pub const fn new(file: &'static str, first: u32, last: u32) -> Self {
         Self { file, first, last }
     }
+
+    /// Whether more than a major number follows: `libLLVM.so.22.1`.
+    pub(crate) fn has_minor(&self) -> bool {
+        self.file.rsplit_once(".so.").is_some_and(|(_, number)| number.contains('.'))
+    }
+}
+
+/// The part of ROCm that a library belongs to: AMD's wheels come as `rocm-sdk-core` and `rocm-sdk-libraries-FAMILY`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Group {
+    /// Runtimes, compilers and tools, the same for every GPU.
+    Core,
+    /// Mathematics, communication and deep learning, with code for certain GPUs.
+    Libraries,
 }
 
 /// Names of one library on every platform and of every major release, newest first.
@@ -34,7 +49,10 @@ pub struct LibrarySpec {
     unversioned: &'static str,
     sonames: &'static [Soname],
     windows: &'static [&'static str],
+    directories: &'static [&'static str],
+    group: Group,
     hip_numbered: bool,
+    optional: bool,
 }
 
 impl LibrarySpec {
@@ -46,7 +64,16 @@ impl LibrarySpec {
         sonames: &'static [Soname],
         windows: &'static [&'static str],
     ) -> Self {
-        Self { name, unversioned, sonames, windows, hip_numbered: false }
+        Self {
+            name,
+            unversioned,
+            sonames,
+            windows,
+            directories: &[],
+            group: Group::Core,
+            hip_numbered: false,
+            optional: false,
+        }
     }
 
     /// Marks a library whose file is numbered by HIP's own version (`libamdhip64.so.7.2.53211` is HIP 7.2), so that the
@@ -56,7 +83,25 @@ impl LibrarySpec {
         self
     }
 
-    /// Short name, as in `-lamdhip64`.
+    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at before the usual ones.
+    pub const fn in_directories(mut self, directories: &'static [&'static str]) -> Self {
+        self.directories = directories;
+        self
+    }
+
+    /// Marks a library of [`Group::Libraries`].
+    pub const fn in_libraries(mut self) -> Self {
+        self.group = Group::Libraries;
+        self
+    }
+
+    /// Marks a library that a complete installation may lack.
+    pub const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Short name, as in `-lamdhip64`; for some another one, as in `-lMIOpen`, whose short name is `miopen`.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -74,6 +119,31 @@ impl LibrarySpec {
     /// File names on Windows, newest first.
     pub const fn windows_names(&self) -> &'static [&'static str] {
         self.windows
+    }
+
+    /// Directories of an installation, relative to its root, where it is kept beside the usual ones.
+    pub const fn directories(&self) -> &'static [&'static str] {
+        self.directories
+    }
+
+    /// The part of ROCm that it belongs to.
+    pub const fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Whether a complete installation may lack it.
+    pub const fn is_optional(&self) -> bool {
+        self.optional
+    }
+
+    /// Whether ROCm has it on Windows.
+    pub const fn is_on_windows(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    /// Whether ROCm has it on the platform that this program is made for.
+    pub const fn is_on_this_platform(&self) -> bool {
+        !cfg!(windows) || self.is_on_windows()
     }
 
     /// Whether the number in the file name is HIP's version.
@@ -101,7 +171,12 @@ impl LibrarySpec {
         let versioned = if cfg!(windows) { &[][..] } else { self.sonames };
         let windows = if cfg!(windows) { self.windows } else { &[] };
         let last = if cfg!(windows) { None } else { Some(self.unversioned) };
-        versioned.iter().map(|s| s.file).chain(windows.iter().copied()).chain(last)
+        versioned
+            .iter()
+            .map(|s| s.file)
+            .filter(move |&file| Some(file) != last)
+            .chain(windows.iter().copied())
+            .chain(last)
     }
 }
 
