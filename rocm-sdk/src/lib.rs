@@ -30,8 +30,11 @@
 mod binding;
 #[cfg(unix)]
 mod c;
+#[cfg(feature = "devel")]
+pub mod devel;
 mod elf;
 mod error;
+mod find;
 pub mod libraries;
 mod library;
 mod open;
@@ -47,6 +50,7 @@ mod version;
 pub use binding::Slot;
 pub use binding::{Binding, Missing, MissingSymbol, MissingValue, Provider};
 pub use error::Error;
+pub use find::{FoundLibraries, FoundLibrary, LibraryName, SkipReason, Skipped, find_libraries};
 pub use library::{Library, Scope};
 pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};

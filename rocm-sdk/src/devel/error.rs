@@ -1,0 +1,126 @@
+//! What can go wrong while a devel wheel is expanded.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of this module. After any of them nothing is half there: an expanded tree is whole or as it was before.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No `rocm_sdk_devel` package in any of the places.
+    NotInstalled {
+        /// The directories that were looked in.
+        looked_in: Vec<PathBuf>,
+    },
+    /// The package is there, its `*.dist-info` with a RECORD is not: the operating system's package manager owns it.
+    NoRecord {
+        /// The directory of `rocm_sdk_devel`.
+        package: PathBuf,
+    },
+    /// Neither an archive to expand nor an expanded tree.
+    Incomplete {
+        /// The directory of `rocm_sdk_devel`.
+        package: PathBuf,
+    },
+    /// The archive has not been expanded yet.
+    NotExpanded {
+        /// The archive.
+        archive: PathBuf,
+    },
+    /// The archive is damaged, cut short, or holds no devel package.
+    Damaged {
+        /// The archive.
+        archive: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The archive, or the list of a device wheel, names something outside the devel tree, or something that no ROCm
+    /// package holds. Nothing of it was kept.
+    Refused {
+        /// The archive or list.
+        archive: PathBuf,
+        /// The entry, with odd characters escaped.
+        entry: String,
+        /// Why it was refused.
+        why: String,
+    },
+    /// A file or directory could not be read or written.
+    Io {
+        /// What was to be done: "write".
+        action: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// The operating system's error.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { action, path, error }
+    }
+
+    pub(super) fn refused(archive: &Path, entry: &[u8], why: impl Into<String>) -> Self {
+        let entry = entry.escape_ascii().to_string();
+        let shown = if entry.len() > 300 { format!("{}...", &entry[..300]) } else { entry };
+        Self::Refused { archive: archive.to_owned(), entry: shown, why: why.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInstalled { looked_in } => {
+                f.write_str("the Python package rocm_sdk_devel is not installed; `pip install rocm[devel]` brings it")?;
+                match looked_in.as_slice() {
+                    [] => f.write_str(" (no Python environment was found: set VIRTUAL_ENV or ROCM_PATH)"),
+                    places => {
+                        let places: Vec<_> = places.iter().map(|p| p.display().to_string()).collect();
+                        write!(f, " (looked in {})", places.join(", "))
+                    }
+                }
+            }
+            Self::NoRecord { package } => write!(
+                f,
+                "{}: no *.dist-info with a RECORD belongs to it, so what is expanded could never be uninstalled; \
+                 install rocm[devel] in a virtual environment",
+                package.display()
+            ),
+            Self::Incomplete { package } => write!(
+                f,
+                "{}: neither an archive (_devel.tar.xz, _devel.tar) nor an expanded tree; reinstall rocm[devel]",
+                package.display()
+            ),
+            Self::NotExpanded { archive } => {
+                write!(f, "{}: not expanded yet; `rocm-sdk init` does it", archive.display())
+            }
+            Self::Damaged { archive, why } => write!(f, "{}: {why}; reinstall rocm[devel]", archive.display()),
+            Self::Refused { archive, entry, why } => {
+                write!(f, "{}: entry \"{entry}\" refused: {why}", archive.display())
+            }
+            Self::Io { action, path, error } => {
+                write!(f, "cannot {action} {}: {error}", path.display())?;
+                match error.kind() {
+                    io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                        f.write_str("; install rocm[devel] in a virtual environment that you can write to")
+                    }
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        f.write_str("; nothing was kept: free some space and try again")
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

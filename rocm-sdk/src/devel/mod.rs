@@ -1,0 +1,306 @@
+//! Expanding the devel wheel (feature `devel`).
+//!
+//! `pip install rocm[devel]` brings ROCm's headers, CMake files, static libraries and compilers as one archive inside the package
+//! `rocm_sdk_devel`, because a wheel cannot hold symbolic links. [`Devel::expand`] makes a tree of it, `_rocm_sdk_devel`, beside the
+//! wheels with the libraries: what those have is linked and takes no space. Python's `rocm-sdk init` does the same; either finds
+//! what the other did, and they wait for each other.
+//!
+//! - Symbolic links to files become hard links: programs and libraries that look for files beside themselves must find those of the devel
+//!   tree. The compiler drivers in `bin` stay symbolic links, since it is in `lib/llvm/bin` that they must look; so do links to
+//!   directories, links to what is not installed, and all links where the file system has no hard links.
+//! - What is expanded is added to the wheel's RECORD, so that `pip uninstall` removes it.
+//! - Files of `rocm-sdk-device-*` wheels are linked in, also when such a wheel is installed later: expand again.
+//! - A run that is killed at any moment leaves the archive in place: the next run starts over. (As with pip, a power cut
+//!   can lose what was just written.)
+//! - The archive is not trusted: names and links out of the tree, devices and pipes are refused, and nothing is kept then.
+//!
+//! ```no_run
+//! use rocm_sdk::{Search, devel::Devel};
+//!
+//! let devel = Devel::find(&Search::standard())?;
+//! let expansion = devel.expand(&mut |progress| eprint!("\r{}/{}", progress.done, progress.total))?;
+//! println!("headers are in {}", expansion.root.join("include").display());
+//! # Ok::<(), rocm_sdk::devel::Error>(())
+//! ```
+
+mod archive;
+mod device;
+mod error;
+mod lock;
+mod names;
+mod record;
+mod unpack;
+mod wheel;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use error::Error;
+
+use crate::search::{Search, names_in};
+use lock::Lock;
+use record::Record;
+use unpack::Unpacked;
+use wheel::Wheel;
+
+/// Where the tree grows, and where the one that it replaces goes for a moment. At the depth of the tree itself, so that relative
+/// links mean the same there.
+const PARTIAL: &str = ".rocm_sdk_devel.partial";
+const REPLACED: &str = ".rocm_sdk_devel.replaced";
+
+/// An installed devel wheel, expanded or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devel {
+    site_packages: PathBuf,
+}
+
+/// How far [`Devel::expand`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub step: Step,
+    /// How much of it is done.
+    pub done: u64,
+    /// How much there is: bytes of the archive's file while unpacking, else files. 0 if that is not known.
+    pub total: u64,
+}
+
+/// What [`Devel::expand`] is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Another process expands the same wheel.
+    Waiting,
+    /// Files of the archive are written.
+    Unpacking,
+    /// Links of the archive are made.
+    Linking,
+    /// The tree is recorded and put in its place.
+    Recording,
+    /// Files of device wheels are linked.
+    DeviceFiles,
+}
+
+/// What [`Devel::expand`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Expansion {
+    /// The expanded tree.
+    pub root: PathBuf,
+    /// Whether this call unpacked the archive; the four numbers below are 0 and empty if not.
+    pub unpacked: bool,
+    /// Files that were written.
+    pub files: usize,
+    /// Hard links that were made.
+    pub hard_links: usize,
+    /// Symbolic links that were made.
+    pub symlinks: usize,
+    /// Links to what is not there, mostly of wheels that are not installed; relative to site-packages.
+    pub dangling: Vec<PathBuf>,
+    /// Files of device wheels that this call linked.
+    pub device_links: usize,
+    /// What was left out, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A wheel or file that was left out of the devel tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The wheel, or the wheel and the file.
+    pub what: String,
+    /// Why, and what to do.
+    pub why: String,
+}
+
+impl Devel {
+    /// The devel wheel beside the first installation of the search that has one.
+    ///
+    /// # Errors
+    /// [`Error::NotInstalled`].
+    pub fn find(search: &Search) -> Result<Self, Error> {
+        let mut looked_in: Vec<PathBuf> = Vec::new();
+        for installation in search.installations() {
+            let is_wheel = installation.root.file_name().is_some_and(|n| n.to_string_lossy().starts_with("_rocm_"));
+            let Some(site_packages) = installation.root.parent().filter(|_| is_wheel) else { continue };
+            if looked_in.iter().any(|p| p == site_packages) {
+                continue;
+            }
+            if let Ok(devel) = Self::at(site_packages) {
+                return Ok(devel);
+            }
+            looked_in.push(site_packages.to_owned());
+        }
+        Err(Error::NotInstalled { looked_in })
+    }
+
+    /// The devel wheel of this site-packages directory.
+    ///
+    /// # Errors
+    /// [`Error::NotInstalled`].
+    pub fn at(site_packages: impl AsRef<Path>) -> Result<Self, Error> {
+        let given = site_packages.as_ref();
+        let site_packages = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
+        let devel = Self { site_packages };
+        match devel.package().join("__init__.py").is_file() {
+            true => Ok(devel),
+            false => Err(Error::NotInstalled { looked_in: vec![devel.site_packages] }),
+        }
+    }
+
+    /// The directory that the wheel is installed in.
+    pub fn site_packages(&self) -> &Path {
+        &self.site_packages
+    }
+
+    /// The version of the wheel as it writes it, `7.10.0a20251120`.
+    pub fn version(&self) -> Option<String> {
+        self.wheels().into_iter().next().map(|wheel| wheel.version)
+    }
+
+    /// The archive, as long as it waits to be expanded.
+    pub fn archive(&self) -> Option<PathBuf> {
+        archive::find(&self.package())
+    }
+
+    /// The expanded tree.
+    ///
+    /// # Errors
+    /// [`Error::NotExpanded`], or [`Error::Incomplete`] if there is nothing to expand either.
+    pub fn root(&self) -> Result<PathBuf, Error> {
+        if let Some(archive) = self.archive() {
+            return Err(Error::NotExpanded { archive });
+        }
+        let is_package = |name: &str| self.site_packages.join(name).join("__init__.py").is_file();
+        // The wheel's own list tells which, where several versions have left something behind.
+        let recorded = self.record().and_then(|record| Record::read(&record).ok()).and_then(|record| {
+            let mut names: Vec<_> = record.names().filter_map(|name| name.split('/').next()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.into_iter().find(|name| name.starts_with("_rocm_sdk_devel") && is_package(name)).map(str::to_owned)
+        });
+        let any = || {
+            let mut names = names_in(&self.site_packages, |n| n.starts_with("_rocm_sdk_devel") && is_package(n));
+            names.sort();
+            names.into_iter().next()
+        };
+        match recorded.or_else(any) {
+            Some(name) => Ok(self.site_packages.join(name)),
+            None => Err(Error::Incomplete { package: self.package() }),
+        }
+    }
+
+    /// Expands the archive if that has not been done, and links in the files of device wheels that are not linked yet. Waits for other
+    /// processes that do the same. `progress` is called often: every quarter of a mebibyte and for every file.
+    ///
+    /// # Errors
+    /// Any but [`Error::NotInstalled`] and [`Error::NotExpanded`]. The archive is kept, no part of a tree is.
+    pub fn expand(&self, progress: &mut dyn FnMut(Progress)) -> Result<Expansion, Error> {
+        let mut expansion = Expansion::default();
+        if self.archive().is_some() {
+            if let Some(unpacked) = self.unpack(progress)? {
+                expansion.unpacked = true;
+                expansion.files = unpacked.files;
+                expansion.hard_links = unpacked.hard_links;
+                expansion.symlinks = unpacked.symlinks;
+                expansion.dangling = unpacked.dangling;
+            }
+        }
+        expansion.root = self.root()?;
+        let (site, version) = (&self.site_packages, self.version());
+        expansion.device_links =
+            device::link(site, &expansion.root, version.as_deref(), &mut expansion.skipped, progress)?;
+        Ok(expansion)
+    }
+
+    /// `None` if another process has done it meanwhile.
+    fn unpack(&self, progress: &mut dyn FnMut(Progress)) -> Result<Option<Unpacked>, Error> {
+        let record = self.record().ok_or_else(|| Error::NoRecord { package: self.package() })?;
+        let waiting = || progress(Progress { step: Step::Waiting, done: 0, total: 0 });
+        let _lock = Lock::take(&record, false, waiting)?;
+        let Some(archive) = self.archive() else { return Ok(None) };
+        let partial = Partial::new(self.site_packages.join(PARTIAL))?;
+        let unpacked = unpack::unpack(&archive, &self.site_packages, &partial.0, progress)?;
+        if !partial.0.join("__init__.py").is_file() {
+            let why = "it holds no package with an __init__.py".to_owned();
+            return Err(Error::Damaged { archive, why });
+        }
+        progress(Progress { step: Step::Recording, done: 0, total: unpacked.rows.len() as u64 });
+        // Before the tree is in its place, or a run that is killed here would leave files that nobody uninstalls.
+        let mut rows = Record::read(&record)?;
+        unpacked.rows.iter().for_each(|row| rows.add(row));
+        rows.write()?;
+        partial.move_to(&self.site_packages.join(&unpacked.package), &self.site_packages.join(REPLACED))?;
+        // The last step: an archive that is there means a tree that is not whole.
+        while let Some(archive) = self.archive() {
+            fs::remove_file(&archive).map_err(Error::io("remove", &archive))?;
+        }
+        Ok(Some(unpacked))
+    }
+
+    fn package(&self) -> PathBuf {
+        self.site_packages.join("rocm_sdk_devel")
+    }
+
+    fn record(&self) -> Option<PathBuf> {
+        self.wheels().iter().find_map(Wheel::record)
+    }
+
+    /// The wheel, and what is left of others.
+    fn wheels(&self) -> Vec<Wheel> {
+        let mut wheels = wheel::installed(&self.site_packages);
+        wheels.retain(|wheel| wheel.name == "rocm-sdk-devel");
+        wheels.sort_by_key(|wheel| wheel.record().is_none());
+        wheels
+    }
+}
+
+/// A tree in the making; goes when it is dropped.
+struct Partial(PathBuf);
+
+impl Partial {
+    /// A new one, in place of what a killed run has left.
+    fn new(path: PathBuf) -> Result<Self, Error> {
+        remove(&path).map_err(Error::io("remove", &path))?;
+        fs::create_dir(&path).map_err(Error::io("create", &path))?;
+        Ok(Self(path))
+    }
+
+    /// Puts the tree at `place`; what was there is gone afterwards.
+    fn move_to(self, place: &Path, aside: &Path) -> Result<(), Error> {
+        remove(aside).map_err(Error::io("remove", aside))?;
+        let replaces = fs::symlink_metadata(place).is_ok();
+        if replaces {
+            fs::rename(place, aside).map_err(Error::io("move", place))?;
+        }
+        if let Err(error) = fs::rename(&self.0, place) {
+            if replaces {
+                let _ = fs::rename(aside, place);
+            }
+            return Err(Error::io("create", place)(error));
+        }
+        // What cannot be removed is in nobody's way, and the next run tries again.
+        let _ = remove(aside);
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        let _ = remove(&self.0);
+    }
+}
+
+/// Removes a tree or a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
