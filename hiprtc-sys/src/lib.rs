@@ -38,68 +38,17 @@
 //! The functions are C: pointers have to be valid for what the function reads or writes, and handles live. The crate
 //! `hiprtc` wraps them safely.
 
-use core::ffi::{CStr, c_uint};
-
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]
 #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "names are C's")]
 #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, reason = "functions are C's")]
 #[allow(clippy::identity_op, reason = "the first bit is written like the others")]
-#[allow(unreachable_patterns, unreachable_pub, unused_imports, reason = "levels differ in what they need")]
+#[allow(unreachable_pub, unused_imports, reason = "levels differ in what they need")]
 mod generated;
-mod level;
 
 pub use generated::*;
-pub use rocm_sdk::{Binding, Error, Missing, MissingValue, Provider};
 
-/// Where the functions come from: the library, or the provider in its place.
-pub static BINDING: Binding = Binding::new(&rocm_sdk::libraries::HIPRTC);
-
-/// The release whose interface is declared: major, minor.
-pub const API_LEVEL: (c_uint, c_uint) = level::LEVEL;
-
-/// [`API_LEVEL`] as text, such as `"6.4"`.
-pub const API_LEVEL_NAME: &str = level::NAME;
-
-/// Puts `provider`, such as a simulator, in the library's place, for the whole process.
-///
-/// # Errors
-/// When a function has been called or asked for already, or another provider is set.
-pub fn set_provider(provider: &'static dyn Provider) -> Result<(), Error> {
-    BINDING.set_provider(provider)
-}
-
-/// Why the library cannot be used, with every path that was tried; `None` if it can. Opens it if it is not open yet.
-pub fn load_error() -> Option<&'static Error> {
-    BINDING.check().err()
-}
-
-/// Whether the function is there. Opens the library if it is not open yet; calls nothing.
-///
-/// ```
-/// if hiprtc_sys::has(c"hiprtcGetBitcode") {
-///     println!("this HIPRTC gives out bitcode");
-/// }
-/// ```
-pub fn has(name: &CStr) -> bool {
-    BINDING.has(name)
-}
-
-/// Why calls of the function cannot work (library, paths tried, the release that brought it); `None` if they can.
-pub fn symbol_error(name: &CStr) -> Option<Error> {
-    let known = name.to_str().ok().and_then(|name| {
-        let at = coverage::FUNCTIONS.binary_search_by(|(other, ..)| (*other).cmp(name)).ok()?;
-        Some(coverage::FUNCTIONS[at].1)
-    });
-    BINDING.symbol_error(name, known.unwrap_or("an unknown release"))
-}
-
-/// `HIPRTC_ERROR_INTERNAL_ERROR`, the nearest that HIPRTC has.
-impl MissingValue for hiprtcResult {
-    fn missing(_: Missing) -> Self {
-        HIPRTC_ERROR_INTERNAL_ERROR
-    }
-}
+rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPRTC);
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@ mod aliases;
 mod constants;
 mod enums;
 mod functions;
+mod missing;
 mod types;
 
 pub use aliases::*;

@@ -640,6 +640,7 @@ pub struct hipChildGraphNodeParams {
 }
 #[cfg(feature = "rocm-6-2")]
 zeroed!(hipChildGraphNodeParams);
+pub type hipComplex = hipFloatComplex;
 pub type hipCtx_t = *mut ihipCtx_t;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
@@ -1256,6 +1257,7 @@ zeroed!(hipDeviceProp_tR0600);
 pub type hipDevice_t = c_int;
 /// This section describes the driver data types.
 pub type hipDeviceptr_t = *mut c_void;
+pub type hipDoubleComplex = double2;
 #[cfg(feature = "rocm-6-2")]
 /// Event record node params
 ///
@@ -1628,6 +1630,7 @@ pub struct hipExternalSemaphoreWaitParams_st {
 #[cfg(feature = "rocm-6-2")]
 zeroed!(hipExternalSemaphoreWaitParams_st);
 pub type hipExternalSemaphore_t = *mut c_void;
+pub type hipFloatComplex = float2;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct hipFuncAttributes {

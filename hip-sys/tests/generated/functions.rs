@@ -1115,3 +1115,36 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
     ]
         .to_vec()
 }
+/// Functions that AMD's Python packages have and the crate lacks or the other way round, and why.
+pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
+    ("hipDeviceProp_t", "a macro of the headers since 6.0"),
+    ("hipDeviceProp_tR0600", "a macro of the headers since 6.0"),
+    (
+        "hipGetDeviceProperties",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
+    (
+        "hipGetDevicePropertiesR0600",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
+    (
+        "hipChooseDevice",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
+    (
+        "hipChooseDeviceR0600",
+        "a macro of the headers since 6.0; the library exports both, for two structs",
+    ),
+    (
+        "hipGLGetDevices",
+        "of hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
+    ),
+    ("hipGraphicsGLRegisterBuffer", "likewise of hip_gl_interop.h"),
+    ("hipGraphicsGLRegisterImage", "likewise of hip_gl_interop.h"),
+];
+/// The real libraries: level, fetched tree, file.
+pub(crate) const BINARIES: &[((u32, u32), &str, &str)] = &[
+    ((5, 7), "5.7", "libamdhip64.so.5"),
+    ((6, 4), "6.4", "libamdhip64.so.6"),
+    ((7, 2), "7.2", "libamdhip64.so.7"),
+];

@@ -4,9 +4,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#if __has_include(<hip/hip_runtime_api.h>)
 #include <hip/hip_runtime_api.h>
+#endif
+#if __has_include(<hip/hip_gl_interop.h>)
 #include <hip/hip_gl_interop.h>
+#endif
+#if __has_include(<hip/library_types.h>)
 #include <hip/library_types.h>
+#endif
+#if __has_include(<hip/hip_complex.h>)
+#include <hip/hip_complex.h>
+#endif
 
 #define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
 #define FIELD(name, type, field) \
@@ -367,6 +376,7 @@ int main(void) {
   CONSTANT(hipChannelFormatKindNone);
   CONSTANT(hipChannelFormatKindSigned);
   CONSTANT(hipChannelFormatKindUnsigned);
+  TYPE("hipComplex", hipComplex);
   TYPE("hipComputeMode", enum hipComputeMode);
   CONSTANT(hipComputeModeDefault);
   CONSTANT(hipComputeModeExclusive);
@@ -582,6 +592,7 @@ int main(void) {
   CONSTANT(hipDeviceScheduleYield);
   TYPE("hipDevice_t", hipDevice_t);
   TYPE("hipDeviceptr_t", hipDeviceptr_t);
+  TYPE("hipDoubleComplex", hipDoubleComplex);
   CONSTANT(hipErrorAlreadyAcquired);
   CONSTANT(hipErrorAlreadyMapped);
   CONSTANT(hipErrorArrayIsMapped);
@@ -745,6 +756,7 @@ int main(void) {
   TYPE("hipExternalSemaphore_t", hipExternalSemaphore_t);
   CONSTANT(hipFilterModeLinear);
   CONSTANT(hipFilterModePoint);
+  TYPE("hipFloatComplex", hipFloatComplex);
   TYPE("hipFuncAttribute", hipFuncAttribute);
   CONSTANT(hipFuncAttributeMax);
   CONSTANT(hipFuncAttributeMaxDynamicSharedMemorySize);
@@ -1348,4 +1360,5 @@ int main(void) {
   FIELD("ushort4", ushort4, y);
   FIELD("ushort4", ushort4, z);
   FIELD("ushort4", ushort4, w);
+  return 0;
 }

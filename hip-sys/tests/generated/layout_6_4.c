@@ -4,9 +4,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#if __has_include(<hip/hip_runtime_api.h>)
 #include <hip/hip_runtime_api.h>
+#endif
+#if __has_include(<hip/hip_gl_interop.h>)
 #include <hip/hip_gl_interop.h>
+#endif
+#if __has_include(<hip/library_types.h>)
 #include <hip/library_types.h>
+#endif
+#if __has_include(<hip/hip_complex.h>)
+#include <hip/hip_complex.h>
+#endif
 
 #define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
 #define FIELD(name, type, field) \
@@ -376,6 +385,7 @@ int main(void) {
   CONSTANT(hipChannelFormatKindUnsigned);
   TYPE("hipChildGraphNodeParams", hipChildGraphNodeParams);
   FIELD("hipChildGraphNodeParams", hipChildGraphNodeParams, graph);
+  TYPE("hipComplex", hipComplex);
   TYPE("hipComputeMode", enum hipComputeMode);
   CONSTANT(hipComputeModeDefault);
   CONSTANT(hipComputeModeExclusive);
@@ -646,6 +656,7 @@ int main(void) {
   CONSTANT(hipDeviceScheduleYield);
   TYPE("hipDevice_t", hipDevice_t);
   TYPE("hipDeviceptr_t", hipDeviceptr_t);
+  TYPE("hipDoubleComplex", hipDoubleComplex);
   TYPE("hipDriverProcAddressQueryResult", hipDriverProcAddressQueryResult);
   CONSTANT(hipErrorAlreadyAcquired);
   CONSTANT(hipErrorAlreadyMapped);
@@ -845,6 +856,7 @@ int main(void) {
   TYPE("hipExternalSemaphore_t", hipExternalSemaphore_t);
   CONSTANT(hipFilterModeLinear);
   CONSTANT(hipFilterModePoint);
+  TYPE("hipFloatComplex", hipFloatComplex);
   CONSTANT(hipFlushGPUDirectRDMAWritesOptionHost);
   CONSTANT(hipFlushGPUDirectRDMAWritesOptionMemOps);
   TYPE("hipFlushGPUDirectRDMAWritesOptions", enum hipFlushGPUDirectRDMAWritesOptions);
@@ -1577,4 +1589,5 @@ int main(void) {
   FIELD("ushort4", ushort4, y);
   FIELD("ushort4", ushort4, z);
   FIELD("ushort4", ushort4, w);
+  return 0;
 }

@@ -4,9 +4,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#if __has_include(<hip/hip_runtime_api.h>)
 #include <hip/hip_runtime_api.h>
+#endif
+#if __has_include(<hip/hip_gl_interop.h>)
 #include <hip/hip_gl_interop.h>
+#endif
+#if __has_include(<hip/library_types.h>)
 #include <hip/library_types.h>
+#endif
+#if __has_include(<hip/hip_complex.h>)
+#include <hip/hip_complex.h>
+#endif
 
 #define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
 #define FIELD(name, type, field) \
@@ -385,6 +394,7 @@ int main(void) {
   CONSTANT(hipChannelFormatKindUnsigned);
   TYPE("hipChildGraphNodeParams", hipChildGraphNodeParams);
   FIELD("hipChildGraphNodeParams", hipChildGraphNodeParams, graph);
+  TYPE("hipComplex", hipComplex);
   TYPE("hipComputeMode", enum hipComputeMode);
   CONSTANT(hipComputeModeDefault);
   CONSTANT(hipComputeModeExclusive);
@@ -660,6 +670,7 @@ int main(void) {
   CONSTANT(hipDeviceScheduleYield);
   TYPE("hipDevice_t", hipDevice_t);
   TYPE("hipDeviceptr_t", hipDeviceptr_t);
+  TYPE("hipDoubleComplex", hipDoubleComplex);
   TYPE("hipDriverEntryPointQueryResult", hipDriverEntryPointQueryResult);
   CONSTANT(hipDriverEntryPointSuccess);
   CONSTANT(hipDriverEntryPointSymbolNotFound);
@@ -871,6 +882,7 @@ int main(void) {
   TYPE("hipExternalSemaphore_t", hipExternalSemaphore_t);
   CONSTANT(hipFilterModeLinear);
   CONSTANT(hipFilterModePoint);
+  TYPE("hipFloatComplex", hipFloatComplex);
   CONSTANT(hipFlushGPUDirectRDMAWritesOptionHost);
   CONSTANT(hipFlushGPUDirectRDMAWritesOptionMemOps);
   TYPE("hipFlushGPUDirectRDMAWritesOptions", enum hipFlushGPUDirectRDMAWritesOptions);
@@ -1709,4 +1721,5 @@ int main(void) {
   FIELD("ushort4", ushort4, y);
   FIELD("ushort4", ushort4, z);
   FIELD("ushort4", ushort4, w);
+  return 0;
 }

@@ -4,6 +4,7 @@ pub mod coverage;
 mod aliases;
 mod enums;
 mod functions;
+mod missing;
 mod types;
 
 pub use aliases::*;

@@ -21,9 +21,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         ("hiprtcGetLoweredName", hiprtc_sys::hiprtcGetLoweredName as *const ()),
         ("hiprtcGetProgramLog", hiprtc_sys::hiprtcGetProgramLog as *const ()),
         ("hiprtcGetProgramLogSize", hiprtc_sys::hiprtcGetProgramLogSize as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
-        ("hiprtcLinkAddData", hiprtc_sys::hiprtcLinkAddData as *const ()),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
+        #[cfg(not(feature = "rocm-6-4"))]
         ("hiprtcLinkAddData", hiprtc_sys::hiprtcLinkAddData as *const ()),
         #[cfg(feature = "rocm-6-4")]
         ("hiprtcLinkAddData", hiprtc_sys::hiprtcLinkAddData as *const ()),
@@ -41,3 +39,11 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
     ]
         .to_vec()
 }
+/// Functions that AMD's Python packages have and the crate lacks or the other way round, and why.
+pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[];
+/// The real libraries: level, fetched tree, file.
+pub(crate) const BINARIES: &[((u32, u32), &str, &str)] = &[
+    ((5, 7), "5.7", "libamdhip64.so.5"),
+    ((6, 4), "6.4", "libhiprtc.so.6"),
+    ((7, 2), "7.2", "libhiprtc.so.7"),
+];

@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#if __has_include(<hip/hiprtc.h>)
 #include <hip/hiprtc.h>
+#endif
 
 #define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
 #define FIELD(name, type, field) \
@@ -79,4 +81,5 @@ int main(void) {
   TYPE("hiprtcLinkState", hiprtcLinkState);
   TYPE("hiprtcProgram", hiprtcProgram);
   TYPE("hiprtcResult", hiprtcResult);
+  return 0;
 }

@@ -7,41 +7,24 @@ use super::levels::Level;
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 
-/// Where the two disagree, a difference a line; the functions `beyond` the facts are known to be. Neither `const` nor the name of an integer counts, since the facts are
-/// not reliable there.
-pub(crate) fn differences(sources: &Sources, beyond: &[&str]) -> Vec<String> {
+/// Where the two disagree, a difference a line; some functions are known to be beyond the facts. Neither `const` nor
+/// the name of an integer counts, since the facts are not reliable there.
+pub(crate) fn differences(sources: &Sources, beyond: &[(&str, &str)]) -> Vec<String> {
     let mut found = Vec::new();
-    for (level, header) in &sources.headers {
+    for (level, header) in sources.headers.iter().filter(|(level, _)| !sources.reference.contains(level)) {
         if let (Some(facts), Some(written)) = (sources.facts.get(level), sources.written.get(level)) {
             compare(*level, header, facts, written, &mut found);
         }
     }
-    found.retain(|line| !beyond.iter().any(|name| line.ends_with(&format!(" {name}: not in the facts"))));
+    found.retain(|line| !beyond.iter().any(|(name, _)| line.ends_with(&format!(" {name}: not in the facts"))));
     found
 }
 
 fn compare(level: Level, header: &Surface, facts: &Facts, written: &Surface, found: &mut Vec<String>) {
     for name in facts.names() {
-        let (Some(theirs), fact) = (header.get(&name), facts.value(&name)) else {
+        if !header.contains_key(&name) {
             found.push(format!("{level} {name}: not in the headers"));
-            continue;
-        };
-        let (ours, theirs) = match (theirs, written.get(&name)) {
-            (Kind::Function(header_item), Some(Kind::Function(item))) => {
-                (signature(written, item), signature(header, header_item))
-            }
-            (Kind::Struct(header_item, bits), Some(Kind::Struct(item, _))) if bits.is_empty() => {
-                (fields(written, &item.fields), fields(header, &header_item.fields))
-            }
-            (Kind::Const(item, ..), _) => {
-                let value = super::emit::value_of(item).ok();
-                let Some((value, fact)) = value.zip(fact) else { continue };
-                // A package shows an unsigned value as a signed one.
-                ((fact as u32).to_string(), (value as u32).to_string())
-            }
-            _ => continue,
-        };
-        if ours != theirs {
+        } else if let Some((ours, theirs)) = difference(&name, facts, written, header) {
             found.push(format!("{level} {name}: {ours} in the facts, {theirs} in the headers"));
         }
     }
@@ -50,6 +33,25 @@ fn compare(level: Level, header: &Surface, facts: &Facts, written: &Surface, fou
             found.push(format!("{level} {name}: not in the facts"));
         }
     }
+}
+
+/// How the facts and the headers declare `name`, if they differ.
+pub(crate) fn difference(name: &str, facts: &Facts, written: &Surface, header: &Surface) -> Option<(String, String)> {
+    let (ours, theirs) = match (header.get(name)?, written.get(name)) {
+        (Kind::Function(header_item), Some(Kind::Function(item))) => {
+            (signature(written, item), signature(header, header_item))
+        }
+        (Kind::Struct(header_item, bits), Some(Kind::Struct(item, _))) if bits.is_empty() => {
+            (fields(written, &item.fields), fields(header, &header_item.fields))
+        }
+        (Kind::Const(item, ..), _) => {
+            let (value, fact) = super::emit::value_of(item).ok().zip(facts.value(name))?;
+            // A package shows an unsigned value as a signed one.
+            ((fact as u32).to_string(), (value as u32).to_string())
+        }
+        _ => return None,
+    };
+    (ours != theirs).then_some((ours, theirs))
 }
 
 fn signature(surface: &Surface, item: &syn::ForeignItemFn) -> String {

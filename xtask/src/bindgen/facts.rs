@@ -34,13 +34,20 @@ pub(crate) struct Struct {
 }
 
 impl Facts {
-    /// Reads the facts of `library` at the release that witnesses `level`; `renames` gives names that the headers
-    /// replace by a macro.
-    pub(crate) fn read(api: &Path, level: Level, library: &str, renames: &[(&str, &str)]) -> Result<Option<Facts>> {
-        let Some(release) = level.witness() else { return Ok(None) };
-        let path = api.join(format!("rocm-{release}/{library}.json"));
+    /// Reads the facts of `library` at the release that witnesses `level`, if there are any; `renames` gives names
+    /// that the headers replace by a macro.
+    pub(crate) fn read(
+        api: &Path,
+        level: Level,
+        library: &str,
+        renames: &[(&str, &str, &str)],
+    ) -> Result<Option<Facts>> {
+        let path = api.join(format!("rocm-{}/{library}.json", level.witness()));
+        if !path.exists() {
+            return Ok(None);
+        }
         let mut text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        for (from, to) in renames {
+        for (from, to, _) in renames {
             text = replace_word(&text, from, to);
         }
         let mut facts: Facts = serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
@@ -53,6 +60,19 @@ impl Facts {
             }
         }
         Ok(Some(facts))
+    }
+
+    /// Removes what belongs to another library.
+    pub(crate) fn without(&mut self, foreign: impl Fn(&str) -> bool) {
+        self.constants.retain(|name, _| !foreign(name));
+        self.enum_values.retain(|name, values| {
+            values.retain(|name, _| !foreign(name));
+            !foreign(name)
+        });
+        self.function_pointers.retain(|text| !foreign(pointer_name(text)));
+        self.functions.retain(|name, _| !foreign(name));
+        self.structs.retain(|name, _| !foreign(name));
+        self.typedefs.retain(|name, _| !foreign(name));
     }
 
     /// Names of the public items: no parts of structs.

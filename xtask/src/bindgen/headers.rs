@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ::bindgen::callbacks::{MacroParsingBehavior, ParseCallbacks};
+use ::bindgen::callbacks::{DeriveTrait, ImplementsTrait, MacroParsingBehavior, ParseCallbacks};
 use anyhow::{Context, Result, bail};
 
 /// What bindgen made of one header.
@@ -19,10 +19,14 @@ pub(crate) struct Parsed {
 pub(crate) struct Input<'a> {
     /// C text given to clang.
     pub(crate) text: &'a str,
-    /// Include directory, where the text includes anything of ROCm's.
+    /// Include directory, where the text includes anything.
     pub(crate) include: Option<&'a Path>,
+    /// Folders below it whose macros are the library's.
+    pub(crate) folders: &'a [&'a str],
     /// Regular expression: names that belong to the library.
     pub(crate) allow: &'a str,
+    /// Folders below the include directory that are another library's: its types are only mentioned.
+    pub(crate) foreign: &'a [&'a str],
 }
 
 /// Runs bindgen.
@@ -49,11 +53,14 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     if let Some(include) = input.include {
         builder = builder.clang_arg(format!("-I{}", include.display()));
     }
+    for folder in input.foreign {
+        builder = builder.blocklist_file(format!(".*/include/{folder}/.*"));
+    }
     let text = builder.generate().context("bindgen could not read the C header")?.to_string();
     let file = syn::parse_file(&text).context("bindgen's output does not parse")?;
     let names = macros.borrow().clone();
     let macros = match input.include {
-        Some(include) => macro_bodies(include, &names)?,
+        Some(include) => macro_bodies(include, input.folders, &names)?,
         None => BTreeMap::new(),
     };
     Ok(Parsed { file, macros })
@@ -68,12 +75,17 @@ impl ParseCallbacks for Macros {
         self.0.borrow_mut().push(name.to_owned());
         MacroParsingBehavior::Default
     }
+
+    /// Types of other libraries are plain C types: they can be copied and printed.
+    fn blocklisted_type_implements_trait(&self, _: &str, derive: DeriveTrait) -> Option<ImplementsTrait> {
+        matches!(derive, DeriveTrait::Copy | DeriveTrait::Debug).then_some(ImplementsTrait::Yes)
+    }
 }
 
-/// Bodies of those of `names` that are defined under `include/hip` as another name or as a cast of a number.
-fn macro_bodies(include: &Path, names: &[String]) -> Result<BTreeMap<String, String>> {
+/// Bodies of those of `names` that are defined in `folders` as another name or as a cast of a number.
+fn macro_bodies(include: &Path, folders: &[&str], names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in header_files(&include.join("hip"))? {
+    for path in all_header_files(include, folders)? {
         let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         for (name, body) in definitions(&String::from_utf8_lossy(&text)) {
             if names.contains(&name) {
@@ -99,14 +111,22 @@ fn macro_bodies(include: &Path, names: &[String]) -> Result<BTreeMap<String, Str
     Ok(one)
 }
 
-/// The text of all headers under `include/hip`.
-pub(crate) fn text(include: &Path) -> Result<String> {
+/// The text of all headers in `folders`.
+pub(crate) fn text(include: &Path, folders: &[&str]) -> Result<String> {
     let mut all = String::new();
-    for path in header_files(&include.join("hip"))? {
+    for path in all_header_files(include, folders)? {
         let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         all.push_str(&String::from_utf8_lossy(&text));
     }
     Ok(all)
+}
+
+fn all_header_files(include: &Path, folders: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in folders.iter().map(|folder| include.join(folder)).filter(|folder| folder.is_dir()) {
+        files.extend(header_files(&folder)?);
+    }
+    Ok(files)
 }
 
 fn header_files(directory: &Path) -> Result<Vec<PathBuf>> {

@@ -11,39 +11,46 @@ use quote::ToTokens;
 use super::emit::{Files, HEADER, is_opaque};
 use super::levels::Level;
 use super::library::Library;
+use super::merge::Sources;
 use super::surface::{Kind, Surface};
 
 /// The files of `tests/generated`: `layout_6_4.c` and `layout_6_4.rs` for level 6.4, and so on.
 pub(crate) fn files(
     library: &Library,
-    headers: &BTreeMap<Level, Surface>,
+    sources: &Sources,
+    levels: &BTreeMap<Level, Surface>,
     texts: &BTreeMap<Level, String>,
 ) -> Result<Files> {
     let mut files = Files::new();
-    for (level, surface) in headers {
+    for (level, header) in &sources.headers {
+        let mut surface = header.clone();
+        if sources.reference.contains(level) {
+            // Headers of another release prove what is the same in both.
+            let ours = &levels[level];
+            surface.retain(|name, kind| ours.get(name).is_some_and(|our| our.shape() == kind.shape()));
+        }
         let text = texts.get(level).map_or("", String::as_str);
-        let mut writer = Writer { surface, names: CNames::new(text), c: String::new(), rust: String::new() };
+        let mut writer = Writer { surface: &surface, names: CNames::new(text), c: String::new(), rust: String::new() };
         writer.all()?;
         let stem = stem(*level);
-        let includes: String = library.includes.iter().map(|name| format!("#include <{name}>\n")).collect();
+        let includes = library.include_text();
         files.insert(
             PathBuf::from(format!("{stem}.c")),
-            format!("{HEADER}{C_START}{includes}{C_MACROS}{}}}\n", writer.c),
+            format!("{HEADER}{C_START}{includes}{C_MACROS}{}  return 0;\n}}\n", writer.c),
         );
-        files.insert(PathBuf::from(format!("{stem}.rs")), format!("{HEADER}{RUST_START}{}}}\n", writer.rust));
+        let start = RUST_START.replace("@PATH@", &library.path());
+        files.insert(PathBuf::from(format!("{stem}.rs")), format!("{HEADER}{start}{}}}\n", writer.rust));
     }
-    let package = library.package.replace('-', "_");
-    let support =
-        include_str!("layout_support.rs.in").replace("@CRATE@", &package).replace("@MODULES@", &modules(headers));
-    files.insert("mod.rs".into(), format!("{HEADER}{support}"));
+    files.insert("mod.rs".into(), format!("{HEADER}{}", modules(library, &sources.headers)));
     Ok(files)
 }
 
 /// Declares the level that the crate is built for, and its C program.
-fn modules(headers: &BTreeMap<Level, Surface>) -> String {
-    let mut text = String::new();
+fn modules(library: &Library, headers: &BTreeMap<Level, Surface>) -> String {
+    let mut text = String::from("pub(crate) mod functions;\n\nuse sys_testing::layout::Proof;\n\n");
     let mut conditions = Vec::new();
     for level in headers.keys() {
+        let Some(of) = library.headers_of(*level) else { continue };
         let next = level.next().map(|next| format!("not(feature = \"{}\")", next.feature()));
         let from = (*level > Level::first()).then(|| format!("feature = \"{}\"", level.feature()));
         let parts: Vec<String> = from.into_iter().chain(next).collect();
@@ -52,13 +59,18 @@ fn modules(headers: &BTreeMap<Level, Surface>) -> String {
             _ => format!("all({})", parts.join(", ")),
         };
         let stem = stem(*level);
-        text += &format!("#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\n");
-        text += &format!("const LEVEL: Level = Some((\"{stem}.c\", {stem}::lines));\n");
+        text += &format!(
+            "#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\npub(crate) const LAYOUT: Option<Proof> = Some(Proof {{\n    \
+             program: include_str!(\"{stem}.c\"),\n    lines: {stem}::lines,\n    tree: \"{}\",\n    include: \"{}\",\n}});\n",
+            of.tree, of.include
+        );
         conditions.push(condition);
     }
+    if conditions.is_empty() {
+        return text + "pub(crate) const LAYOUT: Option<Proof> = None;\n";
+    }
     text += &format!("#[cfg(not(any({})))]\n", conditions.join(", "));
-    text += "const LEVEL: Level = None;\n";
-    text
+    text + "pub(crate) const LAYOUT: Option<Proof> = None;\n"
 }
 
 fn stem(level: Level) -> String {
@@ -84,7 +96,7 @@ const C_MACROS: &str = r#"
 
 int main(void) {
 "#;
-const RUST_START: &str = "use super::*;\n\npub(crate) fn lines(out: &mut Lines) {\n";
+const RUST_START: &str = "use @PATH@::*;\nuse sys_testing::layout::*;\n\npub(crate) fn lines(out: &mut Lines) {\n";
 
 struct Writer<'a> {
     surface: &'a Surface,

@@ -10,20 +10,18 @@ struct Facts {
     major: u32,
     minor: u32,
     /// Release under `api/` whose declarations, read off AMD's Python packages, witness this level.
-    witness: Option<&'static str>,
-    /// Whether the C headers of this level can be had.
-    headers: bool,
+    witness: &'static str,
 }
 
 const LEVELS: [Facts; 8] = [
-    Facts { major: 5, minor: 7, witness: None, headers: true },
-    Facts { major: 6, minor: 2, witness: Some("6.2.0"), headers: false },
-    Facts { major: 6, minor: 3, witness: Some("6.3.3"), headers: false },
-    Facts { major: 6, minor: 4, witness: Some("6.4.4"), headers: true },
-    Facts { major: 7, minor: 0, witness: Some("7.0.2"), headers: false },
-    Facts { major: 7, minor: 1, witness: Some("7.1.1"), headers: false },
-    Facts { major: 7, minor: 2, witness: Some("7.2.2"), headers: true },
-    Facts { major: 10, minor: 0, witness: Some("10.0.0"), headers: false },
+    Facts { major: 5, minor: 7, witness: "5.7.0" },
+    Facts { major: 6, minor: 2, witness: "6.2.0" },
+    Facts { major: 6, minor: 3, witness: "6.3.3" },
+    Facts { major: 6, minor: 4, witness: "6.4.4" },
+    Facts { major: 7, minor: 0, witness: "7.0.2" },
+    Facts { major: 7, minor: 1, witness: "7.1.1" },
+    Facts { major: 7, minor: 2, witness: "7.2.2" },
+    Facts { major: 10, minor: 0, witness: "10.0.0" },
 ];
 
 impl Level {
@@ -53,14 +51,19 @@ impl Level {
         LEVELS[self.0].minor
     }
 
-    /// Release under `api/` that witnesses this level.
-    pub(crate) fn witness(self) -> Option<&'static str> {
-        LEVELS[self.0].witness
+    /// Major and minor number.
+    pub(crate) fn number(self) -> (u32, u32) {
+        (self.major(), self.minor())
     }
 
-    /// Whether this level's C headers can be had.
-    pub(crate) fn has_headers(self) -> bool {
-        LEVELS[self.0].headers
+    /// The level of these numbers.
+    pub(crate) fn of(number: (u32, u32)) -> Option<Level> {
+        Level::all().find(|level| level.number() == number)
+    }
+
+    /// Release under `api/` that witnesses this level, for the libraries that it has.
+    pub(crate) fn witness(self) -> &'static str {
+        LEVELS[self.0].witness
     }
 
     /// The Cargo feature of this level.
@@ -68,9 +71,9 @@ impl Level {
         format!("rocm-{}-{}", self.major(), self.minor())
     }
 
-    /// Levels with headers, nearest first; one of the same major release is nearer than one of another.
-    pub(crate) fn headers_by_distance(self) -> Vec<Level> {
-        let mut found: Vec<Level> = Level::all().filter(|level| level.has_headers()).collect();
+    /// Levels, nearest first; one of the same major release is nearer than one of another.
+    pub(crate) fn nearest(self, levels: impl Iterator<Item = Level>) -> Vec<Level> {
+        let mut found: Vec<Level> = levels.collect();
         found.sort_by_key(|level| (level.major() != self.major(), level.0.abs_diff(self.0)));
         found
     }
@@ -86,10 +89,6 @@ impl fmt::Display for Level {
 mod tests {
     use super::*;
 
-    fn of_witness(release: &str) -> Level {
-        Level::all().find(|level| level.witness() == Some(release)).unwrap()
-    }
-
     #[test]
     fn names_and_order() {
         let names: Vec<String> = Level::all().map(|level| level.to_string()).collect();
@@ -97,14 +96,17 @@ mod tests {
         assert!(Level::all().is_sorted());
         assert_eq!(Level::last().feature(), "rocm-10-0");
         assert_eq!(Level::last().next(), None);
+        assert_eq!(Level::of((6, 2)).and_then(Level::next), Level::of((6, 3)));
     }
 
     #[test]
-    fn nearest_headers() {
-        let names =
-            |level: Level| -> Vec<String> { level.headers_by_distance().iter().map(Level::to_string).collect() };
-        assert_eq!(names(of_witness("7.0.2")), ["7.2", "6.4", "5.7"]);
-        assert_eq!(names(of_witness("6.2.0")), ["6.4", "5.7", "7.2"]);
-        assert_eq!(names(Level::last()), ["7.2", "6.4", "5.7"]);
+    fn nearest_levels() {
+        let headers = [(5, 7), (6, 4), (7, 2)].map(|number| Level::of(number).unwrap());
+        let names = |number| -> Vec<String> {
+            Level::of(number).unwrap().nearest(headers.into_iter()).iter().map(Level::to_string).collect()
+        };
+        assert_eq!(names((7, 0)), ["7.2", "6.4", "5.7"]);
+        assert_eq!(names((6, 2)), ["6.4", "5.7", "7.2"]);
+        assert_eq!(names((10, 0)), ["7.2", "6.4", "5.7"]);
     }
 }

@@ -1,130 +1,175 @@
-//! The libraries that bindings are made for, and what is particular to each.
+//! What the generator has to know of a library, beside its headers.
 
+use super::levels::Level;
 use super::write_c::Anonymous;
 
-/// One library and its `-sys` crate.
+/// One library and the module of a `-sys` crate that it becomes.
 pub(crate) struct Library {
     /// Name under `api/`.
     pub(crate) name: &'static str,
     /// Folder of the crate.
     pub(crate) package: &'static str,
-    /// Headers, as C includes them.
+    /// Module of the crate; `None` for the crate root.
+    pub(crate) module: Option<&'static str>,
+    /// Where headers of it can be had.
+    pub(crate) headers: &'static [Headers],
+    /// Headers, as C includes them; those that a release lacks are left out.
     pub(crate) includes: &'static [&'static str],
+    /// Folders below the include directory that are this library's own.
+    pub(crate) folders: &'static [&'static str],
     /// Regular expression: items that belong to it.
     pub(crate) allow: &'static str,
-    /// Names that the headers replace by a macro, in every release that the packages cover.
-    pub(crate) renames: &'static [(&'static str, &'static str)],
-    /// Items of the headers that are not carried over.
+    /// Libraries whose types it shares, by name.
+    pub(crate) uses: &'static [&'static str],
+    /// Its status types, with what a call returns when the library or the function is missing.
+    pub(crate) statuses: &'static [Status],
+    /// Names that the headers replace by a macro, in every release that the packages cover: the package's, the
+    /// header's, and why.
+    pub(crate) renames: &'static [(&'static str, &'static str, &'static str)],
+    /// Items that are not carried over.
     pub(crate) leave_out: &'static [&'static str],
-    /// Functions that the packages leave out.
-    pub(crate) beyond_facts: &'static [&'static str],
+    /// Functions that the packages have and that are not here, and why.
+    pub(crate) absent: &'static [(&'static str, &'static str)],
+    /// Functions that the packages leave out, and why they are here.
+    pub(crate) beyond_facts: &'static [(&'static str, &'static str)],
     /// Places of anonymous members in structs that no header at hand has.
     pub(crate) anonymous: Anonymous<'static>,
+    /// The oldest level at which the oldest declarations at hand hold, if that is before their own.
+    pub(crate) back_to: Option<BackTo>,
+    /// The real libraries, to compare their symbols.
+    pub(crate) binaries: &'static [Binary],
     /// File name by beginning of a function's name; the longest that fits counts.
-    topics: &'static [(&'static str, &'static str)],
+    pub(crate) topics: &'static [(&'static str, &'static str)],
+}
+
+/// A status type.
+pub(crate) struct Status {
+    pub(crate) ty: &'static str,
+    pub(crate) library_missing: &'static str,
+    pub(crate) symbol_missing: &'static str,
+}
+
+/// Headers of one level.
+pub(crate) struct Headers {
+    /// The API level.
+    pub(crate) level: (u32, u32),
+    /// The fetched tree (`cargo xtask rocm fetch`) that has them.
+    pub(crate) tree: &'static str,
+    /// The include directory in it.
+    pub(crate) include: &'static str,
+    /// What they are of, such as `ROCm 5.7.1`.
+    pub(crate) of: &'static str,
+    /// They are not of the level's release: the packages' declarations of that release rule, these give the text.
+    pub(crate) reference: bool,
+}
+
+/// Declarations that hold for older levels than those that witness them.
+pub(crate) struct BackTo {
+    /// The oldest such level.
+    pub(crate) level: (u32, u32),
+    /// How that is known.
+    pub(crate) why: &'static str,
+    /// Items that came later, with their level.
+    pub(crate) later: &'static [(&'static str, (u32, u32))],
+}
+
+/// A real library.
+pub(crate) struct Binary {
+    pub(crate) level: (u32, u32),
+    /// The fetched tree that has it.
+    pub(crate) tree: &'static str,
+    /// Its file name, below `usr/lib/x86_64-linux-gnu`.
+    pub(crate) file: &'static str,
+}
+
+const INCLUDE: &str = "usr/include";
+
+impl Headers {
+    /// Headers of the level's own release, in the tree of that release.
+    pub(crate) const fn new(level: (u32, u32), tree: &'static str, of: &'static str) -> Headers {
+        Headers { level, tree, include: INCLUDE, of, reference: false }
+    }
+
+    pub(crate) const fn below(self, include: &'static str) -> Headers {
+        Headers { include, ..self }
+    }
+
+    pub(crate) const fn reference(self) -> Headers {
+        Headers { reference: true, ..self }
+    }
+}
+
+impl Status {
+    pub(crate) const fn new(
+        ty: &'static str,
+        library_missing: &'static str,
+        symbol_missing: &'static str,
+    ) -> Status {
+        Status { ty, library_missing, symbol_missing }
+    }
+}
+
+impl Binary {
+    pub(crate) const fn new(level: (u32, u32), tree: &'static str, file: &'static str) -> Binary {
+        Binary { level, tree, file }
+    }
 }
 
 impl Library {
+    /// A library of which nothing is known.
+    pub(crate) const NEW: Library = Library {
+        name: "",
+        package: "",
+        module: None,
+        headers: &[],
+        includes: &[],
+        folders: &[],
+        allow: "",
+        uses: &[],
+        statuses: &[],
+        renames: &[],
+        leave_out: &[],
+        absent: &[],
+        beyond_facts: &[],
+        anonymous: &[],
+        back_to: None,
+        binaries: &[],
+        topics: &[],
+    };
+
     /// The file that a function goes to.
     pub(crate) fn topic(&self, function: &str) -> &'static str {
         let fitting = self.topics.iter().filter(|(prefix, _)| function.starts_with(prefix));
         fitting.max_by_key(|(prefix, _)| prefix.len()).map_or("functions", |(_, topic)| topic)
     }
-}
 
-/// All of them.
-pub(crate) const LIBRARIES: [Library; 2] = [
-    Library {
-        name: "hip",
-        package: "hip-sys",
-        includes: &["hip/hip_runtime_api.h", "hip/hip_gl_interop.h", "hip/library_types.h"],
-        allow: "_?i?hip.*|HIP.*|GLuint|GLenum|dim3|textureReference|surfaceReference|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]",
-        renames: &[
-            ("hipDeviceProp_t", "hipDeviceProp_tR0600"),
-            ("hipGetDeviceProperties", "hipGetDevicePropertiesR0600"),
-            ("hipChooseDevice", "hipChooseDeviceR0600"),
-        ],
-        leave_out: &[
-            // The patch release says nothing about the interface.
-            "HIP_VERSION",
-            "HIP_VERSION_PATCH",
-            "HIP_VERSION_BUILD_ID",
-            "HIP_VERSION_BUILD_NAME",
-            "HIP_VERSION_GITHASH",
-            "HIP_DEPRECATED_MSG",
-        ],
-        beyond_facts: &["hipGLGetDevices", "hipGraphicsGLRegisterBuffer", "hipGraphicsGLRegisterImage"],
-        anonymous: &[
-            // As in CUDA's struct of the same use: after the padding, before the pointer.
-            ("hipDevResource_st", 2, "hipDevResource_st_union_0"),
-        ],
-        topics: &[
-            ("hip", "runtime"),
-            ("hipArray", "memory"),
-            ("hipBindTex", "texture"),
-            ("hipCreateSurface", "texture"),
-            ("hipCreateTexture", "texture"),
-            ("hipCtx", "context"),
-            ("hipDestroyExternal", "external"),
-            ("hipDestroySurface", "texture"),
-            ("hipDestroyTexture", "texture"),
-            ("hipDevice", "device"),
-            ("hipDevicePrimaryCtx", "context"),
-            ("hipDrvGraph", "graph"),
-            ("hipDrvLaunch", "launch"),
-            ("hipDrvMemcpy", "memcpy"),
-            ("hipEvent", "event"),
-            ("hipExtLaunch", "launch"),
-            ("hipExtMalloc", "memory"),
-            ("hipExtStream", "stream"),
-            ("hipExternal", "external"),
-            ("hipFree", "memory"),
-            ("hipFunc", "module"),
-            ("hipGL", "external"),
-            ("hipGetChannelDesc", "texture"),
-            ("hipGetDevice", "device"),
-            ("hipGetStream", "stream"),
-            ("hipGetSymbol", "memory"),
-            ("hipGetTexture", "texture"),
-            ("hipGraph", "graph"),
-            ("hipGraphics", "external"),
-            ("hipGreenCtx", "context"),
-            ("hipHost", "memory"),
-            ("hipImportExternal", "external"),
-            ("hipIpc", "external"),
-            ("hipKernel", "module"),
-            ("hipLaunch", "launch"),
-            ("hipLibrary", "module"),
-            ("hipLink", "module"),
-            ("hipMalloc", "memory"),
-            ("hipMem", "memory"),
-            ("hipMemcpy", "memcpy"),
-            ("hipMemset", "memcpy"),
-            ("hipMipmapped", "memory"),
-            ("hipModule", "module"),
-            ("hipModuleLaunch", "launch"),
-            ("hipModuleOccupancy", "launch"),
-            ("hipOccupancy", "launch"),
-            ("hipPointer", "memory"),
-            ("hipSetDevice", "device"),
-            ("hipSignalExternal", "external"),
-            ("hipStream", "stream"),
-            ("hipTex", "texture"),
-            ("hipThreadExchange", "stream"),
-            ("hipUnbindTex", "texture"),
-            ("hipUserObject", "graph"),
-            ("hipWaitExternal", "external"),
-        ],
-    },
-    Library {
-        name: "hiprtc",
-        package: "hiprtc-sys",
-        includes: &["hip/hiprtc.h"],
-        allow: "_?i?hiprtc.*|HIPRTC.*|hipJit.*",
-        renames: &[],
-        leave_out: &[],
-        beyond_facts: &[],
-        anonymous: &[],
-        topics: &[("hiprtc", "functions")],
-    },
-];
+    /// The headers of a level.
+    pub(crate) fn headers_of(&self, level: Level) -> Option<&'static Headers> {
+        self.headers.iter().find(|headers| headers.level == level.number())
+    }
+
+    /// The Rust path of what it becomes, from within its crate.
+    pub(crate) fn scope(&self) -> String {
+        self.module.map_or("crate".to_owned(), |module| format!("crate::{module}"))
+    }
+
+    /// The Rust path of what it becomes, from without.
+    pub(crate) fn path(&self) -> String {
+        let package = self.package.replace('-', "_");
+        self.module.map_or(package.clone(), |module| format!("{package}::{module}"))
+    }
+
+    /// Folders of generated code and of generated tests in the crate.
+    pub(crate) fn generated(&self) -> (String, String) {
+        match self.module {
+            None => ("src/generated".into(), "tests/generated".into()),
+            Some(module) => (format!("src/{module}/generated"), format!("tests/{module}/generated")),
+        }
+    }
+
+    /// C text that includes its headers.
+    pub(crate) fn include_text(&self) -> String {
+        let one = |name: &&str| format!("#if __has_include(<{name}>)\n#include <{name}>\n#endif\n");
+        self.includes.iter().map(one).collect()
+    }
+}

@@ -1,13 +1,15 @@
-//! From the headers of three levels and the facts of seven to every item at every level, then to one list in which an
+//! From the headers of some levels and the facts of others to every item at every level, then to one list in which an
 //! item has a variant for each range of levels over which it is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use quote::ToTokens;
+use syn::visit_mut::{self, VisitMut};
 
-use super::facts::{Facts, words_of};
+use super::cross_check;
+use super::facts::Facts;
 use super::levels::Level;
+use super::library::BackTo;
 use super::surface::{Kind, Surface};
 use super::write_c::{Anonymous, unplaced};
 
@@ -15,8 +17,14 @@ use super::write_c::{Anonymous, unplaced};
 pub(crate) struct Sources {
     /// Places of members that the facts leave out.
     pub(crate) anonymous: Anonymous<'static>,
+    /// Declarations that hold for older levels than those that witness them.
+    pub(crate) back_to: Option<&'static BackTo>,
+    /// Items of other libraries, with the Rust path of the library.
+    pub(crate) foreign: BTreeMap<String, String>,
     /// From the real headers.
     pub(crate) headers: BTreeMap<Level, Surface>,
+    /// Levels whose headers are of another release.
+    pub(crate) reference: BTreeSet<Level>,
     /// From AMD's Python packages.
     pub(crate) facts: BTreeMap<Level, Facts>,
     /// From headers written after the facts, for the levels without real ones.
@@ -34,18 +42,58 @@ pub(crate) struct Variant {
 /// All variants of every item, oldest first.
 pub(crate) type Merged = BTreeMap<String, Vec<Variant>>;
 
-/// The items of every level.
+/// The items of every level that is known.
 pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
-    Level::all()
-        .map(|level| {
-            let surface = match sources.headers.get(&level) {
-                Some(surface) => surface.clone(),
-                None => without_headers(sources, level).with_context(|| format!("level {level}"))?,
-            };
-            closed(&surface).with_context(|| format!("level {level}"))?;
-            Ok((level, surface))
-        })
-        .collect()
+    let mut found = BTreeMap::new();
+    for level in Level::all() {
+        let surface = match sources.headers.get(&level) {
+            Some(surface) if !sources.reference.contains(&level) => surface.clone(),
+            _ if sources.facts.contains_key(&level) => {
+                without_headers(sources, level).with_context(|| format!("level {level}"))?
+            }
+            _ => continue,
+        };
+        let missing = missing(&surface, &sources.foreign);
+        ensure!(missing.is_empty(), "level {level}: items are missing: {missing:?}");
+        found.insert(level, surface);
+    }
+    for level in Level::all() {
+        let below = found.range(..level).next_back().map(|(_, surface)| surface);
+        let above = found.range(level..).next().map(|(_, surface)| surface);
+        let surface = match (below, above, sources.back_to) {
+            _ if found.contains_key(&level) => continue,
+            (Some(below), Some(above), _) => in_both(below, above),
+            (None, Some(oldest), Some(back)) if back.level <= level.number() => before(oldest, level, back),
+            _ => continue,
+        };
+        found.insert(level, closed(surface, &sources.foreign));
+    }
+    Ok(found)
+}
+
+/// What is the same in both.
+fn in_both(below: &Surface, above: &Surface) -> Surface {
+    let mut surface = above.clone();
+    surface.retain(|name, kind| below.get(name).is_some_and(|other| other.shape() == kind.shape()));
+    surface
+}
+
+/// What of the oldest level was there already at an older one.
+fn before(oldest: &Surface, level: Level, back: &BackTo) -> Surface {
+    let mut surface = oldest.clone();
+    surface.retain(|name, _| back.later.iter().all(|(later, since)| later != name || *since <= level.number()));
+    surface
+}
+
+/// Without the items that mention one that is missing.
+fn closed(mut surface: Surface, foreign: &BTreeMap<String, String>) -> Surface {
+    loop {
+        let missing = missing(&surface, foreign);
+        if missing.is_empty() {
+            return surface;
+        }
+        surface.retain(|name, _| !missing.contains_key(name));
+    }
 }
 
 /// The items of a level that only the facts witness: the nearest header's item where the facts of the two agree,
@@ -56,9 +104,12 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
     let mut surface = Surface::default();
     for name in facts.names() {
         let fact = facts.fact(&name).with_context(|| format!("no fact on {name}"))?;
-        let agreeing = level.headers_by_distance().into_iter().find_map(|other| {
-            let same = sources.facts.get(&other)?.fact(&name)? == fact;
-            let header = sources.headers.get(&other)?;
+        let agreeing = sources.nearest_headers(level).into_iter().find_map(|(other, header)| {
+            let same = match sources.facts.get(&other) {
+                Some(theirs) if other != level => theirs.fact(&name)? == fact,
+                // No facts of the headers' own release: the declarations themselves are compared.
+                _ => cross_check::difference(&name, facts, written, header).is_none(),
+            };
             // A second name needs what it stands for.
             let complete = match header.get(&name)? {
                 Kind::Alias(target) => facts.fact(target).is_some(),
@@ -76,6 +127,10 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             None => continue,
         };
         take(&name, from, facts, &mut surface)?;
+        // Where no release has headers, the crate says so once.
+        if sources.headers.is_empty() {
+            continue;
+        }
         if let (None, Some(kind)) = (agreeing, surface.get_mut(&name)) {
             let inferred = match sources.anonymous.iter().any(|(owner, ..)| *owner == name) {
                 true => " The place of its anonymous union is inferred: the packages do not tell.",
@@ -91,8 +146,8 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
     loop {
         let before = surface.len();
         for name in std::mem::take(&mut left) {
-            let mut headers = level.headers_by_distance().into_iter().filter_map(|other| sources.headers.get(&other));
-            let Some(header) = headers.find(|header| header.contains_key(&name)) else { continue };
+            let headers = sources.nearest_headers(level);
+            let Some((_, header)) = headers.into_iter().find(|(_, header)| header.contains_key(&name)) else { continue };
             if uses(&header[&name]).iter().all(|used| !header.contains_key(used) || surface.contains_key(used)) {
                 take(&name, header, facts, &mut surface)?;
             } else {
@@ -122,8 +177,10 @@ fn take(name: &str, from: &Surface, facts: &Facts, into: &mut Surface) -> Result
 fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
     let below = sources.headers.range(..level).next_back().map(|(_, surface)| surface);
     let above = sources.headers.range(level..).next().map(|(_, surface)| surface);
-    let known = sources.facts.range(..level).rfind(|(level, _)| level.has_headers());
-    let known = known.into_iter().chain(sources.facts.range(level..).find(|(level, _)| level.has_headers()));
+    let has_headers = |level: &Level| sources.headers.contains_key(level);
+    let known = sources.facts.range(..level).rfind(|(level, _)| has_headers(level));
+    let known = known.into_iter().chain(sources.facts.range(level..).find(|(level, _)| has_headers(level)));
+    let alone = known.clone().next().is_none();
     let known = known.chain(sources.facts.get_key_value(&level));
     let witnessed: BTreeSet<String> = known.flat_map(|(_, facts)| facts.names()).collect();
     let mut names: BTreeSet<String> = BTreeSet::new();
@@ -143,43 +200,69 @@ fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
             || sources.facts.values().any(|facts| facts.owner(name).is_some())
     };
     names.retain(|name| !witnessed.contains(name) && !part(name));
+    if alone {
+        // No release has both: what the packages list and do not have here is gone, only macros they never list.
+        let newest = sources.headers.values().next_back();
+        names.retain(|name| {
+            let kind = newest.and_then(|header| header.get(name));
+            matches!(kind, Some(Kind::Const(_, None, _) | Kind::Alias(_)))
+        });
+    }
     names
 }
 
-/// Names that an item mentions.
+/// Types and second names that an item mentions.
 pub(crate) fn uses(kind: &Kind) -> BTreeSet<String> {
-    let mut own = String::new();
-    let text = match kind {
-        Kind::Function(item) => {
-            own = item.sig.ident.to_string();
-            item.sig.to_token_stream().to_string()
-        }
-        Kind::Struct(item, _) => item.fields.iter().map(|f| f.ty.to_token_stream().to_string() + " ").collect(),
-        Kind::Union(item) => item.fields.named.iter().map(|f| f.ty.to_token_stream().to_string() + " ").collect(),
-        Kind::Type(item) => item.ty.to_token_stream().to_string(),
-        Kind::Const(item, ..) => item.ty.to_token_stream().to_string(),
-        Kind::Alias(target) => target.clone(),
-        Kind::Enum(..) => String::new(),
-    };
-    words_of(&text).filter(|word| *word != own).map(str::to_owned).collect()
+    let mut types = Types(BTreeSet::new());
+    match kind.clone() {
+        Kind::Function(mut item) => types.visit_signature_mut(&mut item.sig),
+        Kind::Struct(mut item, _) => types.visit_fields_mut(&mut item.fields),
+        Kind::Union(mut item) => types.visit_fields_named_mut(&mut item.fields),
+        Kind::Type(mut item) => types.visit_type_mut(&mut item.ty),
+        Kind::Const(mut item, ..) => types.visit_type_mut(&mut item.ty),
+        Kind::Alias(target) => drop(types.0.insert(target)),
+        Kind::Enum(..) => {}
+    }
+    types.0
 }
 
-/// Every type that is mentioned is there.
-fn closed(surface: &Surface) -> Result<()> {
-    let mut missing = BTreeSet::new();
-    for (name, kind) in surface.iter() {
-        for used in uses(kind) {
-            let ours = used.to_lowercase().starts_with("hip") || used.starts_with("ihip") || used.starts_with("_hip");
-            let type_like = !matches!(kind, Kind::Function(item) if item.sig.inputs.iter().any(|arg| {
-                matches!(arg, syn::FnArg::Typed(typed) if typed.pat.to_token_stream().to_string() == used)
-            }));
-            if ours && used != *name && type_like && !surface.contains_key(&used) {
-                missing.insert(format!("{name} needs {used}"));
+struct Types(BTreeSet<String>);
+
+impl VisitMut for Types {
+    fn visit_type_path_mut(&mut self, ty: &mut syn::TypePath) {
+        visit_mut::visit_type_path_mut(self, ty);
+        const PRIMITIVE: [&str; 15] = [
+            "bool", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8", "usize",
+        ];
+        if let Some(last) = ty.path.segments.last() {
+            let name = last.ident.to_string();
+            if !PRIMITIVE.contains(&name.as_str()) && !name.starts_with("c_") && name != "Option" {
+                self.0.insert(name);
             }
         }
     }
-    ensure!(missing.is_empty(), "items are missing: {missing:?}");
-    Ok(())
+}
+
+/// Items that mention a type that is not there, with that type.
+fn missing(surface: &Surface, foreign: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let there = |used: &String| surface.contains_key(used) || foreign.contains_key(used);
+    let lacking = surface.iter().filter_map(|(name, kind)| {
+        let used = uses(kind).into_iter().find(|used| !there(used))?;
+        Some((name.clone(), used))
+    });
+    lacking.collect()
+}
+
+impl Sources {
+    /// The oldest level of which something is known.
+    pub(crate) fn first(&self) -> Option<Level> {
+        self.headers.keys().chain(self.facts.keys()).min().copied()
+    }
+
+    /// Headers, those of the nearest level first.
+    fn nearest_headers(&self, level: Level) -> Vec<(Level, &Surface)> {
+        level.nearest(self.headers.keys().copied()).into_iter().map(|other| (other, &self.headers[&other])).collect()
+    }
 }
 
 /// One list of all levels.

@@ -1,11 +1,12 @@
 //! `cargo xtask bindgen`: generates the `-sys` crates from ROCm's C headers and, for the releases whose headers
 //! cannot be had, from the declarations under `api/`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+mod coverage;
 mod cross_check;
 mod doxygen;
 mod emit;
@@ -13,55 +14,87 @@ mod facts;
 mod headers;
 mod layout;
 mod levels;
+mod libraries;
 mod library;
 mod merge;
 mod surface;
+mod symbols;
 mod write_c;
 
 use facts::Facts;
 use levels::Level;
-use library::{LIBRARIES, Library};
-use merge::Sources;
+use libraries::LIBRARIES;
+use library::Library;
+use merge::{Merged, Sources};
+use surface::Surface;
+use symbols::NotExported;
 
-/// Generates the bindings of the `-sys` crates, for all API levels.
+/// Generates the bindings of the `-sys` crates, for all API levels, and COVERAGE.md.
 ///
-/// Reads the C headers of ROCm 5.7, 6.4 and 7.2 (`cargo xtask rocm fetch`) and the declarations of the releases
-/// between and after them under `api/`. The same input gives the same bytes. Needs libclang (Debian: libclang1-19 and
+/// Reads the C headers of ROCm 5.7, 6.4 and 7.2 (`cargo xtask rocm fetch --all --with bindings`) and the declarations
+/// of other releases under `api/`. The same input gives the same bytes. Needs libclang (Debian: libclang1-19 and
 /// libclang-common-19-dev).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail and name the files that differ from what would be generated
     #[arg(long)]
     check: bool,
-    /// Folder with `5.7`, `6.4` and `7.2`, each holding `usr/include/hip` [default: where `cargo xtask rocm fetch` unpacks]
+    /// Folder with the trees `5.7`, `6.4` and `7.2` [default: where `cargo xtask rocm fetch` unpacks]
     #[arg(long, value_name = "DIR")]
     headers: Option<PathBuf>,
-    /// Only this library
-    #[arg(long, value_name = "NAME", value_parser = LIBRARIES.map(|library| library.name))]
+    /// Only this library (and not COVERAGE.md)
+    #[arg(long, value_name = "NAME", value_parser = libraries::names())]
     library: Option<String>,
+    /// Note anew in api/not-exported.tsv which functions the real libraries lack (needs
+    /// `cargo xtask rocm fetch --all --with bindings,bindings-large`)
+    #[arg(long)]
+    symbols: bool,
+}
+
+/// What is known of a library once it is read.
+struct Read {
+    library: &'static Library,
+    sources: Sources,
+    /// The text of its headers.
+    texts: BTreeMap<Level, String>,
+    levels: BTreeMap<Level, Surface>,
+    merged: Merged,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = crate::paths::root();
-    let headers = args.headers.clone().unwrap_or_else(crate::paths::rocm_trees);
+    let trees = args.headers.clone().unwrap_or_else(crate::paths::rocm_trees);
+    let mut read: BTreeMap<&str, Read> = BTreeMap::new();
+    for library in LIBRARIES.iter().filter(|library| is_needed(library, args.library.as_deref())) {
+        let one = self::read(library, &root.join("api"), &trees, &read)
+            .with_context(|| format!("reading the interface of {}", library.name))?;
+        read.insert(library.name, one);
+    }
+    let mut not_exported = NotExported::read(&root.join("api"))?;
+    if args.symbols {
+        for one in read.values() {
+            not_exported.look(&trees, one.library, &one.levels)?;
+        }
+        not_exported.write(&root.join("api"))?;
+    }
     let mut differing = Vec::new();
-    let chosen = LIBRARIES.iter().filter(|library| args.library.as_ref().is_none_or(|name| name == library.name));
-    for library in chosen {
-        let folders = generate(library, &root.join("api"), &headers)
-            .with_context(|| format!("generating {}", library.package))?;
+    for library in LIBRARIES.iter().filter(|library| args.library.as_ref().is_none_or(|name| name == library.name)) {
+        let one = &read[library.name];
         let (mut changed, mut count) = (Vec::new(), 0);
-        for (folder, files) in folders {
+        for (folder, files) in
+            generate(one, &not_exported).with_context(|| format!("generating {}", library.package))?
+        {
             count += files.len();
             changed.extend(write(&root.join(library.package).join(folder), &files, args.check)?);
         }
-        println!(
-            "{}: {count} files, {} {}",
-            library.package,
-            changed.len(),
-            if args.check { "differ" } else { "changed" }
-        );
+        let word = if args.check { "differ" } else { "changed" };
+        println!("{} ({}): {count} files, {} {word}", library.package, library.name, changed.len());
         differing.extend(changed);
+    }
+    if args.library.is_none() {
+        let rows: Vec<coverage::Row<'_>> = LIBRARIES.iter().map(|library| row(&read[library.name])).collect();
+        differing.extend(coverage::write(&root, &rows, &not_exported, args.check)?);
     }
     if args.check && !differing.is_empty() {
         let names: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
@@ -70,72 +103,118 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// All generated files of one library, by folder of its crate.
-fn generate(library: &Library, api: &Path, headers: &Path) -> Result<Vec<(&'static str, emit::Files)>> {
-    let (sources, texts) = sources(library, api, headers)?;
-    let differences = cross_check::differences(&sources, library.beyond_facts);
-    ensure!(differences.is_empty(), "headers and packages of one release disagree:\n  {}", differences.join("\n  "));
-    let merged = merge::merge(&merge::levels(&sources)?);
-    let mut proof = layout::files(library, &sources.headers, &texts)?;
-    proof.insert("functions.rs".into(), emit::addresses(library, &merged)?);
-    Ok(vec![("src/generated", emit::files(library, &merged)?), ("tests/generated", proof)])
+fn row(one: &Read) -> coverage::Row<'_> {
+    coverage::Row { library: one.library, sources: &one.sources, levels: &one.levels }
 }
 
-/// What is known of one library, and the text of its headers.
-fn sources(library: &Library, api: &Path, headers: &Path) -> Result<(Sources, BTreeMap<Level, String>)> {
+/// Whether `library` is the one that is `wanted`, or one that it shares types with.
+fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
+    let Some(wanted) = wanted else { return true };
+    let uses = |name: &str| LIBRARIES.iter().find(|other| other.name == name).is_some_and(|other| other.uses.contains(&library.name));
+    library.name == wanted || uses(wanted)
+}
+
+/// All generated files of one library, by folder of its crate.
+fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit::Files)>> {
+    let Read { library, sources, texts, levels, merged } = one;
+    let mut proof = layout::files(library, sources, levels, texts)?;
+    proof.insert("functions.rs".into(), emit::addresses(library, merged)?);
+    let (source, tests) = library.generated();
+    Ok(vec![(source, emit::files(library, sources, merged, not_exported)?), (tests, proof)])
+}
+
+/// Reads one library, after those that it shares types with.
+fn read(
+    library: &'static Library,
+    api: &Path,
+    trees: &Path,
+    done: &BTreeMap<&str, Read>,
+) -> Result<Read> {
+    let (mut foreign, mut foreign_folders, mut prelude) = (BTreeMap::new(), Vec::new(), String::new());
+    for name in library.uses {
+        let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
+        foreign.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
+        foreign_folders.extend(other.library.folders);
+        prelude += &other.library.include_text();
+    }
+    let is_foreign = |name: &str| foreign.contains_key(name);
     let mut texts = BTreeMap::new();
     let mut sources = Sources {
+        anonymous: library.anonymous,
+        back_to: library.back_to.as_ref(),
+        foreign: foreign.clone(),
         headers: BTreeMap::new(),
+        reference: BTreeSet::new(),
         facts: BTreeMap::new(),
         written: BTreeMap::new(),
-        anonymous: library.anonymous,
     };
     for level in Level::all() {
-        if let Some(facts) = Facts::read(api, level, library.name, library.renames)? {
-            let text = write_c::header(&facts, library.anonymous).context("writing a header after the facts")?;
-            let input = headers::Input { text: &text, include: None, allow: library.allow };
-            let surface = surface::surface(headers::parse(&input)?)
+        if let Some(mut facts) = Facts::read(api, level, library.name, library.renames)? {
+            facts.without(|name| is_foreign(name) || library.leave_out.contains(&name));
+            let text = write_c::header(&facts, library.anonymous, &prelude).context("writing a header after the facts")?;
+            let include = nearest_include(trees, level, library.uses);
+            let input = headers::Input {
+                text: &text,
+                include: include.as_deref(),
+                folders: &[],
+                allow: library.allow,
+                foreign: &foreign_folders,
+            };
+            let mut surface = surface::surface(headers::parse(&input)?)
                 .with_context(|| format!("level {level}, header written after the facts"))?;
+            surface.retain(|name, _| !is_foreign(name));
             sources.written.insert(level, surface);
             sources.facts.insert(level, facts);
         }
-        if level.has_headers() {
-            let include = headers.join(level.to_string()).join("usr/include");
+        if let Some(headers) = library.headers_of(level) {
+            let include = trees.join(headers.tree).join(headers.include);
             ensure!(
-                include.join("hip").is_dir(),
-                "no headers in {}: run `cargo xtask rocm fetch {level}` first",
-                include.display()
+                library.folders.iter().any(|folder| include.join(folder).is_dir()),
+                "no headers in {}: run `cargo xtask rocm fetch {} --with {}` first",
+                include.display(),
+                headers.tree,
+                crate::rocm::BINDINGS
             );
-            let text: String = library.includes.iter().map(|name| format!("#include <{name}>\n")).collect();
-            let input = headers::Input { text: &text, include: Some(&include), allow: library.allow };
+            let text = library.include_text();
+            let input = headers::Input {
+                text: &text,
+                include: Some(&include),
+                folders: library.folders,
+                allow: library.allow,
+                foreign: &foreign_folders,
+            };
             let mut surface =
                 surface::surface(headers::parse(&input)?).with_context(|| format!("headers of {level}"))?;
-            surface.retain(|name, _| !library.leave_out.contains(&name.as_str()));
+            surface.retain(|name, _| !library.leave_out.contains(&name.as_str()) && !is_foreign(name));
             sources.headers.insert(level, surface);
-            texts.insert(level, headers::text(&include)?);
+            if headers.reference {
+                sources.reference.insert(level);
+            }
+            texts.insert(level, headers::text(&include, library.folders)?);
         }
     }
-    for facts in sources.facts.values_mut() {
-        facts.constants.retain(|name, _| !library.leave_out.contains(&name.as_str()));
-    }
-    Ok((sources, texts))
+    let differences = cross_check::differences(&sources, library.beyond_facts);
+    ensure!(differences.is_empty(), "headers and packages of one release disagree:\n  {}", differences.join("\n  "));
+    let levels = merge::levels(&sources)?;
+    let merged = merge::merge(&levels);
+    Ok(Read { library, sources, texts, levels, merged })
+}
+
+/// The include directory that has the headers of `libraries` nearest to `level`.
+fn nearest_include(trees: &Path, level: Level, libraries: &[&str]) -> Option<PathBuf> {
+    let library = LIBRARIES.iter().find(|library| Some(&library.name) == libraries.last())?;
+    let levels = library.headers.iter().filter_map(|headers| Level::of(headers.level));
+    let nearest = library.headers_of(*level.nearest(levels).first()?)?;
+    Some(trees.join(nearest.tree).join(nearest.include))
 }
 
 /// Writes the files that changed and removes those that are no more; hands back which.
 fn write(folder: &Path, files: &emit::Files, check: bool) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     for (name, text) in files {
-        let path = folder.join(name);
-        if std::fs::read_to_string(&path).ok().as_ref() != Some(text) {
-            if !check {
-                let parent = path.parent().context("a file without a folder")?;
-                std::fs::create_dir_all(parent).with_context(|| format!("creating {}", parent.display()))?;
-                std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-            }
-            changed.push(path);
-        }
+        changed.extend(write_file(&folder.join(name), text, check)?);
     }
-    for path in rust_files(folder)? {
+    for path in files_below(folder)? {
         let name = path.strip_prefix(folder).context("a file outside of its folder")?;
         if !files.contains_key(name) {
             if !check {
@@ -147,13 +226,26 @@ fn write(folder: &Path, files: &emit::Files, check: bool) -> Result<Vec<PathBuf>
     Ok(changed)
 }
 
-fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Writes one file if it changed; hands it back then.
+fn write_file(path: &Path, text: &str, check: bool) -> Result<Option<PathBuf>> {
+    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(None);
+    }
+    if !check {
+        let parent = path.parent().context("a file without a folder")?;
+        std::fs::create_dir_all(parent).with_context(|| format!("creating {}", parent.display()))?;
+        std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(Some(path.to_owned()))
+}
+
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if folder.is_dir() {
         for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
             let path = entry?.path();
             if path.is_dir() {
-                found.extend(rust_files(&path)?);
+                found.extend(files_below(&path)?);
             } else {
                 found.push(path);
             }

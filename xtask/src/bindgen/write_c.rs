@@ -5,15 +5,20 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
 
-use super::facts::{Facts, Struct, words_of};
+use super::facts::{Facts, Struct, pointer_name, words_of};
+
+/// In the made-up name of the type of a field that is a pointer to a function.
+const NAMELESS: &str = "_anon_funptr_";
 
 /// Places of anonymous members, which the packages leave out of their struct's fields: struct, index, member.
 pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
 
-/// The header.
-pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>) -> Result<String> {
-    let mut writer = Writer { facts, anonymous, out: String::new(), done: BTreeSet::new() };
-    writer.out.push_str("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n");
+/// The header; `prelude` brings the types of other libraries.
+pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, prelude: &str) -> Result<String> {
+    let mut writer = Writer { facts, anonymous, out: prelude.to_owned(), done: BTreeSet::new() };
+    for name in ["stddef", "stdint", "stdbool", "stdio", "time", "sys/types", "sys/socket"] {
+        writeln!(writer.out, "#include <{name}.h>")?;
+    }
     writer.enums()?;
     for (name, declared) in &facts.structs {
         if facts.owner(name).is_none() {
@@ -23,7 +28,7 @@ pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>) -> Result<String> 
     for name in facts.typedefs.keys() {
         writer.typedef(name)?;
     }
-    for text in &facts.function_pointers {
+    for text in facts.function_pointers.iter().filter(|text| !pointer_name(text).contains(NAMELESS)) {
         writeln!(writer.out, "typedef {text};")?;
     }
     for name in facts.structs.keys() {
@@ -94,7 +99,10 @@ impl Writer<'_> {
                     self.typedef(word)?;
                 }
             }
-            writeln!(self.out, "typedef {target} {name};")?;
+            match target.split_once('[') {
+                Some((of, bounds)) => writeln!(self.out, "typedef {of} {name}[{bounds};")?,
+                None => writeln!(self.out, "typedef {target} {name};")?,
+            }
         }
         Ok(())
     }
@@ -130,6 +138,12 @@ impl Writer<'_> {
         for field in &declared.fields {
             let mut words = words_of(field);
             let part = words.next().filter(|word| self.facts.owner(word).is_some());
+            let pointer = field.split_whitespace().find(|word| word.contains(NAMELESS));
+            if let (Some(ty), Some((_, name))) = (pointer, field.rsplit_once(' ')) {
+                let text = self.facts.function_pointers.iter().find(|text| pointer_name(text) == ty);
+                fields.push(text.with_context(|| format!("no function pointer {ty}"))?.replacen(ty, name, 1));
+                continue;
+            }
             fields.push(match part {
                 Some(part) => self.part(part, field[field.find(part).unwrap_or(0) + part.len()..].trim())?,
                 None => field.clone(),
@@ -173,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_held_by_value_comes_first() {
         let facts: Facts = serde_json::from_str(FACTS).unwrap();
-        let text = header(&facts, &[("S", 1, "S_union_1")]).unwrap();
+        let text = header(&facts, &[("S", 1, "S_union_1")], "").unwrap();
         let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in:\n{text}"));
         assert!(place("struct B { int x[3]; };") < place("struct A { B b; A * next; };"));
         place("struct S { int n; union { float y; } ; union { int i; struct { char c; } s; } named; };");

@@ -20,11 +20,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`]
     ///
     /// See also: [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
-    "5.7" pub fn hipCtxCreate(
-        ctx: *mut hipCtx_t,
-        flags: c_uint,
-        device: hipDevice_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipCtxCreate(ctx: *mut hipCtx_t, flags: c_uint, device: hipDevice_t) -> hipError_t;
     /// Destroy a HIP context \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated on the AMD platform, only for equivalent `cuCtx` driver API on the
@@ -86,7 +82,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipCtxEnablePeerAccess(peerCtx: hipCtx_t, flags: c_uint) -> hipError_t;
-    #[cfg(not(feature = "rocm-7-0"))]
     /// Returns the approximate HIP api version.
     ///
     /// **Warning:** The HIP feature set does not correspond to an exact CUDA SDK api revision.
@@ -110,8 +105,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetDevice`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     ///
     /// Before ROCm 7.0.
+    #[cfg(not(feature = "rocm-7-0"))]
     "5.7" pub fn hipCtxGetApiVersion(ctx: hipCtx_t, apiVersion: *mut c_int) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
     /// Returns the approximate HIP api version.
     ///
     /// **Warning:** The HIP feature set does not correspond to an exact CUDA SDK api revision.
@@ -133,6 +128,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`]
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetDevice`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
+    #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipCtxGetApiVersion(ctx: hipCtx_t, apiVersion: *mut c_uint) -> hipError_t;
     /// Get Cache configuration for a specific function \[Deprecated\]
     ///
@@ -326,11 +322,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`]
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
-    "5.7" pub fn hipDevicePrimaryCtxGetState(
-        dev: hipDevice_t,
-        flags: *mut c_uint,
-        active: *mut c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipDevicePrimaryCtxGetState(dev: hipDevice_t, flags: *mut c_uint, active: *mut c_int) -> hipError_t;
     /// Release the primary context on the GPU.
     ///
     /// **Warning:** This function return [`hipSuccess`] though doesn't release the `primaryCtx` by design on
@@ -379,10 +371,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`]
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
-    "5.7" pub fn hipDevicePrimaryCtxRetain(
-        pctx: *mut hipCtx_t,
-        dev: hipDevice_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipDevicePrimaryCtxRetain(pctx: *mut hipCtx_t, dev: hipDevice_t) -> hipError_t;
     /// Set flags for the primary context \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated on the AMD platform, only for equivalent driver API on the
@@ -399,12 +388,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
     "5.7" pub fn hipDevicePrimaryCtxSetFlags(dev: hipDevice_t, flags: c_uint) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipGreenCtxCreate(
-        ctx: *mut hipExecutionCtx_t,
-        desc: hipDevResourceDesc_t,
-        device: c_int,
-        flags: c_uint,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipGreenCtxCreate(ctx: *mut hipExecutionCtx_t, desc: hipDevResourceDesc_t, device: c_int,
+        flags: c_uint) -> hipError_t;
 }

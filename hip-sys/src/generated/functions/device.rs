@@ -28,11 +28,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceCanAccessPeer(
-        canAccessPeer: *mut c_int,
-        deviceId: c_int,
-        peerDeviceId: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceCanAccessPeer(canAccessPeer: *mut c_int, deviceId: c_int, peerDeviceId: c_int) -> hipError_t;
     /// Returns the compute capability of the device
     ///
     /// # Parameters
@@ -44,11 +40,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceComputeCapability(
-        major: *mut c_int,
-        minor: *mut c_int,
-        device: hipDevice_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: hipDevice_t) -> hipError_t;
     /// Disables direct access to memory allocations on a peer device.
     ///
     /// If direct access to memory allocations on peer device has not been enabled yet from the current
@@ -102,11 +94,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipDeviceGetAttribute(
-        pi: *mut c_int,
-        attr: hipDeviceAttribute_t,
-        deviceId: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetAttribute(pi: *mut c_int, attr: hipDeviceAttribute_t, deviceId: c_int) -> hipError_t;
     /// Returns a handle to a compute device.
     ///
     /// # Parameters
@@ -117,10 +105,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipDeviceGetByPCIBusId(
-        device: *mut c_int,
-        pciBusId: *const c_char,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetByPCIBusId(device: *mut c_int, pciBusId: *const c_char) -> hipError_t;
     /// Get Cache configuration for a specific Device
     ///
     /// # Parameters
@@ -148,23 +133,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: [`hipDeviceGetDefaultMemPool`], [`hipMallocAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipDeviceGetDefaultMemPool(
-        mem_pool: *mut hipMemPool_t,
-        device: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipDeviceGetDefaultMemPool(mem_pool: *mut hipMemPool_t, device: c_int) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDeviceGetDevResource(
-        device: c_int,
-        resource: *mut hipDevResource_st,
-        type_: hipDevResourceType,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDeviceGetDevResource(device: c_int, resource: *mut hipDevResource_st,
+        type_: hipDevResourceType) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDeviceGetExecutionCtx(
-        ctx: *mut hipExecutionCtx_t,
-        device: c_int,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDeviceGetExecutionCtx(ctx: *mut hipExecutionCtx_t, device: c_int) -> hipError_t;
     /// Get the mem attribute for graphs.
     ///
     /// # Parameters
@@ -176,11 +152,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceGetGraphMemAttribute(
-        device: c_int,
-        attr: hipGraphMemAttributeType,
-        value: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetGraphMemAttribute(device: c_int, attr: hipGraphMemAttributeType,
+        value: *mut c_void) -> hipError_t;
     /// Gets resource limits of current device
     ///
     /// The function queries the size of limit value, as required by the input enum value [`hipLimit_t`],
@@ -228,11 +201,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceGetName(
-        name: *mut c_char,
-        len: c_int,
-        device: hipDevice_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetName(name: *mut c_char, len: c_int, device: hipDevice_t) -> hipError_t;
     /// Returns a value for attribute of link between two devices
     ///
     /// # Parameters
@@ -245,12 +214,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceGetP2PAttribute(
-        value: *mut c_int,
-        attr: hipDeviceP2PAttr,
-        srcDevice: c_int,
-        dstDevice: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetP2PAttribute(value: *mut c_int, attr: hipDeviceP2PAttr, srcDevice: c_int,
+        dstDevice: c_int) -> hipError_t;
     /// Returns a PCI Bus Id string for the device, overloaded to take int device ID.
     ///
     /// # Parameters
@@ -262,11 +227,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceGetPCIBusId(
-        pciBusId: *mut c_char,
-        len: c_int,
-        device: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, device: c_int) -> hipError_t;
     /// Returns bank width of shared memory for current device
     ///
     /// Note: AMD devices and some Nvidia GPUS do not support shared cache banking, and the hint is
@@ -299,11 +260,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`]
-    "5.7" pub fn hipDeviceGetStreamPriorityRange(
-        leastPriority: *mut c_int,
-        greatestPriority: *mut c_int,
-    ) -> hipError_t;
-    #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
+    "5.7" pub fn hipDeviceGetStreamPriorityRange(leastPriority: *mut c_int, greatestPriority: *mut c_int) -> hipError_t;
     /// Gets the maximum width for 1D linear textures on the specified device
     ///
     /// This function queries the maximum width, in elements, of 1D linear textures that can be allocated
@@ -322,11 +279,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipDeviceGetAttribute`], [`hipMalloc`], [`hipTexRefSetAddressMode`]
     ///
     /// Before ROCm 7.0.
-    "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(
-        mem_pool: *mut hipMemPool_t,
-        device: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
+    "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(mem_pool: *mut hipMemPool_t, device: c_int) -> hipError_t;
     /// Gets the maximum width for 1D linear textures on the specified device
     ///
     /// This function queries the maximum width, in elements, of 1D linear textures that can be allocated
@@ -344,11 +298,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     ///
     /// See also: [`hipDeviceGetAttribute`], [`hipMalloc`], [`hipTexRefSetAddressMode`]
-    "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(
-        max_width: *mut usize,
-        desc: *const hipChannelFormatDesc,
-        device: c_int,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-0")]
+    "6.4" pub fn hipDeviceGetTexture1DLinearMaxWidth(max_width: *mut usize, desc: *const hipChannelFormatDesc,
+        device: c_int) -> hipError_t;
     /// Returns an UUID for the device.\[BETA\]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -410,11 +362,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipDeviceSetGraphMemAttribute(
-        device: c_int,
-        attr: hipGraphMemAttributeType,
-        value: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipDeviceSetGraphMemAttribute(device: c_int, attr: hipGraphMemAttributeType,
+        value: *mut c_void) -> hipError_t;
     /// Sets resource limits of current device.
     ///
     /// As the input enum limit,
@@ -534,7 +483,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetDeviceFlags(flags: *mut c_uint) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
     /// Returns device properties.
     ///
     /// **Warning:** HCC always returns 0 for `maxThreadsPerMultiProcessor`
@@ -555,11 +503,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipGetDeviceProperties(
-        prop: *mut hipDeviceProp_t,
-        deviceId: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGetDeviceProperties(prop: *mut hipDeviceProp_t, deviceId: c_int) -> hipError_t;
     /// Returns device properties.
     ///
     /// **Warning:** HIP-Clang always returns 0 for `maxThreadsPerMultiProcessor`
@@ -578,10 +523,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`]
-    "6.2" pub fn hipGetDevicePropertiesR0600(
-        prop: *mut hipDeviceProp_tR0600,
-        deviceId: c_int,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipGetDevicePropertiesR0600(prop: *mut hipDeviceProp_tR0600, deviceId: c_int) -> hipError_t;
     /// Set default device to be used for subsequent hip API calls from this thread.
     ///
     /// Sets `device` as the default device for the calling host thread. Valid device id's are 0...

@@ -80,11 +80,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorNotInitialized`], [`hipErrorLaunchFailure`]
     ///
     /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventDestroy`], [`hipEventRecord`], [`hipEventSynchronize`]
-    "5.7" pub fn hipEventElapsedTime(
-        ms: *mut f32,
-        start: hipEvent_t,
-        stop: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipEventElapsedTime(ms: *mut f32, start: hipEvent_t, stop: hipEvent_t) -> hipError_t;
     /// Query event status
     ///
     /// Query the status of the specified event. This function will return [`hipSuccess`] if all
@@ -105,7 +101,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventRecord`], [`hipEventDestroy`], [`hipEventSynchronize`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventQuery(event: hipEvent_t) -> hipError_t;
     "5.7" pub fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
     /// Record an event in the specified stream.
     ///
     /// [`hipEventQuery()`] or [`hipEventSynchronize()`] must be used to determine when the event
@@ -144,11 +139,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidHandle`], [`hipErrorLaunchFailure`]
     ///
     /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
-    "6.4" pub fn hipEventRecordWithFlags(
-        event: hipEvent_t,
-        stream: hipStream_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipEventRecordWithFlags(event: hipEvent_t, stream: hipStream_t, flags: c_uint) -> hipError_t;
     /// As [`hipEventRecord`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipEventRecord_spt(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
     /// Wait for an event to complete.

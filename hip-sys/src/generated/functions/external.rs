@@ -38,12 +38,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipExternalMemoryGetMappedBuffer(
-        devPtr: *mut *mut c_void,
-        extMem: hipExternalMemory_t,
-        bufferDesc: *const hipExternalMemoryBufferDesc,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipExternalMemoryGetMappedBuffer(devPtr: *mut *mut c_void, extMem: hipExternalMemory_t,
+        bufferDesc: *const hipExternalMemoryBufferDesc) -> hipError_t;
     /// Maps a mipmapped array onto an external memory object.
     ///
     /// Returned mipmapped array must be freed using [`hipFreeMipmappedArray`].
@@ -59,11 +55,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
     ///
     /// See also: [`hipImportExternalMemory`], [`hipDestroyExternalMemory`], [`hipExternalMemoryGetMappedBuffer`], [`hipFreeMipmappedArray`]
-    "6.2" pub fn hipExternalMemoryGetMappedMipmappedArray(
-        mipmap: *mut hipMipmappedArray_t,
-        extMem: hipExternalMemory_t,
-        mipmapDesc: *const hipExternalMemoryMipmappedArrayDesc,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipExternalMemoryGetMappedMipmappedArray(mipmap: *mut hipMipmappedArray_t, extMem: hipExternalMemory_t,
+        mipmapDesc: *const hipExternalMemoryMipmappedArrayDesc) -> hipError_t;
     /// Queries devices associated with the current OpenGL context.
     ///
     /// # Parameters
@@ -76,12 +70,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipGLGetDevices(
-        pHipDeviceCount: *mut c_uint,
-        pHipDevices: *mut c_int,
-        hipDeviceCount: c_uint,
-        deviceList: hipGLDeviceList,
-    ) -> hipError_t;
+    "5.7" pub fn hipGLGetDevices(pHipDeviceCount: *mut c_uint, pHipDevices: *mut c_int, hipDeviceCount: c_uint,
+        deviceList: hipGLDeviceList) -> hipError_t;
     /// Registers a GL Buffer for interop and returns corresponding graphics resource.
     ///
     /// # Parameters
@@ -93,11 +83,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
-    "5.7" pub fn hipGraphicsGLRegisterBuffer(
-        resource: *mut *mut hipGraphicsResource,
-        buffer: GLuint,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsGLRegisterBuffer(resource: *mut *mut hipGraphicsResource, buffer: GLuint,
+        flags: c_uint) -> hipError_t;
     /// Register a GL Image for interop and returns the corresponding graphic resource.
     ///
     /// # Parameters
@@ -110,12 +97,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
-    "5.7" pub fn hipGraphicsGLRegisterImage(
-        resource: *mut *mut hipGraphicsResource,
-        image: GLuint,
-        target: GLenum,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsGLRegisterImage(resource: *mut *mut hipGraphicsResource, image: GLuint, target: GLenum,
+        flags: c_uint) -> hipError_t;
     /// Maps a graphics resource for access.
     ///
     /// # Parameters
@@ -127,11 +110,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorInvalidResourceHandle`]
-    "5.7" pub fn hipGraphicsMapResources(
-        count: c_int,
-        resources: *mut hipGraphicsResource_t,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsMapResources(count: c_int, resources: *mut hipGraphicsResource_t,
+        stream: hipStream_t) -> hipError_t;
     /// Gets device accessible address of a graphics resource.
     ///
     /// # Parameters
@@ -143,11 +123,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphicsResourceGetMappedPointer(
-        devPtr: *mut *mut c_void,
-        size: *mut usize,
-        resource: hipGraphicsResource_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsResourceGetMappedPointer(devPtr: *mut *mut c_void, size: *mut usize,
+        resource: hipGraphicsResource_t) -> hipError_t;
     /// Get an array through which to access a subresource of a mapped graphics resource.
     ///
     /// **Note:** In this API, the value of `arrayIndex` higher than zero is currently not supported.
@@ -162,12 +139,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphicsSubResourceGetMappedArray(
-        array: *mut hipArray_t,
-        resource: hipGraphicsResource_t,
-        arrayIndex: c_uint,
-        mipLevel: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsSubResourceGetMappedArray(array: *mut hipArray_t, resource: hipGraphicsResource_t,
+        arrayIndex: c_uint, mipLevel: c_uint) -> hipError_t;
     /// Unmaps graphics resources.
     ///
     /// # Parameters
@@ -179,11 +152,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorContextIsDestroyed`]
-    "5.7" pub fn hipGraphicsUnmapResources(
-        count: c_int,
-        resources: *mut hipGraphicsResource_t,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphicsUnmapResources(count: c_int, resources: *mut hipGraphicsResource_t,
+        stream: hipStream_t) -> hipError_t;
     /// Unregisters a graphics resource.
     ///
     /// # Parameters
@@ -204,10 +174,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipImportExternalMemory(
-        extMem_out: *mut hipExternalMemory_t,
-        memHandleDesc: *const hipExternalMemoryHandleDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipImportExternalMemory(extMem_out: *mut hipExternalMemory_t,
+        memHandleDesc: *const hipExternalMemoryHandleDesc) -> hipError_t;
     /// Imports an external semaphore.
     ///
     /// **Note:** This API is currently not supported on Linux.
@@ -220,10 +188,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipImportExternalSemaphore(
-        extSem_out: *mut hipExternalSemaphore_t,
-        semHandleDesc: *const hipExternalSemaphoreHandleDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipImportExternalSemaphore(extSem_out: *mut hipExternalSemaphore_t,
+        semHandleDesc: *const hipExternalSemaphoreHandleDesc) -> hipError_t;
     /// Close memory mapped with [`hipIpcOpenMemHandle`]
     ///
     /// Unmaps memory returnd by [`hipIpcOpenMemHandle`]. The original allocation
@@ -260,10 +226,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidConfiguration`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipIpcGetEventHandle(
-        handle: *mut hipIpcEventHandle_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipIpcGetEventHandle(handle: *mut hipIpcEventHandle_t, event: hipEvent_t) -> hipError_t;
     /// Gets an interprocess memory handle for an existing device memory
     /// allocation
     ///
@@ -287,10 +250,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorOutOfMemory`], [`hipErrorMapFailed`]
-    "5.7" pub fn hipIpcGetMemHandle(
-        handle: *mut hipIpcMemHandle_t,
-        devPtr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipIpcGetMemHandle(handle: *mut hipIpcMemHandle_t, devPtr: *mut c_void) -> hipError_t;
     /// Opens an interprocess event handles.
     ///
     /// Opens an interprocess event handle exported from another process with [`hipIpcGetEventHandle`]. The
@@ -310,10 +270,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`]
-    "5.7" pub fn hipIpcOpenEventHandle(
-        event: *mut hipEvent_t,
-        handle: hipIpcEventHandle_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipIpcOpenEventHandle(event: *mut hipEvent_t, handle: hipIpcEventHandle_t) -> hipError_t;
     /// Opens an interprocess memory handle exported from another process
     /// and returns a device pointer usable in the local process.
     ///
@@ -351,11 +308,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidDevicePointer`]
-    "5.7" pub fn hipIpcOpenMemHandle(
-        devPtr: *mut *mut c_void,
-        handle: hipIpcMemHandle_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipIpcOpenMemHandle(devPtr: *mut *mut c_void, handle: hipIpcMemHandle_t, flags: c_uint) -> hipError_t;
     /// Signals a set of external semaphore objects.
     ///
     /// **Note:** This API is currently not supported on Linux.
@@ -370,12 +323,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipSignalExternalSemaphoresAsync(
-        extSemArray: *const hipExternalSemaphore_t,
-        paramsArray: *const hipExternalSemaphoreSignalParams,
-        numExtSems: c_uint,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipSignalExternalSemaphoresAsync(extSemArray: *const hipExternalSemaphore_t,
+        paramsArray: *const hipExternalSemaphoreSignalParams, numExtSems: c_uint, stream: hipStream_t) -> hipError_t;
     /// Waits on a set of external semaphore objects
     ///
     /// **Note:** This API is currently not supported on Linux.
@@ -390,10 +339,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipWaitExternalSemaphoresAsync(
-        extSemArray: *const hipExternalSemaphore_t,
-        paramsArray: *const hipExternalSemaphoreWaitParams,
-        numExtSems: c_uint,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipWaitExternalSemaphoresAsync(extSemArray: *const hipExternalSemaphore_t,
+        paramsArray: *const hipExternalSemaphoreWaitParams, numExtSems: c_uint, stream: hipStream_t) -> hipError_t;
 }

@@ -4,7 +4,6 @@ use ::core::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    #[cfg(feature = "rocm-6-3")]
     /// Creates a memory free node and adds it to a graph
     ///
     /// # Parameters
@@ -18,14 +17,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.3" pub fn hipDrvGraphAddMemFreeNode(
-        phGraphNode: *mut hipGraphNode_t,
-        hGraph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        dptr: hipDeviceptr_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipDrvGraphAddMemFreeNode(phGraphNode: *mut hipGraphNode_t, hGraph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, numDependencies: usize, dptr: hipDeviceptr_t) -> hipError_t;
     /// Creates a memcpy node and adds it to a graph.
     ///
     /// # Parameters
@@ -40,15 +34,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipDrvGraphAddMemcpyNode(
-        phGraphNode: *mut hipGraphNode_t,
-        hGraph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        copyParams: *const HIP_MEMCPY3D,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipDrvGraphAddMemcpyNode(phGraphNode: *mut hipGraphNode_t, hGraph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, numDependencies: usize, copyParams: *const HIP_MEMCPY3D,
+        ctx: hipCtx_t) -> hipError_t;
     /// Creates a memset node and adds it to a graph.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -68,15 +57,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 7.0.
-    "6.2" pub fn hipDrvGraphAddMemsetNode(
-        phGraphNode: *mut hipGraphNode_t,
-        hGraph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        memsetParams: *const HIP_MEMSET_NODE_PARAMS,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
+    "6.2" pub fn hipDrvGraphAddMemsetNode(phGraphNode: *mut hipGraphNode_t, hGraph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, numDependencies: usize, memsetParams: *const HIP_MEMSET_NODE_PARAMS,
+        ctx: hipCtx_t) -> hipError_t;
     /// Creates a memset node and adds it to a graph.
     ///
     /// # Parameters
@@ -91,15 +75,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipDrvGraphAddMemsetNode(
-        phGraphNode: *mut hipGraphNode_t,
-        hGraph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        memsetParams: *const hipMemsetParams,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-3")]
+    #[cfg(feature = "rocm-7-0")]
+    "6.2" pub fn hipDrvGraphAddMemsetNode(phGraphNode: *mut hipGraphNode_t, hGraph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, numDependencies: usize, memsetParams: *const hipMemsetParams,
+        ctx: hipCtx_t) -> hipError_t;
     /// Sets the parameters for a memcpy node in the given `graphExec`.
     ///
     /// # Parameters
@@ -112,13 +91,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.3" pub fn hipDrvGraphExecMemcpyNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        copyParams: *const HIP_MEMCPY3D,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-0")))]
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipDrvGraphExecMemcpyNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        copyParams: *const HIP_MEMCPY3D, ctx: hipCtx_t) -> hipError_t;
     /// Sets the parameters for a memset node in the given `graphExec`.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -136,13 +111,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 7.0.
-    "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        memsetParams: *const HIP_MEMSET_NODE_PARAMS,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-0")))]
+    "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        memsetParams: *const HIP_MEMSET_NODE_PARAMS, ctx: hipCtx_t) -> hipError_t;
     /// Sets the parameters for a memset node in the given `graphExec`.
     ///
     /// # Parameters
@@ -155,13 +126,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        memsetParams: *const hipMemsetParams,
-        ctx: hipCtx_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-3")]
+    #[cfg(feature = "rocm-7-0")]
+    "6.3" pub fn hipDrvGraphExecMemsetNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        memsetParams: *const hipMemsetParams, ctx: hipCtx_t) -> hipError_t;
     /// Gets a memcpy node's parameters.
     ///
     /// # Parameters
@@ -172,11 +139,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.3" pub fn hipDrvGraphMemcpyNodeGetParams(
-        hNode: hipGraphNode_t,
-        nodeParams: *mut HIP_MEMCPY3D,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipDrvGraphMemcpyNodeGetParams(hNode: hipGraphNode_t, nodeParams: *mut HIP_MEMCPY3D) -> hipError_t;
     /// Sets a memcpy node's parameters.
     ///
     /// # Parameters
@@ -187,11 +151,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.3" pub fn hipDrvGraphMemcpyNodeSetParams(
-        hNode: hipGraphNode_t,
-        nodeParams: *const HIP_MEMCPY3D,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipDrvGraphMemcpyNodeSetParams(hNode: hipGraphNode_t, nodeParams: *const HIP_MEMCPY3D) -> hipError_t;
     /// Creates a batch memory operation node and adds it to a graph.\[BETA\]
     ///
     /// **Warning:** This API is marked as beta, meaning, while this is feature complete,
@@ -210,13 +171,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipStreamBatchMemOp`
-    "6.4" pub fn hipGraphAddBatchMemOpNode(
-        phGraphNode: *mut hipGraphNode_t,
-        hGraph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        nodeParams: *const hipBatchMemOpNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipGraphAddBatchMemOpNode(phGraphNode: *mut hipGraphNode_t, hGraph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, numDependencies: usize,
+        nodeParams: *const hipBatchMemOpNodeParams) -> hipError_t;
     /// Creates a child graph node and adds it to a graph.
     ///
     /// # Parameters
@@ -230,13 +188,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddChildGraphNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        childGraph: hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddChildGraphNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, childGraph: hipGraph_t) -> hipError_t;
     /// Adds dependency edges to a graph.
     ///
     /// # Parameters
@@ -249,12 +202,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddDependencies(
-        graph: hipGraph_t,
-        from: *const hipGraphNode_t,
-        to: *const hipGraphNode_t,
-        numDependencies: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddDependencies(graph: hipGraph_t, from: *const hipGraphNode_t, to: *const hipGraphNode_t,
+        numDependencies: usize) -> hipError_t;
     /// Creates an empty node and adds it to a graph.
     ///
     /// # Parameters
@@ -267,12 +216,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddEmptyNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddEmptyNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize) -> hipError_t;
     /// Creates an event record node and adds it to a graph.
     ///
     /// # Parameters
@@ -286,13 +231,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddEventRecordNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddEventRecordNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, event: hipEvent_t) -> hipError_t;
     /// Creates an event wait node and adds it to a graph.
     ///
     /// # Parameters
@@ -306,13 +246,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddEventWaitNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddEventWaitNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, event: hipEvent_t) -> hipError_t;
     /// Creates a external semaphor signal node and adds it to a graph.
     ///
     /// # Parameters
@@ -326,13 +261,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddExternalSemaphoresSignalNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        nodeParams: *const hipExternalSemaphoreSignalNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddExternalSemaphoresSignalNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        nodeParams: *const hipExternalSemaphoreSignalNodeParams) -> hipError_t;
     /// Creates a external semaphor wait node and adds it to a graph.
     ///
     /// # Parameters
@@ -346,13 +277,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddExternalSemaphoresWaitNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        nodeParams: *const hipExternalSemaphoreWaitNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddExternalSemaphoresWaitNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        nodeParams: *const hipExternalSemaphoreWaitNodeParams) -> hipError_t;
     /// Creates a host execution node and adds it to a graph.
     ///
     /// # Parameters
@@ -366,13 +293,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddHostNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        pNodeParams: *const hipHostNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddHostNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        pNodeParams: *const hipHostNodeParams) -> hipError_t;
     /// Creates a kernel execution node and adds it to a graph.
     ///
     /// # Parameters
@@ -386,13 +309,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
-    "5.7" pub fn hipGraphAddKernelNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        pNodeParams: *const hipKernelNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddKernelNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        pNodeParams: *const hipKernelNodeParams) -> hipError_t;
     /// Creates a memory allocation node and adds it to a graph
     ///
     /// # Parameters
@@ -406,13 +325,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemAllocNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        pNodeParams: *mut hipMemAllocNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemAllocNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        pNodeParams: *mut hipMemAllocNodeParams) -> hipError_t;
     /// Creates a memory free node and adds it to a graph
     ///
     /// # Parameters
@@ -426,13 +341,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemFreeNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        dev_ptr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemFreeNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, dev_ptr: *mut c_void) -> hipError_t;
     /// Creates a memcpy node and adds it to a graph.
     ///
     /// # Parameters
@@ -446,13 +356,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemcpyNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        pCopyParams: *const hipMemcpy3DParms,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemcpyNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        pCopyParams: *const hipMemcpy3DParms) -> hipError_t;
     /// Creates a 1D memcpy node and adds it to a graph.
     ///
     /// # Parameters
@@ -469,16 +375,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemcpyNode1D(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        dst: *mut c_void,
-        src: *const c_void,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemcpyNode1D(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, dst: *mut c_void, src: *const c_void,
+        count: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Creates a memcpy node to copy from a symbol on the device and adds it to a graph.
     ///
     /// # Parameters
@@ -496,17 +395,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemcpyNodeFromSymbol(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        dst: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemcpyNodeFromSymbol(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, dst: *mut c_void, symbol: *const c_void,
+        count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Creates a memcpy node to copy to a symbol on the device and adds it to a graph.
     ///
     /// # Parameters
@@ -524,17 +415,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemcpyNodeToSymbol(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        symbol: *const c_void,
-        src: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphAddMemcpyNodeToSymbol(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize, symbol: *const c_void, src: *const c_void,
+        count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Creates a memset node and adds it to a graph.
     ///
     /// # Parameters
@@ -548,14 +431,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphAddMemsetNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        pMemsetParams: *const hipMemsetParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphAddMemsetNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        pMemsetParams: *const hipMemsetParams) -> hipError_t;
     /// Creates a kernel execution node and adds it to a graph.
     ///
     /// # Parameters
@@ -569,14 +447,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`].
-    "6.2" pub fn hipGraphAddNode(
-        pGraphNode: *mut hipGraphNode_t,
-        graph: hipGraph_t,
-        pDependencies: *const hipGraphNode_t,
-        numDependencies: usize,
-        nodeParams: *mut hipGraphNodeParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipGraphAddNode(pGraphNode: *mut hipGraphNode_t, graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t, numDependencies: usize,
+        nodeParams: *mut hipGraphNodeParams) -> hipError_t;
     /// Returns a batch mem op node's parameters.\[BETA\]
     ///
     /// Returns the parameters of batch mem op node `hNode` in `nodeParams_out`.
@@ -597,11 +471,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`]. `hipGraphBatchMemOpNodeSetParams`
-    "6.4" pub fn hipGraphBatchMemOpNodeGetParams(
-        hNode: hipGraphNode_t,
-        nodeParams_out: *mut hipBatchMemOpNodeParams,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipGraphBatchMemOpNodeGetParams(hNode: hipGraphNode_t,
+        nodeParams_out: *mut hipBatchMemOpNodeParams) -> hipError_t;
     /// Sets the batch mem op node's parameters.\[BETA\]
     ///
     /// Sets the parameters of batch mem op node `hNode` to `nodeParams`.
@@ -619,10 +491,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipGraphBatchMemOpNodeGetParams`
-    "6.4" pub fn hipGraphBatchMemOpNodeSetParams(
-        hNode: hipGraphNode_t,
-        nodeParams: *mut hipBatchMemOpNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipGraphBatchMemOpNodeSetParams(hNode: hipGraphNode_t,
+        nodeParams: *mut hipBatchMemOpNodeParams) -> hipError_t;
     /// Gets a handle to the embedded graph of a child graph node.
     ///
     /// # Parameters
@@ -633,10 +504,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphChildGraphNodeGetGraph(
-        node: hipGraphNode_t,
-        pGraph: *mut hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphChildGraphNodeGetGraph(node: hipGraphNode_t, pGraph: *mut hipGraph_t) -> hipError_t;
     /// Clones a graph.
     ///
     /// # Parameters
@@ -647,10 +515,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorMemoryAllocation`]
-    "5.7" pub fn hipGraphClone(
-        pGraphClone: *mut hipGraph_t,
-        originalGraph: hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphClone(pGraphClone: *mut hipGraph_t, originalGraph: hipGraph_t) -> hipError_t;
     /// Creates a graph
     ///
     /// # Parameters
@@ -673,11 +538,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOperatingSystem`]
-    "5.7" pub fn hipGraphDebugDotPrint(
-        graph: hipGraph_t,
-        path: *const c_char,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphDebugDotPrint(graph: hipGraph_t, path: *const c_char, flags: c_uint) -> hipError_t;
     /// Destroys a graph
     ///
     /// # Parameters
@@ -708,10 +569,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphEventRecordNodeGetEvent(
-        node: hipGraphNode_t,
-        event_out: *mut hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphEventRecordNodeGetEvent(node: hipGraphNode_t, event_out: *mut hipEvent_t) -> hipError_t;
     /// Sets an event record node's event.
     ///
     /// # Parameters
@@ -722,10 +580,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphEventRecordNodeSetEvent(
-        node: hipGraphNode_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphEventRecordNodeSetEvent(node: hipGraphNode_t, event: hipEvent_t) -> hipError_t;
     /// Returns the event associated with an event wait node.
     ///
     /// # Parameters
@@ -736,10 +591,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphEventWaitNodeGetEvent(
-        node: hipGraphNode_t,
-        event_out: *mut hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphEventWaitNodeGetEvent(node: hipGraphNode_t, event_out: *mut hipEvent_t) -> hipError_t;
     /// Sets an event wait node's event.
     ///
     /// # Parameters
@@ -750,11 +602,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphEventWaitNodeSetEvent(
-        node: hipGraphNode_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
+    "5.7" pub fn hipGraphEventWaitNodeSetEvent(node: hipGraphNode_t, event: hipEvent_t) -> hipError_t;
     /// Sets the parameters for a batch mem op node in the given `graphExec`.\[BETA\]
     ///
     /// Sets the parameters of a batch mem op node in an executable graph `hGraphExec`.
@@ -775,11 +623,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`], `hipStreamBatchMemOp`
-    "6.4" pub fn hipGraphExecBatchMemOpNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        nodeParams: *const hipBatchMemOpNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipGraphExecBatchMemOpNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        nodeParams: *const hipBatchMemOpNodeParams) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Updates node parameters in the child graph node in the given `graphExec`.
     ///
     /// # Parameters
@@ -791,11 +640,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecChildGraphNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        childGraph: hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecChildGraphNodeSetParams(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        childGraph: hipGraph_t) -> hipError_t;
     /// Destroys an executable graph
     ///
     /// # Parameters
@@ -817,11 +663,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecEventRecordNodeSetEvent(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecEventRecordNodeSetEvent(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        event: hipEvent_t) -> hipError_t;
     /// Sets the event for an event record node in the given `graphExec`.
     ///
     /// # Parameters
@@ -833,11 +676,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecEventWaitNodeSetEvent(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecEventWaitNodeSetEvent(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        event: hipEvent_t) -> hipError_t;
     /// Updates node parameters in the external semaphore signal node in the given `graphExec`.
     ///
     /// # Parameters
@@ -849,11 +689,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecExternalSemaphoresSignalNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        nodeParams: *const hipExternalSemaphoreSignalNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        nodeParams: *const hipExternalSemaphoreSignalNodeParams) -> hipError_t;
     /// Updates node parameters in the external semaphore wait node in the given `graphExec`.
     ///
     /// # Parameters
@@ -865,12 +702,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecExternalSemaphoresWaitNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        nodeParams: *const hipExternalSemaphoreWaitNodeParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-3")]
+    "5.7" pub fn hipGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        nodeParams: *const hipExternalSemaphoreWaitNodeParams) -> hipError_t;
     /// Return the flags of an executable graph.
     ///
     /// # Parameters
@@ -881,10 +714,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`].
-    "6.3" pub fn hipGraphExecGetFlags(
-        graphExec: hipGraphExec_t,
-        flags: *mut c_ulonglong,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipGraphExecGetFlags(graphExec: hipGraphExec_t, flags: *mut c_ulonglong) -> hipError_t;
     /// Sets the parameters for a host node in the given `graphExec`.
     ///
     /// # Parameters
@@ -896,11 +727,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecHostNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        pNodeParams: *const hipHostNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecHostNodeSetParams(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        pNodeParams: *const hipHostNodeParams) -> hipError_t;
     /// Sets the parameters for a kernel node in the given `graphExec`.
     ///
     /// # Parameters
@@ -912,11 +740,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecKernelNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        pNodeParams: *const hipKernelNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecKernelNodeSetParams(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        pNodeParams: *const hipKernelNodeParams) -> hipError_t;
     /// Sets the parameters of a memcpy node in the given `graphExec`.
     ///
     /// # Parameters
@@ -928,11 +753,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecMemcpyNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipMemcpy3DParms,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecMemcpyNodeSetParams(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        pNodeParams: *mut hipMemcpy3DParms) -> hipError_t;
     /// Sets the parameters for a memcpy node in the given `graphExec` to perform a 1-dimensional
     /// copy.
     ///
@@ -948,14 +770,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecMemcpyNodeSetParams1D(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        dst: *mut c_void,
-        src: *const c_void,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecMemcpyNodeSetParams1D(hGraphExec: hipGraphExec_t, node: hipGraphNode_t, dst: *mut c_void,
+        src: *const c_void, count: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Sets the parameters for a memcpy node in the given `graphExec` to copy from a symbol on the
     ///
     /// - device.
@@ -973,15 +789,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecMemcpyNodeSetParamsFromSymbol(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        dst: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Sets the parameters for a memcpy node in the given `graphExec` to copy to a symbol on the
     /// device.
     ///
@@ -998,15 +807,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecMemcpyNodeSetParamsToSymbol(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        symbol: *const c_void,
-        src: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Sets the parameters for a memset node in the given `graphExec`.
     ///
     /// # Parameters
@@ -1018,12 +820,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExecMemsetNodeSetParams(
-        hGraphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        pNodeParams: *const hipMemsetParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-3")]
+    "5.7" pub fn hipGraphExecMemsetNodeSetParams(hGraphExec: hipGraphExec_t, node: hipGraphNode_t,
+        pNodeParams: *const hipMemsetParams) -> hipError_t;
     /// Updates parameters of an executable graph's node.
     ///
     /// # Parameters
@@ -1036,11 +834,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`],
     /// [`hipErrorNotSupported`].
-    "6.3" pub fn hipGraphExecNodeSetParams(
-        graphExec: hipGraphExec_t,
-        node: hipGraphNode_t,
-        nodeParams: *mut hipGraphNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipGraphExecNodeSetParams(graphExec: hipGraphExec_t, node: hipGraphNode_t,
+        nodeParams: *mut hipGraphNodeParams) -> hipError_t;
     /// Check whether an executable graph can be updated with a graph and perform the update if \*
     /// possible.
     ///
@@ -1054,13 +850,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorGraphExecUpdateFailure`]
-    "5.7" pub fn hipGraphExecUpdate(
-        hGraphExec: hipGraphExec_t,
-        hGraph: hipGraph_t,
-        hErrorNode_out: *mut hipGraphNode_t,
-        updateResult_out: *mut hipGraphExecUpdateResult,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphExecUpdate(hGraphExec: hipGraphExec_t, hGraph: hipGraph_t, hErrorNode_out: *mut hipGraphNode_t,
+        updateResult_out: *mut hipGraphExecUpdateResult) -> hipError_t;
     /// Returns external semaphore signal node params.
     ///
     /// **Warning:** : This API is marked as beta, meaning, while this is feature complete,
@@ -1076,11 +867,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(
-        hNode: hipGraphNode_t,
-        params_out: *const hipExternalSemaphoreSignalNodeParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(hNode: hipGraphNode_t,
+        params_out: *const hipExternalSemaphoreSignalNodeParams) -> hipError_t;
     /// Returns external semaphore signal node params.
     ///
     /// # Parameters
@@ -1091,10 +880,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(
-        hNode: hipGraphNode_t,
-        params_out: *mut hipExternalSemaphoreSignalNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeGetParams(hNode: hipGraphNode_t,
+        params_out: *mut hipExternalSemaphoreSignalNodeParams) -> hipError_t;
     /// Updates node parameters in the external semaphore signal node.
     ///
     /// # Parameters
@@ -1105,11 +893,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeSetParams(
-        hNode: hipGraphNode_t,
-        nodeParams: *const hipExternalSemaphoreSignalNodeParams,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphExternalSemaphoresSignalNodeSetParams(hNode: hipGraphNode_t,
+        nodeParams: *const hipExternalSemaphoreSignalNodeParams) -> hipError_t;
     /// Returns external semaphore wait node params.
     ///
     /// **Warning:** : This API is marked as beta, meaning, while this is feature complete,
@@ -1125,11 +910,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(
-        hNode: hipGraphNode_t,
-        params_out: *const hipExternalSemaphoreWaitNodeParams,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(hNode: hipGraphNode_t,
+        params_out: *const hipExternalSemaphoreWaitNodeParams) -> hipError_t;
     /// Returns external semaphore wait node params.
     ///
     /// # Parameters
@@ -1140,10 +923,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(
-        hNode: hipGraphNode_t,
-        params_out: *mut hipExternalSemaphoreWaitNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeGetParams(hNode: hipGraphNode_t,
+        params_out: *mut hipExternalSemaphoreWaitNodeParams) -> hipError_t;
     /// Updates node parameters in the external semaphore wait node.
     ///
     /// # Parameters
@@ -1154,10 +936,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeSetParams(
-        hNode: hipGraphNode_t,
-        nodeParams: *const hipExternalSemaphoreWaitNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphExternalSemaphoresWaitNodeSetParams(hNode: hipGraphNode_t,
+        nodeParams: *const hipExternalSemaphoreWaitNodeParams) -> hipError_t;
     /// Returns a graph's dependency edges.
     ///
     /// from and to may both be NULL, in which case this function only returns the number of edges in
@@ -1175,12 +955,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphGetEdges(
-        graph: hipGraph_t,
-        from: *mut hipGraphNode_t,
-        to: *mut hipGraphNode_t,
-        numEdges: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphGetEdges(graph: hipGraph_t, from: *mut hipGraphNode_t, to: *mut hipGraphNode_t,
+        numEdges: *mut usize) -> hipError_t;
     /// Returns a graph's nodes.
     ///
     /// nodes may be NULL, in which case this function will return the number of nodes in `numNodes`.
@@ -1197,11 +973,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphGetNodes(
-        graph: hipGraph_t,
-        nodes: *mut hipGraphNode_t,
-        numNodes: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphGetNodes(graph: hipGraph_t, nodes: *mut hipGraphNode_t, numNodes: *mut usize) -> hipError_t;
     /// Returns a graph's root nodes.
     ///
     /// `pRootNodes` may be NULL, in which case this function will return the number of root nodes in
@@ -1218,11 +990,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphGetRootNodes(
-        graph: hipGraph_t,
-        pRootNodes: *mut hipGraphNode_t,
-        pNumRootNodes: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphGetRootNodes(graph: hipGraph_t, pRootNodes: *mut hipGraphNode_t,
+        pNumRootNodes: *mut usize) -> hipError_t;
     /// Returns a host node's parameters.
     ///
     /// # Parameters
@@ -1233,10 +1002,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphHostNodeGetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipHostNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphHostNodeGetParams(node: hipGraphNode_t, pNodeParams: *mut hipHostNodeParams) -> hipError_t;
     /// Sets a host node's parameters.
     ///
     /// # Parameters
@@ -1247,10 +1013,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphHostNodeSetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *const hipHostNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphHostNodeSetParams(node: hipGraphNode_t, pNodeParams: *const hipHostNodeParams) -> hipError_t;
     /// Creates an executable graph from a graph
     ///
     /// # Parameters
@@ -1264,13 +1027,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
-    "5.7" pub fn hipGraphInstantiate(
-        pGraphExec: *mut hipGraphExec_t,
-        graph: hipGraph_t,
-        pErrorNode: *mut hipGraphNode_t,
-        pLogBuffer: *mut c_char,
-        bufferSize: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphInstantiate(pGraphExec: *mut hipGraphExec_t, graph: hipGraph_t,
+        pErrorNode: *mut hipGraphNode_t, pLogBuffer: *mut c_char, bufferSize: usize) -> hipError_t;
     /// Creates an executable graph from a graph.
     ///
     /// **Warning:** This API does not support any of flag and is behaving as [`hipGraphInstantiate`].
@@ -1284,12 +1042,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphInstantiateWithFlags(
-        pGraphExec: *mut hipGraphExec_t,
-        graph: hipGraph_t,
-        flags: c_ulonglong,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphInstantiateWithFlags(pGraphExec: *mut hipGraphExec_t, graph: hipGraph_t,
+        flags: c_ulonglong) -> hipError_t;
     /// Creates an executable graph from a graph.
     ///
     /// # Parameters
@@ -1301,11 +1055,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipGraphInstantiateWithParams(
-        pGraphExec: *mut hipGraphExec_t,
-        graph: hipGraph_t,
-        instantiateParams: *mut hipGraphInstantiateParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipGraphInstantiateWithParams(pGraphExec: *mut hipGraphExec_t, graph: hipGraph_t,
+        instantiateParams: *mut hipGraphInstantiateParams) -> hipError_t;
     /// Copies attributes from source node to destination node.
     ///
     /// Copies attributes from source node to destination node.
@@ -1319,11 +1071,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidContext`]
-    "5.7" pub fn hipGraphKernelNodeCopyAttributes(
-        hSrc: hipGraphNode_t,
-        hDst: hipGraphNode_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphKernelNodeCopyAttributes(hSrc: hipGraphNode_t, hDst: hipGraphNode_t) -> hipError_t;
     /// Gets a node attribute.
     ///
     /// **Warning:** : This API is marked as beta, meaning, while this is feature complete,
@@ -1340,12 +1088,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipGraphKernelNodeGetAttribute(
-        hNode: hipGraphNode_t,
-        attr: hipKernelNodeAttrID,
-        value: *mut hipKernelNodeAttrValue,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphKernelNodeGetAttribute(hNode: hipGraphNode_t, attr: hipKernelNodeAttrID,
+        value: *mut hipKernelNodeAttrValue) -> hipError_t;
     /// Gets a node's attribute.
     ///
     /// # Parameters
@@ -1357,11 +1102,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphKernelNodeGetAttribute(
-        hNode: hipGraphNode_t,
-        attr: hipLaunchAttributeID,
-        value: *mut hipLaunchAttributeValue,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphKernelNodeGetAttribute(hNode: hipGraphNode_t, attr: hipLaunchAttributeID,
+        value: *mut hipLaunchAttributeValue) -> hipError_t;
     /// Gets kernel node's parameters.
     ///
     /// # Parameters
@@ -1372,11 +1115,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphKernelNodeGetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipKernelNodeParams,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphKernelNodeGetParams(node: hipGraphNode_t, pNodeParams: *mut hipKernelNodeParams) -> hipError_t;
     /// Sets a node attribute.
     ///
     /// **Warning:** : This API is marked as beta, meaning, while this is feature complete,
@@ -1393,12 +1132,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipGraphKernelNodeSetAttribute(
-        hNode: hipGraphNode_t,
-        attr: hipKernelNodeAttrID,
-        value: *const hipKernelNodeAttrValue,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipGraphKernelNodeSetAttribute(hNode: hipGraphNode_t, attr: hipKernelNodeAttrID,
+        value: *const hipKernelNodeAttrValue) -> hipError_t;
     /// Sets a node's attribute.
     ///
     /// # Parameters
@@ -1410,11 +1146,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphKernelNodeSetAttribute(
-        hNode: hipGraphNode_t,
-        attr: hipLaunchAttributeID,
-        value: *const hipLaunchAttributeValue,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGraphKernelNodeSetAttribute(hNode: hipGraphNode_t, attr: hipLaunchAttributeID,
+        value: *const hipLaunchAttributeValue) -> hipError_t;
     /// Sets a kernel node's parameters.
     ///
     /// # Parameters
@@ -1425,10 +1159,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphKernelNodeSetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *const hipKernelNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphKernelNodeSetParams(node: hipGraphNode_t,
+        pNodeParams: *const hipKernelNodeParams) -> hipError_t;
     /// Launches an executable graph in the specified stream.
     ///
     /// # Parameters
@@ -1441,10 +1173,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphLaunch(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
     /// As [`hipGraphLaunch`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipGraphLaunch_spt(
-        graphExec: hipGraphExec_t,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphLaunch_spt(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
     /// Returns parameters for memory allocation node
     ///
     /// # Parameters
@@ -1455,10 +1184,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemAllocNodeGetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipMemAllocNodeParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemAllocNodeGetParams(node: hipGraphNode_t,
+        pNodeParams: *mut hipMemAllocNodeParams) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns parameters for memory free node
     ///
     /// # Parameters
@@ -1469,10 +1199,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemFreeNodeGetParams(
-        node: hipGraphNode_t,
-        dev_ptr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemFreeNodeGetParams(node: hipGraphNode_t, dev_ptr: *mut c_void) -> hipError_t;
     /// Gets a memcpy node's parameters.
     ///
     /// # Parameters
@@ -1483,10 +1210,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemcpyNodeGetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipMemcpy3DParms,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemcpyNodeGetParams(node: hipGraphNode_t, pNodeParams: *mut hipMemcpy3DParms) -> hipError_t;
     /// Sets a memcpy node's parameters.
     ///
     /// # Parameters
@@ -1497,10 +1221,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemcpyNodeSetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *const hipMemcpy3DParms,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemcpyNodeSetParams(node: hipGraphNode_t, pNodeParams: *const hipMemcpy3DParms) -> hipError_t;
     /// Sets a memcpy node's parameters to perform a 1-dimensional copy.
     ///
     /// # Parameters
@@ -1514,13 +1235,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemcpyNodeSetParams1D(
-        node: hipGraphNode_t,
-        dst: *mut c_void,
-        src: *const c_void,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemcpyNodeSetParams1D(node: hipGraphNode_t, dst: *mut c_void, src: *const c_void, count: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Sets a memcpy node's parameters to copy from a symbol on the device.
     ///
     /// # Parameters
@@ -1535,14 +1251,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemcpyNodeSetParamsFromSymbol(
-        node: hipGraphNode_t,
-        dst: *mut c_void,
-        symbol: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemcpyNodeSetParamsFromSymbol(node: hipGraphNode_t, dst: *mut c_void, symbol: *const c_void,
+        count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Sets a memcpy node's parameters to copy to a symbol on the device.
     ///
     /// # Parameters
@@ -1557,14 +1267,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemcpyNodeSetParamsToSymbol(
-        node: hipGraphNode_t,
-        symbol: *const c_void,
-        src: *const c_void,
-        count: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemcpyNodeSetParamsToSymbol(node: hipGraphNode_t, symbol: *const c_void, src: *const c_void,
+        count: usize, offset: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Gets a memset node's parameters.
     ///
     /// # Parameters
@@ -1575,10 +1279,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemsetNodeGetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *mut hipMemsetParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemsetNodeGetParams(node: hipGraphNode_t, pNodeParams: *mut hipMemsetParams) -> hipError_t;
     /// Sets a memset node's parameters.
     ///
     /// # Parameters
@@ -1589,10 +1290,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphMemsetNodeSetParams(
-        node: hipGraphNode_t,
-        pNodeParams: *const hipMemsetParams,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphMemsetNodeSetParams(node: hipGraphNode_t, pNodeParams: *const hipMemsetParams) -> hipError_t;
     /// Finds a cloned version of a node.
     ///
     /// # Parameters
@@ -1604,11 +1302,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphNodeFindInClone(
-        pNode: *mut hipGraphNode_t,
-        originalNode: hipGraphNode_t,
-        clonedGraph: hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphNodeFindInClone(pNode: *mut hipGraphNode_t, originalNode: hipGraphNode_t,
+        clonedGraph: hipGraph_t) -> hipError_t;
     /// Returns a node's dependencies.
     ///
     /// `pDependencies` may be NULL, in which case this function will return the number of dependencies in
@@ -1625,11 +1320,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphNodeGetDependencies(
-        node: hipGraphNode_t,
-        pDependencies: *mut hipGraphNode_t,
-        pNumDependencies: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphNodeGetDependencies(node: hipGraphNode_t, pDependencies: *mut hipGraphNode_t,
+        pNumDependencies: *mut usize) -> hipError_t;
     /// Returns a node's dependent nodes.
     ///
     /// `pDependentNodes` may be NULL, in which case this function will return the number of dependent
@@ -1647,11 +1339,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphNodeGetDependentNodes(
-        node: hipGraphNode_t,
-        pDependentNodes: *mut hipGraphNode_t,
-        pNumDependentNodes: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphNodeGetDependentNodes(node: hipGraphNode_t, pDependentNodes: *mut hipGraphNode_t,
+        pNumDependentNodes: *mut usize) -> hipError_t;
     /// Query whether a node in the given `graphExec` is enabled
     ///
     /// Sets `isEnabled` to 1 if `hNode` is enabled, or 0 if it is disabled.
@@ -1672,11 +1361,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphNodeGetEnabled(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        isEnabled: *mut c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphNodeGetEnabled(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        isEnabled: *mut c_uint) -> hipError_t;
     /// Returns a node's type.
     ///
     /// # Parameters
@@ -1687,10 +1373,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphNodeGetType(
-        node: hipGraphNode_t,
-        pType: *mut hipGraphNodeType,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphNodeGetType(node: hipGraphNode_t, pType: *mut hipGraphNodeType) -> hipError_t;
     /// Enables or disables the specified node in the given `graphExec`
     ///
     /// Sets `hNode` to be either enabled or disabled. Disabled nodes are functionally equivalent
@@ -1713,12 +1396,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`],
-    "5.7" pub fn hipGraphNodeSetEnabled(
-        hGraphExec: hipGraphExec_t,
-        hNode: hipGraphNode_t,
-        isEnabled: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-3")]
+    "5.7" pub fn hipGraphNodeSetEnabled(hGraphExec: hipGraphExec_t, hNode: hipGraphNode_t,
+        isEnabled: c_uint) -> hipError_t;
     /// Updates parameters of a graph's node.
     ///
     /// # Parameters
@@ -1730,10 +1409,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`],
     /// [`hipErrorNotSupported`].
-    "6.3" pub fn hipGraphNodeSetParams(
-        node: hipGraphNode_t,
-        nodeParams: *mut hipGraphNodeParams,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn hipGraphNodeSetParams(node: hipGraphNode_t, nodeParams: *mut hipGraphNodeParams) -> hipError_t;
     /// Release user object from graphs.
     ///
     /// # Parameters
@@ -1745,11 +1422,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphReleaseUserObject(
-        graph: hipGraph_t,
-        object: hipUserObject_t,
-        count: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphReleaseUserObject(graph: hipGraph_t, object: hipUserObject_t, count: c_uint) -> hipError_t;
     /// Removes dependency edges from a graph.
     ///
     /// # Parameters
@@ -1762,12 +1435,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphRemoveDependencies(
-        graph: hipGraph_t,
-        from: *const hipGraphNode_t,
-        to: *const hipGraphNode_t,
-        numDependencies: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphRemoveDependencies(graph: hipGraph_t, from: *const hipGraphNode_t, to: *const hipGraphNode_t,
+        numDependencies: usize) -> hipError_t;
     /// Retain user object for graphs.
     ///
     /// # Parameters
@@ -1780,12 +1449,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGraphRetainUserObject(
-        graph: hipGraph_t,
-        object: hipUserObject_t,
-        count: c_uint,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipGraphRetainUserObject(graph: hipGraph_t, object: hipUserObject_t, count: c_uint,
+        flags: c_uint) -> hipError_t;
     /// Uploads an executable graph to a stream
     ///
     /// # Parameters
@@ -1810,13 +1475,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipUserObjectCreate(
-        object_out: *mut hipUserObject_t,
-        ptr: *mut c_void,
-        destroy: hipHostFn_t,
-        initialRefcount: c_uint,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipUserObjectCreate(object_out: *mut hipUserObject_t, ptr: *mut c_void, destroy: hipHostFn_t,
+        initialRefcount: c_uint, flags: c_uint) -> hipError_t;
     /// Release number of references to resource.
     ///
     /// # Parameters

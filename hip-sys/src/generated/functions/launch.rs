@@ -4,7 +4,6 @@ use ::core::ffi::{c_int, c_uint, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    #[cfg(feature = "rocm-7-0")]
     /// Launches a HIP kernel using the driver API with the specified configuration.
     ///
     /// This function dispatches the device kernel represented by a HIP function object.
@@ -20,12 +19,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
-    "7.0" pub fn hipDrvLaunchKernelEx(
-        config: *const HIP_LAUNCH_CONFIG,
-        f: hipFunction_t,
-        params: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn hipDrvLaunchKernelEx(config: *const HIP_LAUNCH_CONFIG, f: hipFunction_t, params: *mut *mut c_void,
+        extra: *mut *mut c_void) -> hipError_t;
     /// Launches kernel from the pointer address, with arguments and shared memory on stream.
     ///
     /// # Parameters
@@ -43,17 +39,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`].
-    "5.7" pub fn hipExtLaunchKernel(
-        function_address: *const c_void,
-        numBlocks: dim3,
-        dimBlocks: dim3,
-        args: *mut *mut c_void,
-        sharedMemBytes: usize,
-        stream: hipStream_t,
-        startEvent: hipEvent_t,
-        stopEvent: hipEvent_t,
-        flags: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipExtLaunchKernel(function_address: *const c_void, numBlocks: dim3, dimBlocks: dim3,
+        args: *mut *mut c_void, sharedMemBytes: usize, stream: hipStream_t, startEvent: hipEvent_t,
+        stopEvent: hipEvent_t, flags: c_int) -> hipError_t;
     /// Launches kernels on multiple devices and guarantees all specified kernels are dispatched
     /// on respective streams before enqueuing any other work on the specified streams from any other
     /// threads
@@ -67,11 +55,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipExtLaunchMultiKernelMultiDevice(
-        launchParamsList: *mut hipLaunchParams,
-        numDevices: c_int,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipExtLaunchMultiKernelMultiDevice(launchParamsList: *mut hipLaunchParams, numDevices: c_int,
+        flags: c_uint) -> hipError_t;
     /// Launch a kernel.
     ///
     /// # Parameters
@@ -101,14 +86,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
     /// [`hipErrorCooperativeLaunchTooLarge`]
-    "5.7" pub fn hipLaunchCooperativeKernel(
-        f: *const c_void,
-        gridDim: dim3,
-        blockDimX: dim3,
-        kernelParams: *mut *mut c_void,
-        sharedMemBytes: c_uint,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchCooperativeKernel(f: *const c_void, gridDim: dim3, blockDimX: dim3,
+        kernelParams: *mut *mut c_void, sharedMemBytes: c_uint, stream: hipStream_t) -> hipError_t;
     /// Launches kernels on multiple devices where thread blocks can cooperate and
     /// synchronize as they execute.
     ///
@@ -122,20 +101,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`],
     /// [`hipErrorCooperativeLaunchTooLarge`]
-    "5.7" pub fn hipLaunchCooperativeKernelMultiDevice(
-        launchParamsList: *mut hipLaunchParams,
-        numDevices: c_int,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchCooperativeKernelMultiDevice(launchParamsList: *mut hipLaunchParams, numDevices: c_int,
+        flags: c_uint) -> hipError_t;
     /// As [`hipLaunchCooperativeKernel`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipLaunchCooperativeKernel_spt(
-        f: *const c_void,
-        gridDim: dim3,
-        blockDim: dim3,
-        kernelParams: *mut *mut c_void,
-        sharedMemBytes: u32,
-        hStream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchCooperativeKernel_spt(f: *const c_void, gridDim: dim3, blockDim: dim3,
+        kernelParams: *mut *mut c_void, sharedMemBytes: u32, hStream: hipStream_t) -> hipError_t;
     /// Enqueues a host function call in a stream.
     ///
     /// The host function to call in this API will be executed after the preceding operations in
@@ -164,17 +134,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidResourceHandle`], [`hipErrorInvalidValue`],
     /// [`hipErrorNotSupported`]
-    "5.7" pub fn hipLaunchHostFunc(
-        stream: hipStream_t,
-        fn_: hipHostFn_t,
-        userData: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchHostFunc(stream: hipStream_t, fn_: hipHostFn_t, userData: *mut c_void) -> hipError_t;
     /// As [`hipLaunchHostFunc`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipLaunchHostFunc_spt(
-        stream: hipStream_t,
-        fn_: hipHostFn_t,
-        userData: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchHostFunc_spt(stream: hipStream_t, fn_: hipHostFn_t, userData: *mut c_void) -> hipError_t;
     /// C compliant kernel launch API
     ///
     /// # Parameters
@@ -189,15 +151,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipLaunchKernel(
-        function_address: *const c_void,
-        numBlocks: dim3,
-        dimBlocks: dim3,
-        args: *mut *mut c_void,
-        sharedMemBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    "5.7" pub fn hipLaunchKernel(function_address: *const c_void, numBlocks: dim3, dimBlocks: dim3,
+        args: *mut *mut c_void, sharedMemBytes: usize, stream: hipStream_t) -> hipError_t;
     /// Launches a HIP kernel using a generic function pointer and the specified configuration.
     ///
     /// This function is equivalent to `hipLaunchKernelEx` but accepts the kernel as a generic function
@@ -212,20 +167,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
-    "7.0" pub fn hipLaunchKernelExC(
-        config: *const hipLaunchConfig_t,
-        fPtr: *const c_void,
-        args: *mut *mut c_void,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn hipLaunchKernelExC(config: *const hipLaunchConfig_t, fPtr: *const c_void,
+        args: *mut *mut c_void) -> hipError_t;
     /// As [`hipLaunchKernel`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipLaunchKernel_spt(
-        function_address: *const c_void,
-        numBlocks: dim3,
-        dimBlocks: dim3,
-        args: *mut *mut c_void,
-        sharedMemBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipLaunchKernel_spt(function_address: *const c_void, numBlocks: dim3, dimBlocks: dim3,
+        args: *mut *mut c_void, sharedMemBytes: usize, stream: hipStream_t) -> hipError_t;
     /// launches kernel f with launch parameters and shared memory on stream with arguments passed
     /// to `kernelParams`, where thread blocks can cooperate and synchronize as they execute
     ///
@@ -251,18 +198,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidHandle`], [`hipErrorInvalidImage`], [`hipErrorInvalidValue`],
     /// [`hipErrorInvalidConfiguration`], [`hipErrorLaunchFailure`], [`hipErrorLaunchOutOfResources`],
     /// [`hipErrorLaunchTimeOut`], [`hipErrorCooperativeLaunchTooLarge`], [`hipErrorSharedObjectInitFailed`]
-    "5.7" pub fn hipModuleLaunchCooperativeKernel(
-        f: hipFunction_t,
-        gridDimX: c_uint,
-        gridDimY: c_uint,
-        gridDimZ: c_uint,
-        blockDimX: c_uint,
-        blockDimY: c_uint,
-        blockDimZ: c_uint,
-        sharedMemBytes: c_uint,
-        stream: hipStream_t,
-        kernelParams: *mut *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleLaunchCooperativeKernel(f: hipFunction_t, gridDimX: c_uint, gridDimY: c_uint,
+        gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint,
+        stream: hipStream_t, kernelParams: *mut *mut c_void) -> hipError_t;
     /// Launches kernels on multiple devices where thread blocks can cooperate and
     /// synchronize as they execute.
     ///
@@ -279,11 +217,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidConfiguration`], [`hipErrorInvalidResourceHandle`], [`hipErrorLaunchFailure`],
     /// [`hipErrorLaunchOutOfResources`], [`hipErrorLaunchTimeOut`], [`hipErrorCooperativeLaunchTooLarge`],
     /// [`hipErrorSharedObjectInitFailed`]
-    "5.7" pub fn hipModuleLaunchCooperativeKernelMultiDevice(
-        launchParamsList: *mut hipFunctionLaunchParams,
-        numDevices: c_uint,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleLaunchCooperativeKernelMultiDevice(launchParamsList: *mut hipFunctionLaunchParams,
+        numDevices: c_uint, flags: c_uint) -> hipError_t;
     /// launches kernel f with launch parameters and shared memory on stream with arguments passed
     /// to kernelparams or extra
     ///
@@ -308,19 +243,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleLaunchKernel(
-        f: hipFunction_t,
-        gridDimX: c_uint,
-        gridDimY: c_uint,
-        gridDimZ: c_uint,
-        blockDimX: c_uint,
-        blockDimY: c_uint,
-        blockDimZ: c_uint,
-        sharedMemBytes: c_uint,
-        stream: hipStream_t,
-        kernelParams: *mut *mut c_void,
-        extra: *mut *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleLaunchKernel(f: hipFunction_t, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint,
+        blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, stream: hipStream_t,
+        kernelParams: *mut *mut c_void, extra: *mut *mut c_void) -> hipError_t;
     /// Returns occupancy for a device function.
     ///
     /// # Parameters
@@ -333,12 +258,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-        numBlocks: *mut c_int,
-        f: hipFunction_t,
-        blockSize: c_int,
-        dynSharedMemPerBlk: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks: *mut c_int, f: hipFunction_t,
+        blockSize: c_int, dynSharedMemPerBlk: usize) -> hipError_t;
     /// Returns occupancy for a device function.
     ///
     /// # Parameters
@@ -352,13 +273,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        numBlocks: *mut c_int,
-        f: hipFunction_t,
-        blockSize: c_int,
-        dynSharedMemPerBlk: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks: *mut c_int, f: hipFunction_t,
+        blockSize: c_int, dynSharedMemPerBlk: usize, flags: c_uint) -> hipError_t;
     /// determine the grid and block sizes to achieves maximum occupancy for a kernel
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
@@ -375,13 +291,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSize(
-        gridSize: *mut c_int,
-        blockSize: *mut c_int,
-        f: hipFunction_t,
-        dynSharedMemPerBlk: usize,
-        blockSizeLimit: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSize(gridSize: *mut c_int, blockSize: *mut c_int, f: hipFunction_t,
+        dynSharedMemPerBlk: usize, blockSizeLimit: c_int) -> hipError_t;
     /// determine the grid and block sizes to achieves maximum occupancy for a kernel
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
@@ -399,15 +310,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
-        gridSize: *mut c_int,
-        blockSize: *mut c_int,
-        f: hipFunction_t,
-        dynSharedMemPerBlk: usize,
-        blockSizeLimit: c_int,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-2")]
+    "5.7" pub fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(gridSize: *mut c_int, blockSize: *mut c_int,
+        f: hipFunction_t, dynSharedMemPerBlk: usize, blockSizeLimit: c_int, flags: c_uint) -> hipError_t;
     /// Returns dynamic shared memory available per block when launching `numBlocks` blocks on SM.
     ///
     /// Returns in \*`dynamicSmemSize` the maximum size of dynamic shared memory /
@@ -424,12 +328,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`],
     /// [`hipErrorUnknown`]
-    "7.2" pub fn hipOccupancyAvailableDynamicSMemPerBlock(
-        dynamicSmemSize: *mut usize,
-        f: *const c_void,
-        numBlocks: c_int,
-        blockSize: c_int,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn hipOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize: *mut usize, f: *const c_void,
+        numBlocks: c_int, blockSize: c_int) -> hipError_t;
     /// Returns occupancy for a device function.
     ///
     /// # Parameters
@@ -442,12 +343,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
-        numBlocks: *mut c_int,
-        f: *const c_void,
-        blockSize: c_int,
-        dynSharedMemPerBlk: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks: *mut c_int, f: *const c_void, blockSize: c_int,
+        dynSharedMemPerBlk: usize) -> hipError_t;
     /// Returns occupancy for a device function.
     ///
     /// # Parameters
@@ -461,20 +358,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        numBlocks: *mut c_int,
-        f: *const c_void,
-        blockSize: c_int,
-        dynSharedMemPerBlk: usize,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks: *mut c_int, f: *const c_void,
+        blockSize: c_int, dynSharedMemPerBlk: usize, flags: c_uint) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipOccupancyMaxActiveClusters(
-        numClusters: *mut c_int,
-        f: *const c_void,
-        config: *const hipLaunchConfig_st,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipOccupancyMaxActiveClusters(numClusters: *mut c_int, f: *const c_void,
+        config: *const hipLaunchConfig_st) -> hipError_t;
     /// determine the grid and block sizes to achieves maximum occupancy for a kernel
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
@@ -491,18 +380,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipOccupancyMaxPotentialBlockSize(
-        gridSize: *mut c_int,
-        blockSize: *mut c_int,
-        f: *const c_void,
-        dynSharedMemPerBlk: usize,
-        blockSizeLimit: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipOccupancyMaxPotentialBlockSize(gridSize: *mut c_int, blockSize: *mut c_int, f: *const c_void,
+        dynSharedMemPerBlk: usize, blockSizeLimit: c_int) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipOccupancyMaxPotentialClusterSize(
-        clusterSize: *mut c_int,
-        f: *const c_void,
-        config: *const hipLaunchConfig_st,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipOccupancyMaxPotentialClusterSize(clusterSize: *mut c_int, f: *const c_void,
+        config: *const hipLaunchConfig_st) -> hipError_t;
 }

@@ -40,10 +40,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipDrvMemcpy3DAsync(
-        pCopy: *const HIP_MEMCPY3D,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipDrvMemcpy3DAsync(pCopy: *const HIP_MEMCPY3D, stream: hipStream_t) -> hipError_t;
     /// Copy data from src to dst.
     ///
     /// It supports memory from host to device,
@@ -71,12 +68,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpy(
-        dst: *mut c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// [`hipMemcpy2D`] supports memory matrix copy from the pointed area src to the pointed area dst.
@@ -113,16 +105,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2D(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpy2D(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
+        height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -142,17 +126,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "6.2" pub fn hipMemcpy2DArrayToArray(
-        dst: hipArray_t,
-        wOffsetDst: usize,
-        hOffsetDst: usize,
-        src: hipArray_const_t,
-        wOffsetSrc: usize,
-        hOffsetSrc: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpy2DArrayToArray(dst: hipArray_t, wOffsetDst: usize, hOffsetDst: usize, src: hipArray_const_t,
+        wOffsetSrc: usize, hOffsetSrc: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
     /// [`hipMemcpy2DAsync`] supports memory matrix copy from the pointed area src to the pointed area dst.
@@ -195,27 +171,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2DAsync(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2DAsync(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
+        height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy2DAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2DAsync_spt(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2DAsync_spt(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
+        height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -235,16 +195,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2DFromArray(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: hipArray_const_t,
-        wOffset: usize,
-        hOffset: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2DFromArray(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
+        hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
     /// # Parameters
@@ -265,41 +217,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2DFromArrayAsync(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: hipArray_const_t,
-        wOffset: usize,
-        hOffset: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2DFromArrayAsync(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
+        hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy2DFromArrayAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2DFromArrayAsync_spt(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: hipArray_const_t,
-        wOffsetSrc: usize,
-        hOffsetSrc: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2DFromArrayAsync_spt(dst: *mut c_void, dpitch: usize, src: hipArray_const_t,
+        wOffsetSrc: usize, hOffsetSrc: usize, width: usize, height: usize, kind: hipMemcpyKind,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy2DFromArray`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2DFromArray_spt(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: hipArray_const_t,
-        wOffset: usize,
-        hOffset: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpy2DFromArray_spt(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
+        hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -321,17 +247,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpy2DToArray(
-        dst: *mut hipArray,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpy2DToArray(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -351,17 +269,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2DToArray(
-        dst: hipArray_t,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpy2DToArray(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void, spitch: usize,
+        width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -384,18 +294,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpy2DToArrayAsync(
-        dst: *mut hipArray,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpy2DToArrayAsync(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -416,77 +317,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy2DToArrayAsync(
-        dst: hipArray_t,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
-    /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpy2DToArrayAsync_spt(
-        dst: *mut hipArray,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpy2DToArrayAsync(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
+    /// Before ROCm 6.2.
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpy2DToArrayAsync_spt(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy2DToArrayAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2DToArrayAsync_spt(
-        dst: hipArray_t,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
-    /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpy2DToArray_spt(
-        dst: *mut hipArray,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpy2DToArrayAsync_spt(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
+    /// Before ROCm 6.2.
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpy2DToArray_spt(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// As [`hipMemcpy2DToArray`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2DToArray_spt(
-        dst: hipArray_t,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpy2DToArray_spt(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
+        spitch: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// As [`hipMemcpy2D`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy2D_spt(
-        dst: *mut c_void,
-        dpitch: usize,
-        src: *const c_void,
-        spitch: usize,
-        width: usize,
-        height: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy2D_spt(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
+        height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -513,16 +365,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpy3DAsync(
-        p: *const hipMemcpy3DParms,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy3DAsync(p: *const hipMemcpy3DParms, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy3DAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy3DAsync_spt(
-        p: *const hipMemcpy3DParms,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipMemcpy3DAsync_spt(p: *const hipMemcpy3DParms, stream: hipStream_t) -> hipError_t;
     /// Perform Batch of 3D copies
     ///
     /// # Parameters
@@ -536,14 +381,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemcpy3DBatchAsync(
-        numOps: usize,
-        opList: *mut hipMemcpy3DBatchOp,
-        failIdx: *mut usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemcpy3DBatchAsync(numOps: usize, opList: *mut hipMemcpy3DBatchOp, failIdx: *mut usize,
+        flags: c_ulonglong, stream: hipStream_t) -> hipError_t;
     /// Performs 3D memory copies between devices
     /// This API is asynchronous with respect to host
     ///
@@ -554,8 +394,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
-    "7.1" pub fn hipMemcpy3DPeer(p: *mut hipMemcpy3DPeerParms) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemcpy3DPeer(p: *mut hipMemcpy3DPeerParms) -> hipError_t;
     /// Performs 3D memory copies between devices asynchronously
     ///
     /// # Parameters
@@ -566,10 +406,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
-    "7.1" pub fn hipMemcpy3DPeerAsync(
-        p: *mut hipMemcpy3DPeerParms,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemcpy3DPeerAsync(p: *mut hipMemcpy3DPeerParms, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy3D`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy3D_spt(p: *const hipMemcpy3DParms) -> hipError_t;
     /// Copies data from src to dst asynchronously.
@@ -599,22 +437,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
     /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpy2DFromArray`], `hipMemcpyArrayToArray`, `hipMemcpy2DArrayToArray`, [`hipMemcpyToSymbol`], [`hipMemcpyFromSymbol`], [`hipMemcpy2DAsync`], `hipMemcpyToArrayAsync`, `hipMemcpy2DToArrayAsync`, `hipMemcpyFromArrayAsync`, [`hipMemcpy2DFromArrayAsync`], [`hipMemcpyToSymbolAsync`], [`hipMemcpyFromSymbolAsync`]
-    "5.7" pub fn hipMemcpyAsync(
-        dst: *mut c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyAsync(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpyAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyAsync_spt(
-        dst: *mut c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpyAsync_spt(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
+        stream: hipStream_t) -> hipError_t;
     /// Copies from one 1D array to another.
     ///
     /// # Parameters
@@ -631,14 +458,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "6.2" pub fn hipMemcpyAtoA(
-        dstArray: hipArray_t,
-        dstOffset: usize,
-        srcArray: hipArray_t,
-        srcOffset: usize,
-        ByteCount: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpyAtoA(dstArray: hipArray_t, dstOffset: usize, srcArray: hipArray_t, srcOffset: usize,
+        ByteCount: usize) -> hipError_t;
     /// Copies from one 1D array to device memory.
     ///
     /// # Parameters
@@ -654,13 +476,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "6.2" pub fn hipMemcpyAtoD(
-        dstDevice: hipDeviceptr_t,
-        srcArray: hipArray_t,
-        srcOffset: usize,
-        ByteCount: usize,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpyAtoD(dstDevice: hipDeviceptr_t, srcArray: hipArray_t, srcOffset: usize,
+        ByteCount: usize) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -678,13 +496,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpyAtoH(
-        dst: *mut c_void,
-        srcArray: *mut hipArray,
-        srcOffset: usize,
-        count: usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpyAtoH(dst: *mut c_void, srcArray: *mut hipArray, srcOffset: usize, count: usize) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -700,13 +513,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpyAtoH(
-        dst: *mut c_void,
-        srcArray: hipArray_t,
-        srcOffset: usize,
-        count: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpyAtoH(dst: *mut c_void, srcArray: hipArray_t, srcOffset: usize, count: usize) -> hipError_t;
     /// Copies from one 1D array to host memory.
     ///
     /// # Parameters
@@ -723,14 +531,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "6.2" pub fn hipMemcpyAtoHAsync(
-        dstHost: *mut c_void,
-        srcArray: hipArray_t,
-        srcOffset: usize,
-        ByteCount: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpyAtoHAsync(dstHost: *mut c_void, srcArray: hipArray_t, srcOffset: usize, ByteCount: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Perform Batch of 1D copies
     ///
     /// # Parameters
@@ -748,18 +551,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemcpyBatchAsync(
-        dsts: *mut *mut c_void,
-        srcs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        attrs: *mut hipMemcpyAttributes,
-        attrsIdxs: *mut usize,
-        numAttrs: usize,
-        failIdx: *mut usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemcpyBatchAsync(dsts: *mut *mut c_void, srcs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        attrs: *mut hipMemcpyAttributes, attrsIdxs: *mut usize, numAttrs: usize, failIdx: *mut usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copies from device memory to a 1D array.
     ///
     /// # Parameters
@@ -775,12 +570,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "6.2" pub fn hipMemcpyDtoA(
-        dstArray: hipArray_t,
-        dstOffset: usize,
-        srcDevice: hipDeviceptr_t,
-        ByteCount: usize,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpyDtoA(dstArray: hipArray_t, dstOffset: usize, srcDevice: hipDeviceptr_t,
+        ByteCount: usize) -> hipError_t;
     /// Copy data from Device to Device
     ///
     /// # Parameters
@@ -795,11 +587,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyDtoD(
-        dst: hipDeviceptr_t,
-        src: hipDeviceptr_t,
-        sizeBytes: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyDtoD(dst: hipDeviceptr_t, src: hipDeviceptr_t, sizeBytes: usize) -> hipError_t;
     /// Copy data from Device to Device asynchronously
     ///
     /// # Parameters
@@ -815,12 +603,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyDtoDAsync(
-        dst: hipDeviceptr_t,
-        src: hipDeviceptr_t,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyDtoDAsync(dst: hipDeviceptr_t, src: hipDeviceptr_t, sizeBytes: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copy data from Device to Host
     ///
     /// # Parameters
@@ -835,11 +619,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyDtoH(
-        dst: *mut c_void,
-        src: hipDeviceptr_t,
-        sizeBytes: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyDtoH(dst: *mut c_void, src: hipDeviceptr_t, sizeBytes: usize) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Copy data from Device to Host asynchronously
     ///
     /// # Parameters
@@ -855,12 +638,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyDtoHAsync(
-        dst: *mut c_void,
-        src: hipDeviceptr_t,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyDtoHAsync(dst: *mut c_void, src: hipDeviceptr_t, sizeBytes: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -880,23 +659,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpyFromArray(
-        dst: *mut c_void,
-        srcArray: hipArray_const_t,
-        wOffset: usize,
-        hOffset: usize,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyFromArray(dst: *mut c_void, srcArray: hipArray_const_t, wOffset: usize, hOffset: usize,
+        count: usize, kind: hipMemcpyKind) -> hipError_t;
     /// As [`hipMemcpyFromArray`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyFromArray_spt(
-        dst: *mut c_void,
-        src: hipArray_const_t,
-        wOffsetSrc: usize,
-        hOffset: usize,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyFromArray_spt(dst: *mut c_void, src: hipArray_const_t, wOffsetSrc: usize, hOffset: usize,
+        count: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data from the given symbol on the device.
     ///
     /// # Parameters
@@ -910,13 +677,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemcpyFromSymbol(
-        dst: *mut c_void,
-        symbol: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyFromSymbol(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Copies data from the given symbol on the device asynchronously.
     ///
     /// # Parameters
@@ -931,32 +693,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemcpyFromSymbolAsync(
-        dst: *mut c_void,
-        symbol: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpyFromSymbolAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyFromSymbolAsync_spt(
-        dst: *mut c_void,
-        symbol: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyFromSymbolAsync_spt(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpyFromSymbol`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyFromSymbol_spt(
-        dst: *mut c_void,
-        symbol: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpyFromSymbol_spt(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -974,13 +718,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpyHtoA(
-        dstArray: *mut hipArray,
-        dstOffset: usize,
-        srcHost: *const c_void,
-        count: usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpyHtoA(dstArray: *mut hipArray, dstOffset: usize, srcHost: *const c_void,
+        count: usize) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// # Parameters
@@ -996,13 +736,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpyHtoA(
-        dstArray: hipArray_t,
-        dstOffset: usize,
-        srcHost: *const c_void,
-        count: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpyHtoA(dstArray: hipArray_t, dstOffset: usize, srcHost: *const c_void,
+        count: usize) -> hipError_t;
     /// Copies from host memory to a 1D array.
     ///
     /// # Parameters
@@ -1019,14 +755,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "6.2" pub fn hipMemcpyHtoAAsync(
-        dstArray: hipArray_t,
-        dstOffset: usize,
-        srcHost: *const c_void,
-        ByteCount: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-7-0"))]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipMemcpyHtoAAsync(dstArray: hipArray_t, dstOffset: usize, srcHost: *const c_void, ByteCount: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copy data from Host to Device
     ///
     /// # Parameters
@@ -1043,12 +774,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
-    "5.7" pub fn hipMemcpyHtoD(
-        dst: hipDeviceptr_t,
-        src: *mut c_void,
-        sizeBytes: usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(not(feature = "rocm-7-0"))]
+    "5.7" pub fn hipMemcpyHtoD(dst: hipDeviceptr_t, src: *mut c_void, sizeBytes: usize) -> hipError_t;
     /// Copy data from Host to Device
     ///
     /// # Parameters
@@ -1063,12 +790,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyHtoD(
-        dst: hipDeviceptr_t,
-        src: *const c_void,
-        sizeBytes: usize,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-7-0"))]
+    #[cfg(feature = "rocm-7-0")]
+    "5.7" pub fn hipMemcpyHtoD(dst: hipDeviceptr_t, src: *const c_void, sizeBytes: usize) -> hipError_t;
     /// Copy data from Host to Device asynchronously
     ///
     /// # Parameters
@@ -1086,13 +809,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
-    "5.7" pub fn hipMemcpyHtoDAsync(
-        dst: hipDeviceptr_t,
-        src: *mut c_void,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(not(feature = "rocm-7-0"))]
+    "5.7" pub fn hipMemcpyHtoDAsync(dst: hipDeviceptr_t, src: *mut c_void, sizeBytes: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copy data from Host to Device asynchronously
     ///
     /// # Parameters
@@ -1108,12 +827,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
-    "5.7" pub fn hipMemcpyHtoDAsync(
-        dst: hipDeviceptr_t,
-        src: *const c_void,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-0")]
+    "5.7" pub fn hipMemcpyHtoDAsync(dst: hipDeviceptr_t, src: *const c_void, sizeBytes: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Copies memory for 2D arrays.
     ///
     /// # Parameters
@@ -1140,10 +856,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpyParam2DAsync(
-        pCopy: *const hip_Memcpy2D,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyParam2DAsync(pCopy: *const hip_Memcpy2D, stream: hipStream_t) -> hipError_t;
     /// Copies memory between two peer accessible devices.
     ///
     /// # Parameters
@@ -1157,13 +870,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipMemcpyPeer(
-        dst: *mut c_void,
-        dstDeviceId: c_int,
-        src: *const c_void,
-        srcDeviceId: c_int,
-        sizeBytes: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyPeer(dst: *mut c_void, dstDeviceId: c_int, src: *const c_void, srcDeviceId: c_int,
+        sizeBytes: usize) -> hipError_t;
     /// Copies memory between two peer accessible devices asynchronously.
     ///
     /// # Parameters
@@ -1178,15 +886,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
-    "5.7" pub fn hipMemcpyPeerAsync(
-        dst: *mut c_void,
-        dstDeviceId: c_int,
-        src: *const c_void,
-        srcDevice: c_int,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpyPeerAsync(dst: *mut c_void, dstDeviceId: c_int, src: *const c_void, srcDevice: c_int,
+        sizeBytes: usize, stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device.
     ///
     /// **Warning:** This API is deprecated.
@@ -1208,15 +909,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMemcpyToArray(
-        dst: *mut hipArray,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMemcpyToArray(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void, count: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -1236,14 +931,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
     /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
-    "5.7" pub fn hipMemcpyToArray(
-        dst: hipArray_t,
-        wOffset: usize,
-        hOffset: usize,
-        src: *const c_void,
-        count: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMemcpyToArray(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void, count: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Copies data to the given symbol on the device.
     /// Symbol HIP APIs allow a kernel to define a device-side data symbol which can be accessed on
     /// the host side. The symbol can be in `__constant` or device space.
@@ -1265,13 +955,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemcpyToSymbol(
-        symbol: *const c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyToSymbol(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Copies data to the given symbol on the device asynchronously.
     ///
     /// # Parameters
@@ -1286,31 +971,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemcpyToSymbolAsync(
-        symbol: *const c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpyToSymbolAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyToSymbolAsync_spt(
-        symbol: *const c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyToSymbolAsync_spt(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpyToSymbol`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpyToSymbol_spt(
-        symbol: *const c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        offset: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyToSymbol_spt(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Memory copy on the stream.
     /// It allows single or multiple devices to do memory copy on single or multiple streams.
     ///
@@ -1327,20 +995,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`], [`hipErrorContextIsDestroyed`]
     ///
     /// See also: [`hipMemcpy`], [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamDestroy`], [`hipSetDevice`], `hipLaunchKernelGGL`
-    "5.7" pub fn hipMemcpyWithStream(
-        dst: *mut c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        kind: hipMemcpyKind,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpyWithStream(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemcpy`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemcpy_spt(
-        dst: *mut c_void,
-        src: *const c_void,
-        sizeBytes: usize,
-        kind: hipMemcpyKind,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemcpy_spt(dst: *mut c_void, src: *const c_void, sizeBytes: usize,
+        kind: hipMemcpyKind) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// byte value value.
     ///
@@ -1367,13 +1026,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemset2D(
-        dst: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset2D(dst: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) -> hipError_t;
     /// Fills asynchronously the memory area pointed to by dst with the constant value.
     ///
     /// # Parameters
@@ -1388,31 +1041,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemset2DAsync(
-        dst: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset2DAsync(dst: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemset2DAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemset2DAsync_spt(
-        dst: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset2DAsync_spt(dst: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemset2D`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemset2D_spt(
-        dst: *mut c_void,
-        pitch: usize,
-        value: c_int,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset2D_spt(dst: *mut c_void, pitch: usize, value: c_int, width: usize,
+        height: usize) -> hipError_t;
     /// Fills synchronously the memory area pointed to by `pitchedDevPtr` with the constant value.
     ///
     /// # Parameters
@@ -1424,11 +1060,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemset3D(
-        pitchedDevPtr: hipPitchedPtr,
-        value: c_int,
-        extent: hipExtent,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset3D(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent) -> hipError_t;
     /// Fills asynchronously the memory area pointed to by `pitchedDevPtr` with the constant value.
     ///
     /// # Parameters
@@ -1441,25 +1073,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemset3DAsync(
-        pitchedDevPtr: hipPitchedPtr,
-        value: c_int,
-        extent: hipExtent,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset3DAsync(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemset3DAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemset3DAsync_spt(
-        pitchedDevPtr: hipPitchedPtr,
-        value: c_int,
-        extent: hipExtent,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset3DAsync_spt(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemset3D`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemset3D_spt(
-        pitchedDevPtr: hipPitchedPtr,
-        value: c_int,
-        extent: hipExtent,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemset3D_spt(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dev with the constant
     /// byte value value.
     ///
@@ -1478,19 +1098,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemsetAsync(
-        dst: *mut c_void,
-        value: c_int,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemsetAsync(dst: *mut c_void, value: c_int, sizeBytes: usize, stream: hipStream_t) -> hipError_t;
     /// As [`hipMemsetAsync`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipMemsetAsync_spt(
-        dst: *mut c_void,
-        value: c_int,
-        sizeBytes: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemsetAsync_spt(dst: *mut c_void, value: c_int, sizeBytes: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// short value value.
     ///
@@ -1503,11 +1114,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
-    "5.7" pub fn hipMemsetD16(
-        dest: hipDeviceptr_t,
-        value: c_ushort,
-        count: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemsetD16(dest: hipDeviceptr_t, value: c_ushort, count: usize) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// short value value.
     ///
@@ -1526,13 +1133,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
-    "5.7" pub fn hipMemsetD16Async(
-        dest: hipDeviceptr_t,
-        value: c_ushort,
-        count: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipMemsetD16Async(dest: hipDeviceptr_t, value: c_ushort, count: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 16-bit values synchronously to the specified short
     /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
@@ -1548,14 +1150,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D16(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_ushort,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D16(dst: hipDeviceptr_t, dstPitch: usize, value: c_ushort, width: usize,
+        height: usize) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Fills 2D memory range of 'width' 16-bit values asynchronously to the specified short
     /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
@@ -1572,15 +1172,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D16Async(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_ushort,
-        width: usize,
-        height: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D16Async(dst: hipDeviceptr_t, dstPitch: usize, value: c_ushort, width: usize, height: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 32-bit values synchronously to the specified int value.
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
@@ -1596,14 +1190,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D32(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_uint,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D32(dst: hipDeviceptr_t, dstPitch: usize, value: c_uint, width: usize,
+        height: usize) -> hipError_t;
     /// Fills 2D memory range of 'width' 32-bit values asynchronously to the specified int
     /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
@@ -1620,15 +1209,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D32Async(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_uint,
-        width: usize,
-        height: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D32Async(dst: hipDeviceptr_t, dstPitch: usize, value: c_uint, width: usize, height: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 8-bit values synchronously to the specified char value.
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
@@ -1644,14 +1227,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D8(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_uchar,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D8(dst: hipDeviceptr_t, dstPitch: usize, value: c_uchar, width: usize,
+        height: usize) -> hipError_t;
     /// Fills 2D memory range of 'width' 8-bit values asynchronously to the specified char value.
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
@@ -1668,14 +1246,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemsetD2D8Async(
-        dst: hipDeviceptr_t,
-        dstPitch: usize,
-        value: c_uchar,
-        width: usize,
-        height: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemsetD2D8Async(dst: hipDeviceptr_t, dstPitch: usize, value: c_uchar, width: usize, height: usize,
+        stream: hipStream_t) -> hipError_t;
     /// Fills the memory area pointed to by dest with the constant integer
     /// value for specified number of times.
     ///
@@ -1707,12 +1280,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemsetD32Async(
-        dst: hipDeviceptr_t,
-        value: c_int,
-        count: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemsetD32Async(dst: hipDeviceptr_t, value: c_int, count: usize, stream: hipStream_t) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
     /// byte value value.
     ///
@@ -1744,12 +1312,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
-    "5.7" pub fn hipMemsetD8Async(
-        dest: hipDeviceptr_t,
-        value: c_uchar,
-        count: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemsetD8Async(dest: hipDeviceptr_t, value: c_uchar, count: usize,
+        stream: hipStream_t) -> hipError_t;
     /// As [`hipMemset`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset_spt(dst: *mut c_void, value: c_int, sizeBytes: usize) -> hipError_t;
 }

@@ -4,7 +4,6 @@ use ::core::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    #[cfg(not(feature = "rocm-6-2"))]
     /// Create a 3D array memory pointer on the device.
     ///
     /// # Parameters
@@ -19,11 +18,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipArray3DCreate(
-        array: *mut *mut hipArray,
-        pAllocateArray: *const HIP_ARRAY3D_DESCRIPTOR,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipArray3DCreate(array: *mut *mut hipArray,
+        pAllocateArray: *const HIP_ARRAY3D_DESCRIPTOR) -> hipError_t;
     /// Create a 3D array memory pointer on the device.
     ///
     /// # Parameters
@@ -36,11 +33,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
-    "5.7" pub fn hipArray3DCreate(
-        array: *mut hipArray_t,
-        pAllocateArray: *const HIP_ARRAY3D_DESCRIPTOR,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipArray3DCreate(array: *mut hipArray_t, pAllocateArray: *const HIP_ARRAY3D_DESCRIPTOR) -> hipError_t;
     /// Gets a 3D array descriptor
     ///
     /// # Parameters
@@ -56,11 +50,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipArray3DGetDescriptor(
-        pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
-        array: *mut hipArray,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipArray3DGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
+        array: *mut hipArray) -> hipError_t;
     /// Gets a 3D array descriptor
     ///
     /// # Parameters
@@ -74,11 +66,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`], [`hipErrorContextIsDestroyed`]
     ///
     /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
-    "5.7" pub fn hipArray3DGetDescriptor(
-        pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
-        array: hipArray_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipArray3DGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
+        array: hipArray_t) -> hipError_t;
     /// Create an array memory pointer on the device.
     ///
     /// # Parameters
@@ -93,11 +83,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipArrayCreate(
-        pHandle: *mut *mut hipArray,
-        pAllocateArray: *const HIP_ARRAY_DESCRIPTOR,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipArrayCreate(pHandle: *mut *mut hipArray, pAllocateArray: *const HIP_ARRAY_DESCRIPTOR) -> hipError_t;
     /// Create an array memory pointer on the device.
     ///
     /// # Parameters
@@ -110,11 +97,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
-    "5.7" pub fn hipArrayCreate(
-        pHandle: *mut hipArray_t,
-        pAllocateArray: *const HIP_ARRAY_DESCRIPTOR,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipArrayCreate(pHandle: *mut hipArray_t, pAllocateArray: *const HIP_ARRAY_DESCRIPTOR) -> hipError_t;
     /// Destroy an array memory pointer on the device.
     ///
     /// # Parameters
@@ -128,8 +112,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
     ///
     /// Before ROCm 6.2.
+    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipArrayDestroy(array: *mut hipArray) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Destroy an array memory pointer on the device.
     ///
     /// # Parameters
@@ -141,8 +125,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
+    #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArrayDestroy(array: hipArray_t) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
     /// Gets a 1D or 2D array descriptor
     ///
     /// # Parameters
@@ -158,11 +142,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipArrayGetDescriptor(
-        pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR,
-        array: *mut hipArray,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipArrayGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR, array: *mut hipArray) -> hipError_t;
     /// Gets a 1D or 2D array descriptor
     ///
     /// # Parameters
@@ -176,11 +157,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
     /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
-    "5.7" pub fn hipArrayGetDescriptor(
-        pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR,
-        array: hipArray_t,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipArrayGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR, array: hipArray_t) -> hipError_t;
     /// Gets info about the specified array
     ///
     /// # Parameters
@@ -197,13 +175,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipArrayGetInfo(
-        desc: *mut hipChannelFormatDesc,
-        extent: *mut hipExtent,
-        flags: *mut c_uint,
-        array: *mut hipArray,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipArrayGetInfo(desc: *mut hipChannelFormatDesc, extent: *mut hipExtent, flags: *mut c_uint,
+        array: *mut hipArray) -> hipError_t;
     /// Gets info about the specified array
     ///
     /// # Parameters
@@ -218,12 +192,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
     /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
-    "5.7" pub fn hipArrayGetInfo(
-        desc: *mut hipChannelFormatDesc,
-        extent: *mut hipExtent,
-        flags: *mut c_uint,
-        array: hipArray_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipArrayGetInfo(desc: *mut hipChannelFormatDesc, extent: *mut hipExtent, flags: *mut c_uint,
+        array: hipArray_t) -> hipError_t;
     /// Allocate memory on the default accelerator
     ///
     /// If requested memory size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`]
@@ -244,11 +215,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`] (bad context, null \*ptr)
     ///
     /// See also: [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostFree`], `hiHostMalloc`
-    "5.7" pub fn hipExtMallocWithFlags(
-        ptr: *mut *mut c_void,
-        sizeBytes: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipExtMallocWithFlags(ptr: *mut *mut c_void, sizeBytes: usize, flags: c_uint) -> hipError_t;
     /// Free memory allocated by the HIP-Clang hip memory allocation API.
     /// This API performs an implicit [`hipDeviceSynchronize()`] call.
     /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
@@ -266,7 +233,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipMalloc`], [`hipMallocPitch`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
     "5.7" pub fn hipFree(ptr: *mut c_void) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
     /// Frees an array on the device.
     ///
     /// # Parameters
@@ -280,8 +246,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
+    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipFreeArray(array: *mut hipArray) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Frees an array on the device.
     ///
     /// # Parameters
@@ -293,6 +259,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     ///
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
+    #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipFreeArray(array: hipArray_t) -> hipError_t;
     /// Frees memory with stream ordered semantics
     ///
@@ -356,10 +323,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetSymbolAddress(
-        devPtr: *mut *mut c_void,
-        symbol: *const c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetSymbolAddress(devPtr: *mut *mut c_void, symbol: *const c_void) -> hipError_t;
     /// Gets the size of the given symbol on the device.
     ///
     /// # Parameters
@@ -423,11 +387,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipSetDeviceFlags`], [`hipHostMalloc`]
-    "5.7" pub fn hipHostGetDevicePointer(
-        devPtr: *mut *mut c_void,
-        hstPtr: *mut c_void,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipHostGetDevicePointer(devPtr: *mut *mut c_void, hstPtr: *mut c_void, flags: c_uint) -> hipError_t;
     /// Return flags associated with host pointer
     ///
     /// # Parameters
@@ -473,11 +433,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipSetDeviceFlags`], `hiptHostFree`
-    "5.7" pub fn hipHostMalloc(
-        ptr: *mut *mut c_void,
-        size: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipHostMalloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) -> hipError_t;
     /// Register host memory so it can be accessed from the current device.
     ///
     /// Flags:
@@ -520,11 +476,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipHostUnregister`], [`hipHostGetFlags`], [`hipHostGetDevicePointer`]
-    "5.7" pub fn hipHostRegister(
-        hostPtr: *mut c_void,
-        sizeBytes: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipHostRegister(hostPtr: *mut c_void, sizeBytes: usize, flags: c_uint) -> hipError_t;
     /// Un-register host pointer
     ///
     /// # Parameters
@@ -564,11 +516,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: [`hipMallocPitch`], [`hipMemGetInfo`], [`hipFree`]
-    "5.7" pub fn hipMalloc3D(
-        pitchedDevPtr: *mut hipPitchedPtr,
-        extent: hipExtent,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMalloc3D(pitchedDevPtr: *mut hipPitchedPtr, extent: hipExtent) -> hipError_t;
     /// Allocate an array on the device.
     ///
     /// # Parameters
@@ -585,13 +533,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMalloc3DArray(
-        array: *mut *mut hipArray,
-        desc: *const hipChannelFormatDesc,
-        extent: hipExtent,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMalloc3DArray(array: *mut *mut hipArray, desc: *const hipChannelFormatDesc, extent: hipExtent,
+        flags: c_uint) -> hipError_t;
     /// Allocate an array on the device.
     ///
     /// # Parameters
@@ -606,13 +550,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
-    "5.7" pub fn hipMalloc3DArray(
-        array: *mut hipArray_t,
-        desc: *const hipChannelFormatDesc,
-        extent: hipExtent,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(not(feature = "rocm-6-2"))]
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMalloc3DArray(array: *mut hipArray_t, desc: *const hipChannelFormatDesc, extent: hipExtent,
+        flags: c_uint) -> hipError_t;
     /// Allocate an array on the device.
     ///
     /// # Parameters
@@ -630,14 +570,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipMallocArray(
-        array: *mut *mut hipArray,
-        desc: *const hipChannelFormatDesc,
-        width: usize,
-        height: usize,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipMallocArray(array: *mut *mut hipArray, desc: *const hipChannelFormatDesc, width: usize,
+        height: usize, flags: c_uint) -> hipError_t;
     /// Allocate an array on the device.
     ///
     /// # Parameters
@@ -653,13 +588,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
-    "5.7" pub fn hipMallocArray(
-        array: *mut hipArray_t,
-        desc: *const hipChannelFormatDesc,
-        width: usize,
-        height: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipMallocArray(array: *mut hipArray_t, desc: *const hipChannelFormatDesc, width: usize, height: usize,
+        flags: c_uint) -> hipError_t;
     /// Allocates memory with stream ordered semantics
     ///
     /// Inserts a memory allocation operation into `stream`.
@@ -693,11 +624,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipFreeAsync`], [`hipMemPoolTrimTo`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMallocAsync(
-        dev_ptr: *mut *mut c_void,
-        size: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMallocAsync(dev_ptr: *mut *mut c_void, size: usize, stream: hipStream_t) -> hipError_t;
     /// Allocates memory from a specified pool with stream ordered semantics.
     ///
     /// Inserts an allocation operation into `stream`.
@@ -733,12 +660,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolCreate`] [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`],
-    "5.7" pub fn hipMallocFromPoolAsync(
-        dev_ptr: *mut *mut c_void,
-        size: usize,
-        mem_pool: hipMemPool_t,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMallocFromPoolAsync(dev_ptr: *mut *mut c_void, size: usize, mem_pool: hipMemPool_t,
+        stream: hipStream_t) -> hipError_t;
     /// Allocate pinned host memory \[Deprecated\]
     ///
     /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
@@ -775,11 +698,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorMemoryAllocation`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMallocManaged(
-        dev_ptr: *mut *mut c_void,
-        size: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMallocManaged(dev_ptr: *mut *mut c_void, size: usize, flags: c_uint) -> hipError_t;
     /// Allocate a mipmapped array on the device.
     ///
     /// **Note:** This API is implemented on Linux and is under development on Microsoft Windows.
@@ -795,13 +714,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorMemoryAllocation`]
-    "5.7" pub fn hipMallocMipmappedArray(
-        mipmappedArray: *mut hipMipmappedArray_t,
-        desc: *const hipChannelFormatDesc,
-        extent: hipExtent,
-        numLevels: c_uint,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMallocMipmappedArray(mipmappedArray: *mut hipMipmappedArray_t, desc: *const hipChannelFormatDesc,
+        extent: hipExtent, numLevels: c_uint, flags: c_uint) -> hipError_t;
     /// Allocates at least width (in bytes) \* height bytes of linear memory
     /// Padding may occur to ensure alighnment requirements are met for the given row
     /// The change in width size due to padding will be returned in \*pitch.
@@ -821,12 +735,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Error code
     ///
     /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
-    "5.7" pub fn hipMallocPitch(
-        ptr: *mut *mut c_void,
-        pitch: *mut usize,
-        width: usize,
-        height: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMallocPitch(ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Frees an address range reservation made via [`hipMemAddressReserve`]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -861,13 +773,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemAddressReserve(
-        ptr: *mut *mut c_void,
-        size: usize,
-        alignment: usize,
-        addr: *mut c_void,
-        flags: c_ulonglong,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemAddressReserve(ptr: *mut *mut c_void, size: usize, alignment: usize, addr: *mut c_void,
+        flags: c_ulonglong) -> hipError_t;
     /// Advise about the usage of a given memory range to HIP.
     ///
     /// This HIP API advises about the usage to be applied on unified memory allocation in the
@@ -889,13 +796,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemAdvise(
-        dev_ptr: *const c_void,
-        count: usize,
-        advice: hipMemoryAdvise,
-        device: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipMemAdvise(dev_ptr: *const c_void, count: usize, advice: hipMemoryAdvise,
+        device: c_int) -> hipError_t;
     /// Advise about the usage of a given memory range to HIP.
     ///
     /// This HIP API advises about the usage to be applied on unified memory allocation in the
@@ -917,12 +819,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemAdvise_v2(
-        dev_ptr: *const c_void,
-        count: usize,
-        advice: hipMemoryAdvise,
-        location: hipMemLocation,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemAdvise_v2(dev_ptr: *const c_void, count: usize, advice: hipMemoryAdvise,
+        location: hipMemLocation) -> hipError_t;
     /// Allocate pinned host memory \[Deprecated\]
     ///
     /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
@@ -961,13 +860,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Error code
     ///
     /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
-    "5.7" pub fn hipMemAllocPitch(
-        dptr: *mut hipDeviceptr_t,
-        pitch: *mut usize,
-        widthInBytes: usize,
-        height: usize,
-        elementSizeBytes: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemAllocPitch(dptr: *mut hipDeviceptr_t, pitch: *mut usize, widthInBytes: usize, height: usize,
+        elementSizeBytes: c_uint) -> hipError_t;
     /// Creates a memory allocation described by the properties and size
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -985,33 +879,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemCreate(
-        handle: *mut hipMemGenericAllocationHandle_t,
-        size: usize,
-        prop: *const hipMemAllocationProp,
-        flags: c_ulonglong,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipMemCreate(handle: *mut hipMemGenericAllocationHandle_t, size: usize,
+        prop: *const hipMemAllocationProp, flags: c_ulonglong) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemDiscardAndPrefetchBatchAsync(
-        dptrs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        prefetchLocs: *mut hipMemLocation,
-        prefetchLocIdxs: *mut usize,
-        numPrefetchLocs: usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemDiscardAndPrefetchBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        prefetchLocs: *mut hipMemLocation, prefetchLocIdxs: *mut usize, numPrefetchLocs: usize, flags: c_ulonglong,
+        stream: hipStream_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemDiscardBatchAsync(
-        dev_ptrs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemDiscardBatchAsync(dev_ptrs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        flags: c_ulonglong, stream: hipStream_t) -> hipError_t;
     /// Exports an allocation to a requested shareable handle type.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1029,12 +907,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemExportToShareableHandle(
-        shareableHandle: *mut c_void,
-        handle: hipMemGenericAllocationHandle_t,
-        handleType: hipMemAllocationHandleType,
-        flags: c_ulonglong,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemExportToShareableHandle(shareableHandle: *mut c_void, handle: hipMemGenericAllocationHandle_t,
+        handleType: hipMemAllocationHandleType, flags: c_ulonglong) -> hipError_t;
     /// Get the access flags set for the given location and ptr.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1051,11 +925,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemGetAccess(
-        flags: *mut c_ulonglong,
-        location: *const hipMemLocation,
-        ptr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemGetAccess(flags: *mut c_ulonglong, location: *const hipMemLocation,
+        ptr: *mut c_void) -> hipError_t;
     /// Get information on memory allocations.
     ///
     /// # Parameters
@@ -1069,11 +940,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorNotFound`]
     ///
     /// See also: [`hipCtxCreate`], [`hipCtxDestroy`], [`hipCtxGetFlags`], [`hipCtxPopCurrent`], [`hipCtxGetCurrent`], [`hipCtxSetCurrent`], [`hipCtxPushCurrent`], [`hipCtxSetCacheConfig`], [`hipCtxSynchronize`], [`hipCtxGetDevice`]
-    "5.7" pub fn hipMemGetAddressRange(
-        pbase: *mut hipDeviceptr_t,
-        psize: *mut usize,
-        dptr: hipDeviceptr_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemGetAddressRange(pbase: *mut hipDeviceptr_t, psize: *mut usize,
+        dptr: hipDeviceptr_t) -> hipError_t;
     /// Calculates either the minimal or recommended granularity.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1090,11 +958,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemGetAllocationGranularity(
-        granularity: *mut usize,
-        prop: *const hipMemAllocationProp,
-        option: hipMemAllocationGranularity_flags,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemGetAllocationGranularity(granularity: *mut usize, prop: *const hipMemAllocationProp,
+        option: hipMemAllocationGranularity_flags) -> hipError_t;
     /// Retrieve the property structure of the given handle.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1110,18 +975,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemGetAllocationPropertiesFromHandle(
-        prop: *mut hipMemAllocationProp,
-        handle: hipMemGenericAllocationHandle_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipMemGetAllocationPropertiesFromHandle(prop: *mut hipMemAllocationProp,
+        handle: hipMemGenericAllocationHandle_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemGetDefaultMemPool(
-        memPool: *mut hipMemPool_t,
-        location: *mut hipMemLocation,
-        type_: hipMemAllocationType,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-0")]
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemGetDefaultMemPool(memPool: *mut hipMemPool_t, location: *mut hipMemLocation,
+        type_: hipMemAllocationType) -> hipError_t;
     /// Returns a handle for the address range requested.
     ///
     /// This function returns a handle to a device pointer created using either [`hipMalloc`] set of APIs
@@ -1138,13 +997,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`] if the kernel is launched successfully, otherwise an appropriate error code.
-    "7.0" pub fn hipMemGetHandleForAddressRange(
-        handle: *mut c_void,
-        dptr: hipDeviceptr_t,
-        size: usize,
-        handleType: hipMemRangeHandleType,
-        flags: c_ulonglong,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn hipMemGetHandleForAddressRange(handle: *mut c_void, dptr: hipDeviceptr_t, size: usize,
+        handleType: hipMemRangeHandleType, flags: c_ulonglong) -> hipError_t;
     /// Query memory info.
     ///
     /// On ROCM, this function gets the actual free memory left on the current device, so supports
@@ -1163,13 +1018,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemGetMemPool(
-        pool: *mut hipMemPool_t,
-        location: *mut hipMemLocation,
-        type_: hipMemAllocationType,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemGetMemPool(pool: *mut hipMemPool_t, location: *mut hipMemLocation,
+        type_: hipMemAllocationType) -> hipError_t;
     /// Imports an allocation from a requested shareable handle type.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1186,11 +1038,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemImportFromShareableHandle(
-        handle: *mut hipMemGenericAllocationHandle_t,
-        osHandle: *mut c_void,
-        shHandleType: hipMemAllocationHandleType,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemImportFromShareableHandle(handle: *mut hipMemGenericAllocationHandle_t, osHandle: *mut c_void,
+        shHandleType: hipMemAllocationHandleType) -> hipError_t;
     /// Maps an allocation handle to a reserved virtual address range.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1209,13 +1058,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemMap(
-        ptr: *mut c_void,
-        size: usize,
-        offset: usize,
-        handle: hipMemGenericAllocationHandle_t,
-        flags: c_ulonglong,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemMap(ptr: *mut c_void, size: usize, offset: usize, handle: hipMemGenericAllocationHandle_t,
+        flags: c_ulonglong) -> hipError_t;
     /// Maps or unmaps subregions of sparse HIP arrays and sparse HIP mipmapped arrays.
     ///
     /// **Warning:** This API is under development. Currently it is not supported on AMD
@@ -1230,11 +1074,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemMapArrayAsync(
-        mapInfoList: *mut hipArrayMapInfo,
-        count: c_uint,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemMapArrayAsync(mapInfoList: *mut hipArrayMapInfo, count: c_uint,
+        stream: hipStream_t) -> hipError_t;
     /// Creates a memory pool
     ///
     /// Creates a HIP memory pool and returns the handle in `mem_pool`. The `pool_props` determines
@@ -1259,10 +1100,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolDestroy`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMemPoolCreate(
-        mem_pool: *mut hipMemPool_t,
-        pool_props: *const hipMemPoolProps,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolCreate(mem_pool: *mut hipMemPool_t, pool_props: *const hipMemPoolProps) -> hipError_t;
     /// Destroys the specified memory pool
     ///
     /// If any pointers obtained from this pool haven't been freed or
@@ -1312,10 +1150,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMemPoolImportPointer`]
-    "5.7" pub fn hipMemPoolExportPointer(
-        export_data: *mut hipMemPoolPtrExportData,
-        dev_ptr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolExportPointer(export_data: *mut hipMemPoolPtrExportData, dev_ptr: *mut c_void) -> hipError_t;
     /// Exports a memory pool to the requested handle type.
     ///
     /// Given an IPC capable mempool, create an OS handle to share the pool with another process.
@@ -1344,12 +1179,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMemPoolImportFromShareableHandle`]
-    "5.7" pub fn hipMemPoolExportToShareableHandle(
-        shared_handle: *mut c_void,
-        mem_pool: hipMemPool_t,
-        handle_type: hipMemAllocationHandleType,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolExportToShareableHandle(shared_handle: *mut c_void, mem_pool: hipMemPool_t,
+        handle_type: hipMemAllocationHandleType, flags: c_uint) -> hipError_t;
     /// Returns the accessibility of a pool from a device
     ///
     /// Returns the accessibility of the pool's memory from the specified location.
@@ -1370,11 +1201,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`]
-    "5.7" pub fn hipMemPoolGetAccess(
-        flags: *mut hipMemAccessFlags,
-        mem_pool: hipMemPool_t,
-        location: *mut hipMemLocation,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolGetAccess(flags: *mut hipMemAccessFlags, mem_pool: hipMemPool_t,
+        location: *mut hipMemLocation) -> hipError_t;
     /// Gets attributes of a memory pool
     ///
     /// Supported attributes are:
@@ -1418,11 +1246,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMemPoolGetAttribute(
-        mem_pool: hipMemPool_t,
-        attr: hipMemPoolAttr,
-        value: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolGetAttribute(mem_pool: hipMemPool_t, attr: hipMemPoolAttr, value: *mut c_void) -> hipError_t;
     /// Imports a memory pool from a shared handle.
     ///
     /// Specific allocations can be imported from the imported pool with [`hipMemPoolImportPointer`].
@@ -1448,12 +1272,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMemPoolExportToShareableHandle`]
-    "5.7" pub fn hipMemPoolImportFromShareableHandle(
-        mem_pool: *mut hipMemPool_t,
-        shared_handle: *mut c_void,
-        handle_type: hipMemAllocationHandleType,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolImportFromShareableHandle(mem_pool: *mut hipMemPool_t, shared_handle: *mut c_void,
+        handle_type: hipMemAllocationHandleType, flags: c_uint) -> hipError_t;
     /// Import a memory pool allocation from another process.
     ///
     /// Returns in `dev_ptr` a pointer to the imported memory.
@@ -1484,11 +1304,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`]
     ///
     /// See also: [`hipMemPoolExportPointer`]
-    "5.7" pub fn hipMemPoolImportPointer(
-        dev_ptr: *mut *mut c_void,
-        mem_pool: hipMemPool_t,
-        export_data: *mut hipMemPoolPtrExportData,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolImportPointer(dev_ptr: *mut *mut c_void, mem_pool: hipMemPool_t,
+        export_data: *mut hipMemPoolPtrExportData) -> hipError_t;
     /// Controls visibility of the specified pool between devices
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1507,11 +1324,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMemPoolSetAccess(
-        mem_pool: hipMemPool_t,
-        desc_list: *const hipMemAccessDesc,
-        count: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolSetAccess(mem_pool: hipMemPool_t, desc_list: *const hipMemAccessDesc,
+        count: usize) -> hipError_t;
     /// Sets attributes of a memory pool
     ///
     /// Supported attributes are:
@@ -1555,11 +1369,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipMemPoolTrimTo`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMemPoolSetAttribute(
-        mem_pool: hipMemPool_t,
-        attr: hipMemPoolAttr,
-        value: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolSetAttribute(mem_pool: hipMemPool_t, attr: hipMemPoolAttr, value: *mut c_void) -> hipError_t;
     /// Releases freed memory back to the OS
     ///
     /// Releases memory back to the OS until the pool contains fewer than `min_bytes_to_keep`
@@ -1587,10 +1397,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipMallocFromPoolAsync`], [`hipMallocAsync`], [`hipFreeAsync`], [`hipMemPoolGetAttribute`], [`hipDeviceSetMemPool`], [`hipMemPoolSetAttribute`], [`hipMemPoolSetAccess`], [`hipMemPoolGetAccess`]
-    "5.7" pub fn hipMemPoolTrimTo(
-        mem_pool: hipMemPool_t,
-        min_bytes_to_hold: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemPoolTrimTo(mem_pool: hipMemPool_t, min_bytes_to_hold: usize) -> hipError_t;
     /// Prefetches memory to the specified destination device using HIP.
     ///
     /// **Note:** This API is implemented on Linux and is under development on Microsoft Windows.
@@ -1605,13 +1412,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemPrefetchAsync(
-        dev_ptr: *const c_void,
-        count: usize,
-        device: c_int,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipMemPrefetchAsync(dev_ptr: *const c_void, count: usize, device: c_int,
+        stream: hipStream_t) -> hipError_t;
     /// Prefetches memory to the specified destination device using HIP.
     ///
     /// **Note:** This API is implemented on Linux and is under development on Microsoft Windows.
@@ -1627,25 +1429,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipMemPrefetchAsync_v2(
-        dev_ptr: *const c_void,
-        count: usize,
-        location: hipMemLocation,
-        flags: c_uint,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipMemPrefetchAsync_v2(dev_ptr: *const c_void, count: usize, location: hipMemLocation, flags: c_uint,
+        stream: hipStream_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemPrefetchBatchAsync(
-        dev_ptrs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        prefetch_locs: *mut hipMemLocation,
-        prefetch_loc_idxs: *mut usize,
-        num_prefetch_locs: usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemPrefetchBatchAsync(dev_ptrs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        prefetch_locs: *mut hipMemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: c_ulonglong,
+        stream: hipStream_t) -> hipError_t;
     /// Get allocated memory size via memory pointer.
     ///
     /// This function gets the allocated shared virtual memory size from memory pointer.
@@ -1674,13 +1465,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemRangeGetAttribute(
-        data: *mut c_void,
-        data_size: usize,
-        attribute: hipMemRangeAttribute,
-        dev_ptr: *const c_void,
-        count: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemRangeGetAttribute(data: *mut c_void, data_size: usize, attribute: hipMemRangeAttribute,
+        dev_ptr: *const c_void, count: usize) -> hipError_t;
     /// Query attributes of a given memory range in HIP.
     ///
     /// **Note:** This API is implemented on Linux and is under development on Microsoft Windows.
@@ -1697,14 +1483,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMemRangeGetAttributes(
-        data: *mut *mut c_void,
-        data_sizes: *mut usize,
-        attributes: *mut hipMemRangeAttribute,
-        num_attributes: usize,
-        dev_ptr: *const c_void,
-        count: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemRangeGetAttributes(data: *mut *mut c_void, data_sizes: *mut usize,
+        attributes: *mut hipMemRangeAttribute, num_attributes: usize, dev_ptr: *const c_void,
+        count: usize) -> hipError_t;
     /// Release a memory handle representing a memory allocation which was previously allocated
     /// through [`hipMemCreate`].
     ///
@@ -1736,10 +1517,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemRetainAllocationHandle(
-        handle: *mut hipMemGenericAllocationHandle_t,
-        addr: *mut c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipMemRetainAllocationHandle(handle: *mut hipMemGenericAllocationHandle_t,
+        addr: *mut c_void) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Set the access flags for each location specified in desc for the given virtual address
     /// range.
     ///
@@ -1758,19 +1540,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipMemSetAccess(
-        ptr: *mut c_void,
-        size: usize,
-        desc: *const hipMemAccessDesc,
-        count: usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipMemSetAccess(ptr: *mut c_void, size: usize, desc: *const hipMemAccessDesc,
+        count: usize) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMemSetMemPool(
-        location: *mut hipMemLocation,
-        type_: hipMemAllocationType,
-        pool: hipMemPool_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMemSetMemPool(location: *mut hipMemLocation, type_: hipMemAllocationType,
+        pool: hipMemPool_t) -> hipError_t;
     /// Unmap memory allocation of a given address range.
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1800,11 +1575,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMipmappedArrayCreate(
-        pHandle: *mut hipMipmappedArray_t,
-        pMipmappedArrayDesc: *mut HIP_ARRAY3D_DESCRIPTOR,
-        numMipmapLevels: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipMipmappedArrayCreate(pHandle: *mut hipMipmappedArray_t,
+        pMipmappedArrayDesc: *mut HIP_ARRAY3D_DESCRIPTOR, numMipmapLevels: c_uint) -> hipError_t;
     /// Destroy a mipmapped array.
     ///
     /// **Note:** This API is implemented on Linux and is under development on Microsoft Windows.
@@ -1830,18 +1602,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipMipmappedArrayGetLevel(
-        pLevelArray: *mut hipArray_t,
-        hMipMappedArray: hipMipmappedArray_t,
-        level: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipMipmappedArrayGetLevel(pLevelArray: *mut hipArray_t, hMipMappedArray: hipMipmappedArray_t,
+        level: c_uint) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipMipmappedArrayGetMemoryRequirements(
-        memoryRequirements: *mut hipArrayMemoryRequirements,
-        mipmap: hipMipmappedArray_t,
-        device: c_int,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipMipmappedArrayGetMemoryRequirements(memoryRequirements: *mut hipArrayMemoryRequirements,
+        mipmap: hipMipmappedArray_t, device: c_int) -> hipError_t;
     /// Returns information about the specified pointer.\[BETA\]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1858,11 +1624,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipPointerGetAttributes`]
-    "5.7" pub fn hipPointerGetAttribute(
-        data: *mut c_void,
-        attribute: hipPointer_attribute,
-        ptr: hipDeviceptr_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipPointerGetAttribute(data: *mut c_void, attribute: hipPointer_attribute,
+        ptr: hipDeviceptr_t) -> hipError_t;
     /// Returns attributes for the specified pointer
     ///
     /// The output parameter 'attributes' has a member named 'type' that describes what memory the
@@ -1884,10 +1647,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipPointerGetAttribute`]
-    "5.7" pub fn hipPointerGetAttributes(
-        attributes: *mut hipPointerAttribute_t,
-        ptr: *const c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipPointerGetAttributes(attributes: *mut hipPointerAttribute_t, ptr: *const c_void) -> hipError_t;
     /// Sets information on the specified pointer.\[BETA\]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -1902,9 +1662,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipPointerSetAttribute(
-        value: *const c_void,
-        attribute: hipPointer_attribute,
-        ptr: hipDeviceptr_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipPointerSetAttribute(value: *const c_void, attribute: hipPointer_attribute,
+        ptr: hipDeviceptr_t) -> hipError_t;
 }

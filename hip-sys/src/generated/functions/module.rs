@@ -15,11 +15,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
-    "5.7" pub fn hipFuncGetAttribute(
-        value: *mut c_int,
-        attrib: hipFunction_attribute,
-        hfunc: hipFunction_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipFuncGetAttribute(value: *mut c_int, attrib: hipFunction_attribute,
+        hfunc: hipFunction_t) -> hipError_t;
     /// Find out attributes for a given function.
     ///
     /// # Parameters
@@ -30,10 +27,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDeviceFunction`]
-    "5.7" pub fn hipFuncGetAttributes(
-        attr: *mut hipFuncAttributes,
-        func: *const c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipFuncGetAttributes(attr: *mut hipFuncAttributes, func: *const c_void) -> hipError_t;
     /// Set attribute for a specific function
     ///
     /// Note: AMD devices and some Nvidia GPUS do not support shared cache banking, and the hint is
@@ -48,11 +42,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipFuncSetAttribute(
-        func: *const c_void,
-        attr: hipFuncAttribute,
-        value: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipFuncSetAttribute(func: *const c_void, attr: hipFuncAttribute, value: c_int) -> hipError_t;
     /// Set Cache configuration for a specific function
     ///
     /// # Parameters
@@ -65,10 +55,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorNotInitialized`]
     /// Note: AMD devices and some Nvidia GPUS do not support reconfigurable cache. This hint is ignored
     /// on those architectures.
-    "5.7" pub fn hipFuncSetCacheConfig(
-        func: *const c_void,
-        config: hipFuncCache_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipFuncSetCacheConfig(func: *const c_void, config: hipFuncCache_t) -> hipError_t;
     /// Set shared memory configuation for a specific function
     ///
     /// Note: AMD devices and some Nvidia GPUS do not support shared cache banking, and the hint is
@@ -82,25 +69,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipFuncSetSharedMemConfig(
-        func: *const c_void,
-        config: hipSharedMemConfig,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipFuncSetSharedMemConfig(func: *const c_void, config: hipSharedMemConfig) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipKernelGetAttribute(
-        pi: *mut c_int,
-        attrib: hipFunction_attribute,
-        kernel: hipKernel_t,
-        dev: c_int,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipKernelGetAttribute(pi: *mut c_int, attrib: hipFunction_attribute, kernel: hipKernel_t,
+        dev: c_int) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipKernelGetFunction(
-        pFunc: *mut hipFunction_t,
-        kernel: hipKernel_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-2")]
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipKernelGetFunction(pFunc: *mut hipFunction_t, kernel: hipKernel_t) -> hipError_t;
     /// Returns a Library Handle
     ///
     /// # Parameters
@@ -111,11 +87,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.2" pub fn hipKernelGetLibrary(
-        library: *mut hipLibrary_t,
-        kernel: hipKernel_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn hipKernelGetLibrary(library: *mut hipLibrary_t, kernel: hipKernel_t) -> hipError_t;
     /// Returns a Kernel Name
     ///
     /// # Parameters
@@ -126,15 +99,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
+    #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn hipKernelGetName(name: *mut *const c_char, kernel: hipKernel_t) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipKernelGetParamInfo(
-        kernel: hipKernel_t,
-        paramIndex: usize,
-        paramOffset: *mut usize,
-        paramSize: *mut usize,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipKernelGetParamInfo(kernel: hipKernel_t, paramIndex: usize, paramOffset: *mut usize,
+        paramSize: *mut usize) -> hipError_t;
     /// Returns kernel name reference by function name.
     ///
     /// # Parameters
@@ -155,19 +125,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipKernelNameRefByPtr(
-        hostFunction: *const c_void,
-        stream: hipStream_t,
-    ) -> *const c_char;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipKernelNameRefByPtr(hostFunction: *const c_void, stream: hipStream_t) -> *const c_char;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipKernelSetAttribute(
-        attrib: hipFunction_attribute,
-        value: c_int,
-        kernel: hipKernel_t,
-        dev: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-2")]
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipKernelSetAttribute(attrib: hipFunction_attribute, value: c_int, kernel: hipKernel_t,
+        dev: c_int) -> hipError_t;
     /// Retrieve kernel handles within a library
     ///
     /// # Parameters
@@ -179,20 +141,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.2" pub fn hipLibraryEnumerateKernels(
-        kernels: *mut hipKernel_t,
-        numKernels: c_uint,
-        library: hipLibrary_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn hipLibraryEnumerateKernels(kernels: *mut hipKernel_t, numKernels: c_uint,
+        library: hipLibrary_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipLibraryGetGlobal(
-        dptr: *mut *mut c_void,
-        bytes: *mut usize,
-        library: hipLibrary_t,
-        name: *const c_char,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: hipLibrary_t,
+        name: *const c_char) -> hipError_t;
     /// Get Kernel object from library
     ///
     /// # Parameters
@@ -204,12 +159,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipLibraryGetKernel(
-        pKernel: *mut hipKernel_t,
-        library: hipLibrary_t,
-        name: *const c_char,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipLibraryGetKernel(pKernel: *mut hipKernel_t, library: hipLibrary_t,
+        name: *const c_char) -> hipError_t;
     /// Get Kernel count in library
     ///
     /// # Parameters
@@ -220,19 +172,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipLibraryGetKernelCount(
-        count: *mut c_uint,
-        library: hipLibrary_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipLibraryGetManaged(
-        dptr: *mut *mut c_void,
-        bytes: *mut usize,
-        library: hipLibrary_t,
-        name: *const c_char,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipLibraryGetKernelCount(count: *mut c_uint, library: hipLibrary_t) -> hipError_t;
+    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: hipLibrary_t,
+        name: *const c_char) -> hipError_t;
     /// Load hip Library from inmemory object
     ///
     /// # Parameters
@@ -249,17 +194,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`],
-    "7.1" pub fn hipLibraryLoadData(
-        library: *mut hipLibrary_t,
-        code: *const c_void,
-        jitOptions: *mut hipJitOption,
-        jitOptionsValues: *mut *mut c_void,
-        numJitOptions: c_uint,
-        libraryOptions: *mut hipLibraryOption,
-        libraryOptionValues: *mut *mut c_void,
-        numLibraryOptions: c_uint,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipLibraryLoadData(library: *mut hipLibrary_t, code: *const c_void, jitOptions: *mut hipJitOption,
+        jitOptionsValues: *mut *mut c_void, numJitOptions: c_uint, libraryOptions: *mut hipLibraryOption,
+        libraryOptionValues: *mut *mut c_void, numLibraryOptions: c_uint) -> hipError_t;
     /// Load hip Library from file
     ///
     /// # Parameters
@@ -276,17 +214,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipLibraryLoadFromFile(
-        library: *mut hipLibrary_t,
-        fileName: *const c_char,
-        jitOptions: *mut hipJitOption,
-        jitOptionsValues: *mut *mut c_void,
-        numJitOptions: c_uint,
-        libraryOptions: *mut hipLibraryOption,
-        libraryOptionValues: *mut *mut c_void,
-        numLibraryOptions: c_uint,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipLibraryLoadFromFile(library: *mut hipLibrary_t, fileName: *const c_char,
+        jitOptions: *mut hipJitOption, jitOptionsValues: *mut *mut c_void, numJitOptions: c_uint,
+        libraryOptions: *mut hipLibraryOption, libraryOptionValues: *mut *mut c_void,
+        numLibraryOptions: c_uint) -> hipError_t;
     /// Unload HIP Library
     ///
     /// # Parameters
@@ -296,8 +228,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
+    #[cfg(feature = "rocm-7-1")]
     "7.1" pub fn hipLibraryUnload(library: hipLibrary_t) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
     /// Adds bitcode data to be linked with options.
     ///
     /// If adding the file fails, it will
@@ -320,17 +252,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidConfiguration`]
     ///
     /// See also: [`hipError_t`]
-    "6.4" pub fn hipLinkAddData(
-        state: hipLinkState_t,
-        type_: hipJitInputType,
-        data: *mut c_void,
-        size: usize,
-        name: *const c_char,
-        numOptions: c_uint,
-        options: *mut hipJitOption,
-        optionValues: *mut *mut c_void,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipLinkAddData(state: hipLinkState_t, type_: hipJitInputType, data: *mut c_void, size: usize,
+        name: *const c_char, numOptions: c_uint, options: *mut hipJitOption,
+        optionValues: *mut *mut c_void) -> hipError_t;
     /// Adds a file with bitcode to be linked with options.
     ///
     /// If adding the file fails, it will
@@ -351,15 +276,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidConfiguration`]
     ///
     /// See also: [`hipError_t`]
-    "6.4" pub fn hipLinkAddFile(
-        state: hipLinkState_t,
-        type_: hipJitInputType,
-        path: *const c_char,
-        numOptions: c_uint,
-        options: *mut hipJitOption,
-        optionValues: *mut *mut c_void,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipLinkAddFile(state: hipLinkState_t, type_: hipJitInputType, path: *const c_char, numOptions: c_uint,
+        options: *mut hipJitOption, optionValues: *mut *mut c_void) -> hipError_t;
     /// Completes the linking of the given program.
     ///
     /// If adding the data fails, it will
@@ -377,12 +296,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidConfiguration`]
     ///
     /// See also: [`hipError_t`]
-    "6.4" pub fn hipLinkComplete(
-        state: hipLinkState_t,
-        hipBinOut: *mut *mut c_void,
-        sizeOut: *mut usize,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipLinkComplete(state: hipLinkState_t, hipBinOut: *mut *mut c_void, sizeOut: *mut usize) -> hipError_t;
     /// Creates a linker instance with options.
     ///
     /// # Parameters
@@ -397,13 +312,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`] [`hipErrorInvalidValue`] [`hipErrorInvalidConfiguration`]
     ///
     /// See also: [`hipSuccess`]
-    "6.4" pub fn hipLinkCreate(
-        numOptions: c_uint,
-        options: *mut hipJitOption,
-        optionValues: *mut *mut c_void,
-        stateOut: *mut hipLinkState_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipLinkCreate(numOptions: c_uint, options: *mut hipJitOption, optionValues: *mut *mut c_void,
+        stateOut: *mut hipLinkState_t) -> hipError_t;
     /// Deletes the linker instance.
     ///
     /// # Parameters
@@ -415,6 +326,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`] [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipSuccess`]
+    #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn hipLinkDestroy(state: hipLinkState_t) -> hipError_t;
     /// Function with kname will be extracted if present in module
     ///
@@ -428,12 +340,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorNotInitialized`],
     /// [`hipErrorNotFound`],
-    "5.7" pub fn hipModuleGetFunction(
-        function: *mut hipFunction_t,
-        module: hipModule_t,
-        kname: *const c_char,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipModuleGetFunction(function: *mut hipFunction_t, module: hipModule_t,
+        kname: *const c_char) -> hipError_t;
     /// Returns the number of functions within a module.
     ///
     /// # Parameters
@@ -445,10 +353,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorNotInitialized`],
     /// [`hipErrorNotFound`],
-    "7.1" pub fn hipModuleGetFunctionCount(
-        count: *mut c_uint,
-        mod_: hipModule_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipModuleGetFunctionCount(count: *mut c_uint, mod_: hipModule_t) -> hipError_t;
     /// Returns a global pointer from a module.
     ///
     /// Returns in \*dptr and \*bytes the pointer and size of the global of name name located in module
@@ -465,12 +371,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotFound`], [`hipErrorInvalidContext`]
-    "5.7" pub fn hipModuleGetGlobal(
-        dptr: *mut hipDeviceptr_t,
-        bytes: *mut usize,
-        hmod: hipModule_t,
-        name: *const c_char,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleGetGlobal(dptr: *mut hipDeviceptr_t, bytes: *mut usize, hmod: hipModule_t,
+        name: *const c_char) -> hipError_t;
     /// returns the handle of the texture reference with the name from the module.
     ///
     /// # Parameters
@@ -482,11 +384,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorNotFound`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipModuleGetTexRef(
-        texRef: *mut *mut textureReference,
-        hmod: hipModule_t,
-        name: *const c_char,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleGetTexRef(texRef: *mut *mut textureReference, hmod: hipModule_t,
+        name: *const c_char) -> hipError_t;
     /// Loads code object from file into a module the currrent context.
     ///
     /// **Warning:** File/memory resources allocated in this function are released only in [`hipModuleUnload`].
@@ -526,10 +425,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`], [`hipErrorNotInitialized`]
-    "5.7" pub fn hipModuleLoadData(
-        module: *mut hipModule_t,
-        image: *const c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipModuleLoadData(module: *mut hipModule_t, image: *const c_void) -> hipError_t;
     /// builds module from code object which resides in host memory. Image is pointer to that
     /// location. Options are not used. [`hipModuleLoadData`] is called.
     ///
@@ -544,14 +440,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorOutOfMemory`], [`hipErrorNotInitialized`]
-    "5.7" pub fn hipModuleLoadDataEx(
-        module: *mut hipModule_t,
-        image: *const c_void,
-        numOptions: c_uint,
-        options: *mut hipJitOption,
-        optionValues: *mut *mut c_void,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipModuleLoadDataEx(module: *mut hipModule_t, image: *const c_void, numOptions: c_uint,
+        options: *mut hipJitOption, optionValues: *mut *mut c_void) -> hipError_t;
     /// Loads fatbin object
     ///
     /// # Parameters
@@ -563,10 +453,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidContext`], [`hipErrorFileNotFound`],
     /// [`hipErrorOutOfMemory`], [`hipErrorSharedObjectInitFailed`], [`hipErrorNotInitialized`]
-    "7.1" pub fn hipModuleLoadFatBinary(
-        module: *mut hipModule_t,
-        fatbin: *const c_void,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipModuleLoadFatBinary(module: *mut hipModule_t, fatbin: *const c_void) -> hipError_t;
     /// Frees the module
     ///
     /// The module is freed, and the code objects associated with it are destroyed.

@@ -14,7 +14,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipApiName(id: u32) -> *const c_char;
-    #[cfg(not(feature = "rocm-6-2"))]
     /// Device which matches `hipDeviceProp_t` is returned
     ///
     /// # Parameters
@@ -27,11 +26,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// Before ROCm 6.2.
-    "5.7" pub fn hipChooseDevice(
-        device: *mut c_int,
-        prop: *const hipDeviceProp_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    #[cfg(not(feature = "rocm-6-2"))]
+    "5.7" pub fn hipChooseDevice(device: *mut c_int, prop: *const hipDeviceProp_t) -> hipError_t;
     /// Device which matches `hipDeviceProp_t` is returned
     ///
     /// # Parameters
@@ -42,10 +38,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipChooseDeviceR0600(
-        device: *mut c_int,
-        prop: *const hipDeviceProp_tR0600,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipChooseDeviceR0600(device: *mut c_int, prop: *const hipDeviceProp_tR0600) -> hipError_t;
     /// Configure a kernel launch.
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
@@ -61,46 +55,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipConfigureCall(
-        gridDim: dim3,
-        blockDim: dim3,
-        sharedMem: usize,
-        stream: hipStream_t,
-    ) -> hipError_t;
-    "5.7" pub fn hipCreateChannelDesc(
-        x: c_int,
-        y: c_int,
-        z: c_int,
-        w: c_int,
-        f: hipChannelFormatKind,
-    ) -> hipChannelFormatDesc;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipConfigureCall(gridDim: dim3, blockDim: dim3, sharedMem: usize, stream: hipStream_t) -> hipError_t;
+    "5.7" pub fn hipCreateChannelDesc(x: c_int, y: c_int, z: c_int, w: c_int,
+        f: hipChannelFormatKind) -> hipChannelFormatDesc;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDevResourceGenerateDesc(
-        phDesc: *mut hipDevResourceDesc_t,
-        resources: *mut hipDevResource_st,
-        nbResources: c_uint,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDevResourceGenerateDesc(phDesc: *mut hipDevResourceDesc_t, resources: *mut hipDevResource_st,
+        nbResources: c_uint) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDevSmResourceSplit(
-        result: *mut hipDevResource_st,
-        nbGroups: c_uint,
-        input: *const hipDevResource_st,
-        remainder: *mut hipDevResource_st,
-        flags: c_uint,
-        groupParams: *mut hipDevSmResourceGroupParams_st,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDevSmResourceSplit(result: *mut hipDevResource_st, nbGroups: c_uint,
+        input: *const hipDevResource_st, remainder: *mut hipDevResource_st, flags: c_uint,
+        groupParams: *mut hipDevSmResourceGroupParams_st) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDevSmResourceSplitByCount(
-        result: *mut hipDevResource_st,
-        nbGroups: *mut c_uint,
-        input: *const hipDevResource_st,
-        remainder: *mut hipDevResource_st,
-        flags: c_uint,
-        minCount: c_uint,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDevSmResourceSplitByCount(result: *mut hipDevResource_st, nbGroups: *mut c_uint,
+        input: *const hipDevResource_st, remainder: *mut hipDevResource_st, flags: c_uint,
+        minCount: c_uint) -> hipError_t;
     /// Returns the approximate HIP driver version.
     ///
     /// HIP driver version shows up in the format:
@@ -133,10 +104,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
-    "5.7" pub fn hipDrvGetErrorName(
-        hipError: hipError_t,
-        errorString: *mut *const c_char,
-    ) -> hipError_t;
+    "5.7" pub fn hipDrvGetErrorName(hipError: hipError_t, errorString: *mut *const c_char) -> hipError_t;
     /// Return handy text string message to explain the error which occurred
     ///
     /// # Parameters
@@ -149,31 +117,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
-    "5.7" pub fn hipDrvGetErrorString(
-        hipError: hipError_t,
-        errorString: *mut *const c_char,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipDrvGetErrorString(hipError: hipError_t, errorString: *mut *const c_char) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDrvMemDiscardAndPrefetchBatchAsync(
-        dptrs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        prefetchLocs: *mut hipMemLocation,
-        prefetchLocIdxs: *mut usize,
-        numPrefetchLocs: usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDrvMemDiscardAndPrefetchBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        prefetchLocs: *mut hipMemLocation, prefetchLocIdxs: *mut usize, numPrefetchLocs: usize, flags: c_ulonglong,
+        stream: hipStream_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipDrvMemDiscardBatchAsync(
-        dptrs: *mut *mut c_void,
-        sizes: *mut usize,
-        count: usize,
-        flags: c_ulonglong,
-        stream: hipStream_t,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipDrvMemDiscardBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize,
+        flags: c_ulonglong, stream: hipStream_t) -> hipError_t;
     /// Returns information about the specified pointer.\[BETA\]
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
@@ -191,64 +144,40 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipPointerGetAttribute`]
-    "5.7" pub fn hipDrvPointerGetAttributes(
-        numAttributes: c_uint,
-        attributes: *mut hipPointer_attribute,
-        data: *mut *mut c_void,
-        ptr: hipDeviceptr_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipDrvPointerGetAttributes(numAttributes: c_uint, attributes: *mut hipPointer_attribute,
+        data: *mut *mut c_void, ptr: hipDeviceptr_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipExecutionCtxDestroy(ctx: hipExecutionCtx_t) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxGetDevResource(
-        ctx: hipExecutionCtx_t,
-        resource: *mut hipDevResource_st,
-        type_: hipDevResourceType,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxGetDevResource(ctx: hipExecutionCtx_t, resource: *mut hipDevResource_st,
+        type_: hipDevResourceType) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxGetDevice(
-        device: *mut c_int,
-        ctx: hipExecutionCtx_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxGetDevice(device: *mut c_int, ctx: hipExecutionCtx_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxGetId(
-        ctx: hipExecutionCtx_t,
-        ctxId: *mut c_ulonglong,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxGetId(ctx: hipExecutionCtx_t, ctxId: *mut c_ulonglong) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxRecordEvent(
-        ctx: hipExecutionCtx_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxRecordEvent(ctx: hipExecutionCtx_t, event: hipEvent_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxStreamCreate(
-        stream: *mut hipStream_t,
-        greenctx: hipExecutionCtx_t,
-        flags: c_uint,
-        priority: c_int,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxStreamCreate(stream: *mut hipStream_t, greenctx: hipExecutionCtx_t, flags: c_uint,
+        priority: c_int) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipExecutionCtxSynchronize(ctx: hipExecutionCtx_t) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExecutionCtxWaitEvent(
-        ctx: hipExecutionCtx_t,
-        event: hipEvent_t,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExecutionCtxWaitEvent(ctx: hipExecutionCtx_t, event: hipEvent_t) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipExtDisableLogging() -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipExtEnableLogging() -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Return last error returned by any HIP runtime API call and resets the stored error code to
     /// [`hipSuccess`]
     ///
@@ -260,6 +189,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// return code from last HIP called from the active host thread
     ///
     /// See also: [`hipGetErrorString`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
+    #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipExtGetLastError() -> hipError_t;
     /// Returns the link type and hop count between two devices
     ///
@@ -275,20 +205,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipExtGetLinkTypeAndHopCount(
-        device1: c_int,
-        device2: c_int,
-        linktype: *mut u32,
-        hopcount: *mut u32,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipExtGetLinkTypeAndHopCount(device1: c_int, device2: c_int, linktype: *mut u32,
+        hopcount: *mut u32) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipExtSetLoggingParams(
-        log_level: usize,
-        log_size: usize,
-        log_mask: usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipExtSetLoggingParams(log_level: usize, log_size: usize, log_mask: usize) -> hipError_t;
     /// Gets function pointer of a requested HIP API
     ///
     /// # Parameters
@@ -301,20 +222,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "7.1" pub fn hipGetDriverEntryPoint(
-        symbol: *const c_char,
-        funcPtr: *mut *mut c_void,
-        flags: c_ulonglong,
-        driverStatus: *mut hipDriverEntryPointQueryResult,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipGetDriverEntryPoint(symbol: *const c_char, funcPtr: *mut *mut c_void, flags: c_ulonglong,
+        driverStatus: *mut hipDriverEntryPointQueryResult) -> hipError_t;
     /// As [`hipGetDriverEntryPoint`], with the default stream of the calling thread for stream 0.
-    "7.1" pub fn hipGetDriverEntryPoint_spt(
-        symbol: *const c_char,
-        funcPtr: *mut *mut c_void,
-        flags: c_ulonglong,
-        status: *mut hipDriverEntryPointQueryResult,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipGetDriverEntryPoint_spt(symbol: *const c_char, funcPtr: *mut *mut c_void, flags: c_ulonglong,
+        status: *mut hipDriverEntryPointQueryResult) -> hipError_t;
     /// Return hip error as text string form.
     ///
     /// # Parameters
@@ -339,7 +253,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipGetErrorName`], [`hipGetLastError`], `hipPeakAtLastError`, [`hipError_t`]
     "5.7" pub fn hipGetErrorString(hipError: hipError_t) -> *const c_char;
-    #[cfg(feature = "rocm-6-2")]
     /// Gets pointer to device entry function that matches entry function `symbolPtr`.
     ///
     /// # Parameters
@@ -350,10 +263,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDeviceFunction`]
-    "6.2" pub fn hipGetFuncBySymbol(
-        functionPtr: *mut hipFunction_t,
-        symbolPtr: *const c_void,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipGetFuncBySymbol(functionPtr: *mut hipFunction_t, symbolPtr: *const c_void) -> hipError_t;
     /// Return last error returned by any HIP runtime API call and resets the stored error code to
     /// [`hipSuccess`]
     ///
@@ -379,12 +290,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetMipmappedArrayLevel(
-        levelArray: *mut hipArray_t,
-        mipmappedArray: hipMipmappedArray_const_t,
-        level: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipGetMipmappedArrayLevel(levelArray: *mut hipArray_t, mipmappedArray: hipMipmappedArray_const_t,
+        level: c_uint) -> hipError_t;
     /// Gets the pointer of requested HIP driver function.
     ///
     /// Returns [`hipSuccess`] if the returned pfn is addressed to the pointer of found driver function.
@@ -400,22 +307,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`].
-    "6.2" pub fn hipGetProcAddress(
-        symbol: *const c_char,
-        pfn: *mut *mut c_void,
-        hipVersion: c_int,
-        flags: u64,
-        symbolStatus: *mut hipDriverProcAddressQueryResult,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, hipVersion: c_int, flags: u64,
+        symbolStatus: *mut hipDriverProcAddressQueryResult) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipGetProcAddress_spt(
-        symbol: *const c_char,
-        pfn: *mut *mut c_void,
-        hipVersion: c_int,
-        flags: u64,
-        symbolStatus: *mut hipDriverProcAddressQueryResult,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipGetProcAddress_spt(symbol: *const c_char, pfn: *mut *mut c_void, hipVersion: c_int, flags: u64,
+        symbolStatus: *mut hipDriverProcAddressQueryResult) -> hipError_t;
     /// Explicitly initializes the HIP runtime.
     ///
     /// Most HIP APIs implicitly initialize the HIP runtime.
@@ -458,6 +356,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipErrorNotSupported`]
     "5.7" pub fn hipProfilerStop() -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns the approximate HIP Runtime version.
     ///
     /// **Warning:** The version definition of HIP runtime is different from CUDA.
@@ -475,7 +376,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipDriverGetVersion`]
     "5.7" pub fn hipRuntimeGetVersion(runtimeVersion: *mut c_int) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
     /// Set a list of devices that can be used.
     ///
     /// # Parameters
@@ -488,6 +388,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipGetDevice`], [`hipGetDeviceCount`]. [`hipSetDevice`]. `hipGetDeviceProperties`. [`hipSetDeviceFlags`]. `hipChooseDevice`
+    #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipSetValidDevices(device_arr: *mut c_int, len: c_int) -> hipError_t;
     /// Set a kernel argument.
     ///
@@ -500,9 +401,5 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotInitialized`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipSetupArgument(
-        arg: *const c_void,
-        size: usize,
-        offset: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipSetupArgument(arg: *const c_void, size: usize, offset: usize) -> hipError_t;
 }

@@ -22,11 +22,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
-    "5.7" pub fn hipExtStreamCreateWithCUMask(
-        stream: *mut hipStream_t,
-        cuMaskSize: u32,
-        cuMask: *const u32,
-    ) -> hipError_t;
+    "5.7" pub fn hipExtStreamCreateWithCUMask(stream: *mut hipStream_t, cuMaskSize: u32,
+        cuMask: *const u32) -> hipError_t;
     /// Gets CU mask associated with an asynchronous stream
     ///
     /// # Parameters
@@ -40,11 +37,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
-    "5.7" pub fn hipExtStreamGetCUMask(
-        stream: hipStream_t,
-        cuMaskSize: u32,
-        cuMask: *mut u32,
-    ) -> hipError_t;
+    "5.7" pub fn hipExtStreamGetCUMask(stream: hipStream_t, cuMaskSize: u32, cuMask: *mut u32) -> hipError_t;
     /// Returns device ID on the stream.
     ///
     /// # Parameters
@@ -71,19 +64,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidHandle`], [`hipErrorNotSupported`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamQuery`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`], [`hipStreamCreateWithPriority`]
-    "5.7" pub fn hipStreamAddCallback(
-        stream: hipStream_t,
-        callback: hipStreamCallback_t,
-        userData: *mut c_void,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamAddCallback(stream: hipStream_t, callback: hipStreamCallback_t, userData: *mut c_void,
+        flags: c_uint) -> hipError_t;
     /// As [`hipStreamAddCallback`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamAddCallback_spt(
-        stream: hipStream_t,
-        callback: hipStreamCallback_t,
-        userData: *mut c_void,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamAddCallback_spt(stream: hipStream_t, callback: hipStreamCallback_t, userData: *mut c_void,
+        flags: c_uint) -> hipError_t;
     /// Attach memory to a stream asynchronously in HIP.
     ///
     /// **Warning:** This API is under development. Currently it is a no-operation (NOP)
@@ -99,13 +84,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipStreamAttachMemAsync(
-        stream: hipStream_t,
-        dev_ptr: *mut c_void,
-        length: usize,
-        flags: c_uint,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-4")]
+    "5.7" pub fn hipStreamAttachMemAsync(stream: hipStream_t, dev_ptr: *mut c_void, length: usize,
+        flags: c_uint) -> hipError_t;
     /// Enqueues an array of stream memory operations in the stream.\[BETA\]
     ///
     /// Batch operations to synchronize the stream via memory operations.
@@ -125,12 +105,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]. [`hipStreamWriteValue64`]
-    "6.4" pub fn hipStreamBatchMemOp(
-        stream: hipStream_t,
-        count: c_uint,
-        paramArray: *mut hipStreamBatchMemOpParams,
-        flags: c_uint,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn hipStreamBatchMemOp(stream: hipStream_t, count: c_uint, paramArray: *mut hipStreamBatchMemOpParams,
+        flags: c_uint) -> hipError_t;
     /// Begins graph capture on a stream.
     ///
     /// # Parameters
@@ -141,11 +118,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipStreamBeginCapture(
-        stream: hipStream_t,
-        mode: hipStreamCaptureMode,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipStreamBeginCapture(stream: hipStream_t, mode: hipStreamCaptureMode) -> hipError_t;
     /// Begins graph capture on a stream to an existing graph.
     ///
     /// **Warning:** param "const `hipGraphEdgeData`\* `dependencyData`" is currently not supported and has to be
@@ -164,20 +137,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipStreamBeginCaptureToGraph(
-        stream: hipStream_t,
-        graph: hipGraph_t,
-        dependencies: *const hipGraphNode_t,
-        dependencyData: *const hipGraphEdgeData,
-        numDependencies: usize,
-        mode: hipStreamCaptureMode,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipStreamBeginCaptureToGraph(stream: hipStream_t, graph: hipGraph_t,
+        dependencies: *const hipGraphNode_t, dependencyData: *const hipGraphEdgeData, numDependencies: usize,
+        mode: hipStreamCaptureMode) -> hipError_t;
     /// As [`hipStreamBeginCapture`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamBeginCapture_spt(
-        stream: hipStream_t,
-        mode: hipStreamCaptureMode,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-2")]
+    "5.7" pub fn hipStreamBeginCapture_spt(stream: hipStream_t, mode: hipStreamCaptureMode) -> hipError_t;
     /// Copies attributes from source stream to destination stream.
     ///
     /// # Parameters
@@ -188,6 +153,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
+    #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn hipStreamCopyAttributes(dst: hipStream_t, src: hipStream_t) -> hipError_t;
     /// Creates an asynchronous stream.
     ///
@@ -230,10 +196,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`].
-    "5.7" pub fn hipStreamCreateWithFlags(
-        stream: *mut hipStream_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: c_uint) -> hipError_t;
     /// Creates an asynchronous stream with the specified priority.
     ///
     /// Creates a new asynchronous stream with the specified priority, with its associated current
@@ -257,11 +220,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
-    "5.7" pub fn hipStreamCreateWithPriority(
-        stream: *mut hipStream_t,
-        flags: c_uint,
-        priority: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamCreateWithPriority(stream: *mut hipStream_t, flags: c_uint, priority: c_int) -> hipError_t;
     /// Destroys the specified stream.
     ///
     /// Destroys the specified stream.
@@ -292,16 +251,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipStreamEndCapture(
-        stream: hipStream_t,
-        pGraph: *mut hipGraph_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamEndCapture(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
     /// As [`hipStreamEndCapture`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamEndCapture_spt(
-        stream: hipStream_t,
-        pGraph: *mut hipGraph_t,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
+    "5.7" pub fn hipStreamEndCapture_spt(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
     /// queries stream attribute.
     ///
     /// # Parameters
@@ -313,11 +265,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
-    "7.1" pub fn hipStreamGetAttribute(
-        stream: hipStream_t,
-        attr: hipLaunchAttributeID,
-        value_out: *mut hipLaunchAttributeValue,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipStreamGetAttribute(stream: hipStream_t, attr: hipLaunchAttributeID,
+        value_out: *mut hipLaunchAttributeValue) -> hipError_t;
     /// Get capture status of a stream.
     ///
     /// # Parameters
@@ -329,17 +279,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorStreamCaptureImplicit`]
-    "5.7" pub fn hipStreamGetCaptureInfo(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-        pId: *mut c_ulonglong,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamGetCaptureInfo(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus,
+        pId: *mut c_ulonglong) -> hipError_t;
     /// As [`hipStreamGetCaptureInfo`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamGetCaptureInfo_spt(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-        pId: *mut c_ulonglong,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamGetCaptureInfo_spt(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus,
+        pId: *mut c_ulonglong) -> hipError_t;
     /// Get stream's capture state
     ///
     /// # Parameters
@@ -354,30 +298,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorStreamCaptureImplicit`]
-    "5.7" pub fn hipStreamGetCaptureInfo_v2(
-        stream: hipStream_t,
-        captureStatus_out: *mut hipStreamCaptureStatus,
-        id_out: *mut c_ulonglong,
-        graph_out: *mut hipGraph_t,
-        dependencies_out: *mut *const hipGraphNode_t,
-        numDependencies_out: *mut usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamGetCaptureInfo_v2(stream: hipStream_t, captureStatus_out: *mut hipStreamCaptureStatus,
+        id_out: *mut c_ulonglong, graph_out: *mut hipGraph_t, dependencies_out: *mut *const hipGraphNode_t,
+        numDependencies_out: *mut usize) -> hipError_t;
     /// As [`hipStreamGetCaptureInfo_v2`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamGetCaptureInfo_v2_spt(
-        stream: hipStream_t,
-        captureStatus_out: *mut hipStreamCaptureStatus,
-        id_out: *mut c_ulonglong,
-        graph_out: *mut hipGraph_t,
-        dependencies_out: *mut *const hipGraphNode_t,
-        numDependencies_out: *mut usize,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-10-0")]
+    "5.7" pub fn hipStreamGetCaptureInfo_v2_spt(stream: hipStream_t, captureStatus_out: *mut hipStreamCaptureStatus,
+        id_out: *mut c_ulonglong, graph_out: *mut hipGraph_t, dependencies_out: *mut *const hipGraphNode_t,
+        numDependencies_out: *mut usize) -> hipError_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    "10.0" pub fn hipStreamGetDevResource(
-        hStream: hipStream_t,
-        resource: *mut hipDevResource_st,
-        type_: hipDevResourceType,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn hipStreamGetDevResource(hStream: hipStream_t, resource: *mut hipDevResource_st,
+        type_: hipDevResourceType) -> hipError_t;
     /// Gets the device associated with the stream.
     ///
     /// # Parameters
@@ -391,10 +322,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorNotInitialized`], [`hipErrorDeinitialized`], [`hipErrorInvalidContext`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamDestroy`], [`hipDeviceGetStreamPriorityRange`]
-    "5.7" pub fn hipStreamGetDevice(
-        stream: hipStream_t,
-        device: *mut hipDevice_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamGetDevice(stream: hipStream_t, device: *mut hipDevice_t) -> hipError_t;
     /// Returns flags associated with this stream.
     ///
     /// # Parameters
@@ -410,7 +338,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipStreamGetFlags(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
     /// As [`hipStreamGetFlags`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetFlags_spt(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
     /// Queries the Id of a stream.
     ///
     /// # Parameters
@@ -423,6 +350,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidHandle`].
     ///
     /// See also: [`hipStreamCreateWithFlags`], [`hipStreamGetFlags`], [`hipStreamCreateWithPriority`], [`hipStreamGetPriority`]
+    #[cfg(feature = "rocm-7-1")]
     "7.1" pub fn hipStreamGetId(stream: hipStream_t, streamId: *mut c_ulonglong) -> hipError_t;
     /// Queries the priority of a stream.
     ///
@@ -438,10 +366,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipStreamCreateWithPriority`]
     "5.7" pub fn hipStreamGetPriority(stream: hipStream_t, priority: *mut c_int) -> hipError_t;
     /// As [`hipStreamGetPriority`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamGetPriority_spt(
-        stream: hipStream_t,
-        priority: *mut c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamGetPriority_spt(stream: hipStream_t, priority: *mut c_int) -> hipError_t;
     /// Get stream's capture state
     ///
     /// # Parameters
@@ -452,15 +377,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorStreamCaptureImplicit`]
-    "5.7" pub fn hipStreamIsCapturing(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamIsCapturing(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus) -> hipError_t;
     /// As [`hipStreamIsCapturing`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamIsCapturing_spt(
-        stream: hipStream_t,
-        pCaptureStatus: *mut hipStreamCaptureStatus,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamIsCapturing_spt(stream: hipStream_t,
+        pCaptureStatus: *mut hipStreamCaptureStatus) -> hipError_t;
     /// Returns [`hipSuccess`] if all of the operations in the specified `stream` have completed, or
     /// [`hipErrorNotReady`] if not.
     ///
@@ -480,7 +400,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipStreamQuery(stream: hipStream_t) -> hipError_t;
     /// As [`hipStreamQuery`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamQuery_spt(stream: hipStream_t) -> hipError_t;
-    #[cfg(feature = "rocm-7-1")]
     /// Sets stream attribute. Updated attribute is applied to work submitted to the stream.
     ///
     /// # Parameters
@@ -492,11 +411,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidResourceHandle`]
-    "7.1" pub fn hipStreamSetAttribute(
-        stream: hipStream_t,
-        attr: hipLaunchAttributeID,
-        value: *const hipLaunchAttributeValue,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-7-1")]
+    "7.1" pub fn hipStreamSetAttribute(stream: hipStream_t, attr: hipLaunchAttributeID,
+        value: *const hipLaunchAttributeValue) -> hipError_t;
     /// Waits for all commands in the stream to complete.
     ///
     /// This command is host-synchronous : the host will block until all operations on the specified
@@ -533,12 +450,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorIllegalState`]
-    "5.7" pub fn hipStreamUpdateCaptureDependencies(
-        stream: hipStream_t,
-        dependencies: *mut hipGraphNode_t,
-        numDependencies: usize,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamUpdateCaptureDependencies(stream: hipStream_t, dependencies: *mut hipGraphNode_t,
+        numDependencies: usize, flags: c_uint) -> hipError_t;
     /// Makes the specified compute stream wait for the specified event
     ///
     /// This function inserts a wait operation into the specified stream.
@@ -566,17 +479,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorStreamCaptureIsolation`]
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamDestroy`]
-    "5.7" pub fn hipStreamWaitEvent(
-        stream: hipStream_t,
-        event: hipEvent_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) -> hipError_t;
     /// As [`hipStreamWaitEvent`], with the default stream of the calling thread for stream 0.
-    "5.7" pub fn hipStreamWaitEvent_spt(
-        stream: hipStream_t,
-        event: hipEvent_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWaitEvent_spt(stream: hipStream_t, event: hipEvent_t, flags: c_uint) -> hipError_t;
     /// Enqueues a wait command to the stream.\[BETA\]
     ///
     /// Enqueues a wait command to the stream, all operations enqueued on this stream after this, will
@@ -611,13 +516,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWaitValue64`], [`hipStreamWriteValue64`], [`hipStreamWriteValue32`], [`hipDeviceGetAttribute`]
-    "5.7" pub fn hipStreamWaitValue32(
-        stream: hipStream_t,
-        ptr: *mut c_void,
-        value: u32,
-        flags: c_uint,
-        mask: u32,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWaitValue32(stream: hipStream_t, ptr: *mut c_void, value: u32, flags: c_uint,
+        mask: u32) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Enqueues a wait command to the stream.\[BETA\]
     ///
     /// Enqueues a wait command to the stream, all operations enqueued on this stream after this, will
@@ -652,13 +555,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWaitValue32`], [`hipStreamWriteValue64`], [`hipStreamWriteValue32`], [`hipDeviceGetAttribute`]
-    "5.7" pub fn hipStreamWaitValue64(
-        stream: hipStream_t,
-        ptr: *mut c_void,
-        value: u64,
-        flags: c_uint,
-        mask: u64,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWaitValue64(stream: hipStream_t, ptr: *mut c_void, value: u64, flags: c_uint,
+        mask: u64) -> hipError_t;
     /// Enqueues a write command to the stream.\[BETA\]
     ///
     /// Enqueues a write command to the stream, write operation is performed after all earlier commands
@@ -679,12 +577,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]
-    "5.7" pub fn hipStreamWriteValue32(
-        stream: hipStream_t,
-        ptr: *mut c_void,
-        value: u32,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWriteValue32(stream: hipStream_t, ptr: *mut c_void, value: u32, flags: c_uint) -> hipError_t;
     /// Enqueues a write command to the stream.\[BETA\]
     ///
     /// Enqueues a write command to the stream, write operation is performed after all earlier commands
@@ -705,12 +598,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
     /// See also: [`hipExtMallocWithFlags`], [`hipFree`], [`hipStreamWriteValue32`], [`hipStreamWaitValue32`], [`hipStreamWaitValue64`]
-    "5.7" pub fn hipStreamWriteValue64(
-        stream: hipStream_t,
-        ptr: *mut c_void,
-        value: u64,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipStreamWriteValue64(stream: hipStream_t, ptr: *mut c_void, value: u64, flags: c_uint) -> hipError_t;
     /// Swaps the stream capture mode of a thread.
     ///
     /// # Parameters
@@ -720,7 +608,5 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipThreadExchangeStreamCaptureMode(
-        mode: *mut hipStreamCaptureMode,
-    ) -> hipError_t;
+    "5.7" pub fn hipThreadExchangeStreamCaptureMode(mode: *mut hipStreamCaptureMode) -> hipError_t;
 }

@@ -19,13 +19,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipBindTexture(
-        offset: *mut usize,
-        tex: *const textureReference,
-        devPtr: *const c_void,
-        desc: *const hipChannelFormatDesc,
-        size: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipBindTexture(offset: *mut usize, tex: *const textureReference, devPtr: *const c_void,
+        desc: *const hipChannelFormatDesc, size: usize) -> hipError_t;
     /// Binds a 2D memory area to a texture \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -43,15 +38,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipBindTexture2D(
-        offset: *mut usize,
-        tex: *const textureReference,
-        devPtr: *const c_void,
-        desc: *const hipChannelFormatDesc,
-        width: usize,
-        height: usize,
-        pitch: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipBindTexture2D(offset: *mut usize, tex: *const textureReference, devPtr: *const c_void,
+        desc: *const hipChannelFormatDesc, width: usize, height: usize, pitch: usize) -> hipError_t;
     /// Binds a memory area to a texture \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -65,11 +53,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipBindTextureToArray(
-        tex: *const textureReference,
-        array: hipArray_const_t,
-        desc: *const hipChannelFormatDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipBindTextureToArray(tex: *const textureReference, array: hipArray_const_t,
+        desc: *const hipChannelFormatDesc) -> hipError_t;
     /// Binds a mipmapped array to a texture \[Deprecated\]
     ///
     /// # Parameters
@@ -81,11 +66,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipBindTextureToMipmappedArray(
-        tex: *const textureReference,
-        mipmappedArray: hipMipmappedArray_const_t,
-        desc: *const hipChannelFormatDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipBindTextureToMipmappedArray(tex: *const textureReference, mipmappedArray: hipMipmappedArray_const_t,
+        desc: *const hipChannelFormatDesc) -> hipError_t;
     /// Create a surface object.
     ///
     /// # Parameters
@@ -96,10 +78,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipCreateSurfaceObject(
-        pSurfObject: *mut hipSurfaceObject_t,
-        pResDesc: *const hipResourceDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipCreateSurfaceObject(pSurfObject: *mut hipSurfaceObject_t,
+        pResDesc: *const hipResourceDesc) -> hipError_t;
     /// Creates a texture object.
     ///
     /// **Note:** 3D linear filter isn't supported on GFX90A boards, on which the API
@@ -115,12 +95,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`], [`hipErrorOutOfMemory`]
-    "5.7" pub fn hipCreateTextureObject(
-        pTexObject: *mut hipTextureObject_t,
-        pResDesc: *const hipResourceDesc,
-        pTexDesc: *const hipTextureDesc,
-        pResViewDesc: *const hipResourceViewDesc,
-    ) -> hipError_t;
+    "5.7" pub fn hipCreateTextureObject(pTexObject: *mut hipTextureObject_t, pResDesc: *const hipResourceDesc,
+        pTexDesc: *const hipTextureDesc, pResViewDesc: *const hipResourceViewDesc) -> hipError_t;
     /// Destroy a surface object.
     ///
     /// # Parameters
@@ -151,10 +127,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetChannelDesc(
-        desc: *mut hipChannelFormatDesc,
-        array: hipArray_const_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetChannelDesc(desc: *mut hipChannelFormatDesc, array: hipArray_const_t) -> hipError_t;
     /// Get the offset of the alignment in a texture \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -167,10 +140,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipGetTextureAlignmentOffset(
-        offset: *mut usize,
-        texref: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetTextureAlignmentOffset(offset: *mut usize, texref: *const textureReference) -> hipError_t;
     /// Gets resource descriptor for the texture object.
     ///
     /// # Parameters
@@ -181,10 +151,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetTextureObjectResourceDesc(
-        pResDesc: *mut hipResourceDesc,
-        textureObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetTextureObjectResourceDesc(pResDesc: *mut hipResourceDesc,
+        textureObject: hipTextureObject_t) -> hipError_t;
     /// Gets resource view descriptor for the texture object.
     ///
     /// # Parameters
@@ -195,10 +163,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetTextureObjectResourceViewDesc(
-        pResViewDesc: *mut hipResourceViewDesc,
-        textureObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetTextureObjectResourceViewDesc(pResViewDesc: *mut hipResourceViewDesc,
+        textureObject: hipTextureObject_t) -> hipError_t;
     /// Gets texture descriptor for the texture object.
     ///
     /// # Parameters
@@ -209,10 +175,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetTextureObjectTextureDesc(
-        pTexDesc: *mut hipTextureDesc,
-        textureObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetTextureObjectTextureDesc(pTexDesc: *mut hipTextureDesc,
+        textureObject: hipTextureObject_t) -> hipError_t;
     /// Gets the texture reference related with the symbol \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -225,10 +189,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipGetTextureReference(
-        texref: *mut *const textureReference,
-        symbol: *const c_void,
-    ) -> hipError_t;
+    "5.7" pub fn hipGetTextureReference(texref: *mut *const textureReference, symbol: *const c_void) -> hipError_t;
     /// Creates a texture object.
     ///
     /// # Parameters
@@ -241,12 +202,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexObjectCreate(
-        pTexObject: *mut hipTextureObject_t,
-        pResDesc: *const HIP_RESOURCE_DESC,
-        pTexDesc: *const HIP_TEXTURE_DESC,
-        pResViewDesc: *const HIP_RESOURCE_VIEW_DESC,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexObjectCreate(pTexObject: *mut hipTextureObject_t, pResDesc: *const HIP_RESOURCE_DESC,
+        pTexDesc: *const HIP_TEXTURE_DESC, pResViewDesc: *const HIP_RESOURCE_VIEW_DESC) -> hipError_t;
     /// Destroys a texture object.
     ///
     /// # Parameters
@@ -267,10 +224,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexObjectGetResourceDesc(
-        pResDesc: *mut HIP_RESOURCE_DESC,
-        texObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexObjectGetResourceDesc(pResDesc: *mut HIP_RESOURCE_DESC,
+        texObject: hipTextureObject_t) -> hipError_t;
     /// Gets resource view descriptor of a texture object.
     ///
     /// # Parameters
@@ -281,10 +236,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexObjectGetResourceViewDesc(
-        pResViewDesc: *mut HIP_RESOURCE_VIEW_DESC,
-        texObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexObjectGetResourceViewDesc(pResViewDesc: *mut HIP_RESOURCE_VIEW_DESC,
+        texObject: hipTextureObject_t) -> hipError_t;
     /// Gets texture descriptor of a texture object.
     ///
     /// # Parameters
@@ -295,10 +248,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorNotSupported`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexObjectGetTextureDesc(
-        pTexDesc: *mut HIP_TEXTURE_DESC,
-        texObject: hipTextureObject_t,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexObjectGetTextureDesc(pTexDesc: *mut HIP_TEXTURE_DESC,
+        texObject: hipTextureObject_t) -> hipError_t;
     /// Gets the address for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -311,10 +262,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetAddress(
-        dev_ptr: *mut hipDeviceptr_t,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetAddress(dev_ptr: *mut hipDeviceptr_t, texRef: *const textureReference) -> hipError_t;
     /// Gets the address mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -328,12 +276,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetAddressMode(
-        pam: *mut hipTextureAddressMode,
-        texRef: *const textureReference,
-        dim: c_int,
-    ) -> hipError_t;
-    #[cfg(feature = "rocm-6-2")]
+    "5.7" pub fn hipTexRefGetAddressMode(pam: *mut hipTextureAddressMode, texRef: *const textureReference,
+        dim: c_int) -> hipError_t;
     /// Gets the array bound to a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -346,11 +290,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipTexRefGetArray(
-        pArray: *mut hipArray_t,
-        texRef: *const textureReference,
-    ) -> hipError_t;
     #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipTexRefGetArray(pArray: *mut hipArray_t, texRef: *const textureReference) -> hipError_t;
     /// Gets the border color used by a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -363,10 +304,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "6.2" pub fn hipTexRefGetBorderColor(
-        pBorderColor: *mut f32,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn hipTexRefGetBorderColor(pBorderColor: *mut f32, texRef: *const textureReference) -> hipError_t;
     /// Gets filter mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -379,10 +318,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetFilterMode(
-        pfm: *mut hipTextureFilterMode,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetFilterMode(pfm: *mut hipTextureFilterMode, texRef: *const textureReference) -> hipError_t;
     /// Gets flags for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -395,10 +331,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetFlags(
-        pFlags: *mut c_uint,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetFlags(pFlags: *mut c_uint, texRef: *const textureReference) -> hipError_t;
     /// Gets texture format for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -412,11 +345,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetFormat(
-        pFormat: *mut hipArray_Format,
-        pNumChannels: *mut c_int,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetFormat(pFormat: *mut hipArray_Format, pNumChannels: *mut c_int,
+        texRef: *const textureReference) -> hipError_t;
     /// Gets the maximum anisotropy for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -429,10 +359,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetMaxAnisotropy(
-        pmaxAnsio: *mut c_int,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetMaxAnisotropy(pmaxAnsio: *mut c_int, texRef: *const textureReference) -> hipError_t;
     /// Gets the mipmapped array bound to a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -445,10 +372,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetMipMappedArray(
-        pArray: *mut hipMipmappedArray_t,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetMipMappedArray(pArray: *mut hipMipmappedArray_t,
+        texRef: *const textureReference) -> hipError_t;
     /// Gets the mipmap filter mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -461,10 +386,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetMipmapFilterMode(
-        pfm: *mut hipTextureFilterMode,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetMipmapFilterMode(pfm: *mut hipTextureFilterMode,
+        texRef: *const textureReference) -> hipError_t;
     /// Gets the mipmap level bias for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -477,10 +400,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetMipmapLevelBias(
-        pbias: *mut f32,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetMipmapLevelBias(pbias: *mut f32, texRef: *const textureReference) -> hipError_t;
     /// Gets the minimum and maximum mipmap level clamps for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -494,11 +414,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefGetMipmapLevelClamp(
-        pminMipmapLevelClamp: *mut f32,
-        pmaxMipmapLevelClamp: *mut f32,
-        texRef: *const textureReference,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefGetMipmapLevelClamp(pminMipmapLevelClamp: *mut f32, pmaxMipmapLevelClamp: *mut f32,
+        texRef: *const textureReference) -> hipError_t;
     /// Sets an bound address for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -513,12 +430,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetAddress(
-        ByteOffset: *mut usize,
-        texRef: *mut textureReference,
-        dptr: hipDeviceptr_t,
-        bytes: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetAddress(ByteOffset: *mut usize, texRef: *mut textureReference, dptr: hipDeviceptr_t,
+        bytes: usize) -> hipError_t;
     /// Set a bind an address as a 2D texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -533,12 +446,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetAddress2D(
-        texRef: *mut textureReference,
-        desc: *const HIP_ARRAY_DESCRIPTOR,
-        dptr: hipDeviceptr_t,
-        Pitch: usize,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetAddress2D(texRef: *mut textureReference, desc: *const HIP_ARRAY_DESCRIPTOR,
+        dptr: hipDeviceptr_t, Pitch: usize) -> hipError_t;
     /// Sets address mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -552,11 +461,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetAddressMode(
-        texRef: *mut textureReference,
-        dim: c_int,
-        am: hipTextureAddressMode,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetAddressMode(texRef: *mut textureReference, dim: c_int,
+        am: hipTextureAddressMode) -> hipError_t;
     /// Binds an array as a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -570,11 +476,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetArray(
-        tex: *mut textureReference,
-        array: hipArray_const_t,
-        flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetArray(tex: *mut textureReference, array: hipArray_const_t, flags: c_uint) -> hipError_t;
     /// Sets border color for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -587,10 +489,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetBorderColor(
-        texRef: *mut textureReference,
-        pBorderColor: *mut f32,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetBorderColor(texRef: *mut textureReference, pBorderColor: *mut f32) -> hipError_t;
     /// Set filter mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -603,10 +502,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetFilterMode(
-        texRef: *mut textureReference,
-        fm: hipTextureFilterMode,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetFilterMode(texRef: *mut textureReference, fm: hipTextureFilterMode) -> hipError_t;
     /// Set flags for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -633,11 +529,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetFormat(
-        texRef: *mut textureReference,
-        fmt: hipArray_Format,
-        NumPackedComponents: c_int,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetFormat(texRef: *mut textureReference, fmt: hipArray_Format,
+        NumPackedComponents: c_int) -> hipError_t;
     /// Sets the maximum anisotropy for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -650,10 +543,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetMaxAnisotropy(
-        texRef: *mut textureReference,
-        maxAniso: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetMaxAnisotropy(texRef: *mut textureReference, maxAniso: c_uint) -> hipError_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sets mipmap filter mode for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -666,10 +559,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetMipmapFilterMode(
-        texRef: *mut textureReference,
-        fm: hipTextureFilterMode,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetMipmapFilterMode(texRef: *mut textureReference, fm: hipTextureFilterMode) -> hipError_t;
     /// Sets mipmap level bias for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -682,10 +572,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetMipmapLevelBias(
-        texRef: *mut textureReference,
-        bias: f32,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetMipmapLevelBias(texRef: *mut textureReference, bias: f32) -> hipError_t;
     /// Sets mipmap level clamp for a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -699,11 +586,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
-    "5.7" pub fn hipTexRefSetMipmapLevelClamp(
-        texRef: *mut textureReference,
-        minMipMapLevelClamp: f32,
-        maxMipMapLevelClamp: f32,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetMipmapLevelClamp(texRef: *mut textureReference, minMipMapLevelClamp: f32,
+        maxMipMapLevelClamp: f32) -> hipError_t;
     /// Binds mipmapped array to a texture reference \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.
@@ -717,11 +601,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Returns
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
-    "5.7" pub fn hipTexRefSetMipmappedArray(
-        texRef: *mut textureReference,
-        mipmappedArray: *mut hipMipmappedArray,
-        Flags: c_uint,
-    ) -> hipError_t;
+    "5.7" pub fn hipTexRefSetMipmappedArray(texRef: *mut textureReference, mipmappedArray: *mut hipMipmappedArray,
+        Flags: c_uint) -> hipError_t;
     /// Unbinds a texture \[Deprecated\]
     ///
     /// **Warning:** This API is deprecated.

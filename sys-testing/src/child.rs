@@ -1,0 +1,51 @@
+//! Tests in a process of their own: what a process decides once (which library is open) is decided afresh there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set in such a process.
+const INSIDE: &str = "SYS_TESTING_INSIDE";
+
+/// Runs the test `path` (`module_path!()` and its name) again in a process of its own; `false` in that process.
+///
+/// # Panics
+/// If the test fails there.
+pub fn run(path: &str) -> bool {
+    std::env::var_os(INSIDE).is_none() && start(path, None)
+}
+
+/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc; the test is skipped
+/// where there is no such tree, or where it lacks one of the `files`.
+///
+/// # Panics
+/// If the test fails there.
+pub fn run_with_libraries(path: &str, tree: &str, files: &[&str]) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    let libraries = crate::trees().join(tree).join("usr/lib/x86_64-linux-gnu");
+    let lacking = ["ld-linux-x86-64.so.2"].iter().chain(files).find(|file| !libraries.join(file).exists());
+    if let Some(file) = lacking {
+        crate::skipped(format_args!("no {file} in {} (`cargo xtask rocm fetch {tree}`)", libraries.display()));
+        return true;
+    }
+    start(path, Some(&libraries))
+}
+
+fn start(path: &str, libraries: Option<&Path>) -> bool {
+    // Without the crate's name.
+    let test = path.split_once("::").map_or(path, |(_, test)| test);
+    let program: PathBuf = std::env::current_exe().expect("the test's own program");
+    let mut command = match libraries {
+        None => Command::new(&program),
+        Some(libraries) => {
+            let mut command = Command::new(libraries.join("ld-linux-x86-64.so.2"));
+            command.arg("--library-path").arg(libraries).arg(&program);
+            command
+        }
+    };
+    let output = command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").output().expect("the program starts");
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    true
+}

@@ -1,0 +1,90 @@
+//! The functions of every level, held to what AMD's own Python packages have (`api/presence.tsv`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::{Bindings, covered};
+
+/// Releases in the table, as levels.
+const LEVELS: [(&str, (u32, u32)); 7] = [
+    ("6.2.0", (6, 2)),
+    ("6.3.3", (6, 3)),
+    ("6.4.4", (6, 4)),
+    ("7.0.2", (7, 0)),
+    ("7.1.1", (7, 1)),
+    ("7.2.2", (7, 2)),
+    ("10.0.0", (10, 0)),
+];
+
+/// Libraries of which the table knows 10.0 only.
+const NEWEST_ONLY: [&str; 7] =
+    ["amd_comgr", "amdsmi", "hipblaslt", "hipdnn_backend", "hipfile", "hipsparselt", "hiptensor"];
+
+fn level(release: &str) -> (u32, u32) {
+    LEVELS.iter().find(|(name, _)| *name == release).unwrap_or_else(|| panic!("unknown release {release}")).1
+}
+
+fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../api").join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn witnessed(library: &str) -> BTreeMap<(u32, u32), BTreeSet<String>> {
+    let mut found: BTreeMap<(u32, u32), BTreeSet<String>> = BTreeMap::new();
+    for row in read("presence.tsv").lines().skip(1) {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let [of, name, first, last] = columns[..] else { panic!("{row}") };
+        if of == library {
+            let last = if last == "-" { (u32::MAX, 0) } else { level(last) };
+            let newest_only = NEWEST_ONLY.contains(&library);
+            let levels = LEVELS.iter().filter(|(_, at)| !newest_only || *at == (10, 0));
+            for (_, at) in levels.filter(|(_, at)| level(first) <= *at && *at <= last) {
+                found.entry(*at).or_default().insert(name.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Compares every level that the table has. Each exception must be one.
+///
+/// # Panics
+/// If there is a difference that is no exception, or an exception that is none.
+pub fn compare(bindings: &Bindings) {
+    let witnessed = witnessed(bindings.name);
+    assert!(!witnessed.is_empty(), "{} is not in the table", bindings.name);
+    let mut needed = BTreeSet::new();
+    for (at, names) in &witnessed {
+        let theirs: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let ours = covered(bindings.functions, *at);
+        for name in ours.symmetric_difference(&theirs) {
+            let known = bindings.exceptions.iter().any(|(exception, _)| exception == name);
+            let side = if ours.contains(name) { "not in AMD's packages" } else { "missing here" };
+            assert!(known, "{name} at {at:?}: {side}");
+            needed.insert(*name);
+        }
+    }
+    let is_function = |name: &&str| {
+        bindings.functions.iter().any(|(function, ..)| function == name)
+            || witnessed.values().any(|names| names.contains(*name))
+    };
+    for name in bindings.exceptions.iter().map(|(name, _)| name).filter(is_function) {
+        assert!(needed.contains(name), "{name} is no exception");
+    }
+}
+
+/// The table of the crate is sorted, complete and right for the level that it is built for.
+///
+/// # Panics
+/// If it is not.
+pub fn table(bindings: &Bindings) {
+    let declared: Vec<&str> = bindings.declared.iter().map(|(name, _)| *name).collect();
+    let covered: Vec<&str> = covered(bindings.functions, bindings.level).into_iter().collect();
+    assert_eq!(declared, covered);
+    let count = bindings.counts.iter().find(|(major, minor, _)| (*major, *minor) == bindings.level);
+    assert_eq!(count.map_or(0, |(.., count)| *count), covered.len());
+    assert!(bindings.functions.is_sorted());
+    // Each has an address of its own.
+    let addresses: BTreeSet<usize> = bindings.declared.iter().map(|(_, address)| address.addr()).collect();
+    assert_eq!(addresses.len(), declared.len());
+}

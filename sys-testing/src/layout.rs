@@ -1,0 +1,116 @@
+//! The bindings are laid out as C's headers say: sizes, alignments, offsets of every field, every constant, for the
+//! level that the crate is built for.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use crate::{Bindings, skipped, trees};
+
+pub use crate::{bit, field};
+
+/// What one side says, a fact a line.
+pub type Lines = Vec<String>;
+
+/// The C program of a level, and its counterpart.
+pub struct Proof {
+    /// Prints the facts as the C compiler sees them.
+    pub program: &'static str,
+    /// The same facts of the bindings.
+    pub lines: fn(&mut Lines),
+    /// The fetched tree that has the headers.
+    pub tree: &'static str,
+    /// The include directory in it.
+    pub include: &'static str,
+}
+
+/// Size and alignment of a type.
+pub fn type_<T>(out: &mut Lines, name: &str) {
+    out.push(format!("type {name} size {} align {}", size_of::<T>(), align_of::<T>()));
+}
+
+/// Value of a constant.
+pub fn constant(out: &mut Lines, name: &str, value: i64) {
+    out.push(format!("constant {name} {value}"));
+}
+
+/// Size of what a pointer points to.
+pub fn size_of_pointee<T>(_: *const T) -> usize {
+    size_of::<T>()
+}
+
+/// Offset and size of a field.
+#[macro_export]
+macro_rules! field {
+    ($out:expr, $type:ident, $c:literal, $($field:tt)+) => {{
+        let place = std::mem::MaybeUninit::<$type>::uninit();
+        // SAFETY: the address of a field of a place that is there; nothing is read.
+        let field = unsafe { &raw const (*place.as_ptr()).$($field)+ };
+        let (offset, size) = (std::mem::offset_of!($type, $($field)+), $crate::layout::size_of_pointee(field));
+        $out.push(format!("field {}.{} offset {offset} size {size}", stringify!($type), $c));
+    }};
+}
+
+/// Bits of a bit field.
+#[macro_export]
+macro_rules! bit {
+    ($out:expr, $type:ident, $get:ident, $set:ident) => {{
+        let mut value = $type::default();
+        value.$set(1);
+        assert_eq!(value.$get(), 1);
+        $out.push(format!("bits {}.{} {}", stringify!($type), stringify!($get), value.bits));
+    }};
+}
+
+/// Compiles the C program against the headers and compares what it prints with the bindings.
+///
+/// # Panics
+/// If there is a difference, or the program does not compile.
+pub fn compare(bindings: &Bindings, proof: Option<Proof>) {
+    let level = format!("{}.{}", bindings.level.0, bindings.level.1);
+    let Some(proof) = proof else {
+        skipped(format_args!("{} of ROCm {level} has no headers at hand to prove the layout against", bindings.name));
+        return;
+    };
+    let include = trees().join(proof.tree).join(proof.include);
+    if !include.is_dir() {
+        skipped(format_args!("no headers in {} (`cargo xtask rocm fetch {}`)", include.display(), proof.tree));
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (source, executable) = (folder.path().join("layout.c"), folder.path().join("layout"));
+    std::fs::write(&source, proof.program).expect("a file");
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let output = Command::new(&compiler)
+        .args(["-std=gnu11", "-w", "-D__HIP_PLATFORM_AMD__", "-I"])
+        .arg(&include)
+        .arg(&source)
+        .arg("-o")
+        .arg(&executable)
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            skipped(format_args!("no C compiler ({}): {error}", compiler.to_string_lossy()));
+            return;
+        }
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    // A tree that was fetched without the headers of this library.
+    if !output.status.success() && errors.contains("No such file") && errors.contains("#include") {
+        skipped(format_args!("not all headers in {}", include.display()));
+        return;
+    }
+    assert!(output.status.success(), "{errors}");
+    let output = Command::new(&executable).output().expect("the C program runs");
+    let c: Lines = String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect();
+    let mut rust = Lines::new();
+    (proof.lines)(&mut rust);
+
+    let mut wrong = String::new();
+    for (c, rust) in c.iter().zip(&rust).filter(|(c, rust)| c != rust) {
+        let _ = writeln!(wrong, "C:    {c}\nRust: {rust}");
+    }
+    assert!(wrong.is_empty(), "the bindings differ from the headers of {}:\n{wrong}", include.display());
+    assert_eq!(c.len(), rust.len());
+    println!("{} facts agree with C's headers of ROCm {level}", c.len());
+}

@@ -1,0 +1,145 @@
+//! What the tests of every `-sys` crate have in common: the bindings are held to C's headers ([`layout`]), to the
+//! functions that AMD's own packages have ([`functions`]), to what the real libraries export ([`symbols`]), and to
+//! their promise that a missing library is no panic ([`missing`]).
+//!
+//! A crate's test is one call of [`bindings!`] beside its `mod generated;`.
+
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+
+pub mod child;
+pub mod functions;
+pub mod layout;
+pub mod missing;
+pub mod symbols;
+
+/// A row of a crate's table: function, the first release that has it, the first that has it no more.
+pub type Row = (&'static str, &'static str, Option<&'static str>);
+
+/// A real library: level, fetched tree, file.
+pub type Binary = ((u32, u32), &'static str, &'static str);
+
+/// What a crate says of its bindings.
+pub struct Bindings {
+    /// The library's name in `api/presence.tsv`.
+    pub name: &'static str,
+    /// The level that the crate is built for.
+    pub level: (u32, u32),
+    /// `coverage::FUNCTIONS`.
+    pub functions: &'static [Row],
+    /// `coverage::COUNTS`.
+    pub counts: &'static [(u32, u32, usize)],
+    /// `coverage::NOT_EXPORTED`.
+    pub not_exported: &'static [(&'static str, &'static [&'static str])],
+    /// The functions that the crate has at its level, with their addresses.
+    pub declared: Vec<(&'static str, *const ())>,
+    /// Functions in which the crate and AMD's packages differ, and why.
+    pub exceptions: &'static [(&'static str, &'static str)],
+    /// The real libraries.
+    pub binaries: &'static [Binary],
+}
+
+/// Declares the tests of a `-sys` crate (or of one module of it):
+///
+/// ```ignore
+/// mod generated; // the folder that `cargo xtask bindgen` writes
+///
+/// sys_testing::bindings! {
+///     hiprand_sys, "hiprand", generated;
+///     // A function that returns a status and can be called with nothing, and what it then answers.
+///     hiprandGetVersion(std::ptr::null_mut()) => HIPRAND_STATUS_INTERNAL_ERROR, HIPRAND_STATUS_NOT_IMPLEMENTED;
+/// }
+/// ```
+///
+/// The two values: without the library, and with a library that lacks the function.
+#[macro_export]
+macro_rules! bindings {
+    ($($krate:ident)::+, $name:literal, $generated:ident; $function:ident($($argument:expr),*) => $library:expr, $symbol:expr;) => {
+        fn bindings() -> $crate::Bindings {
+            use $($krate)::+ as bound;
+            $crate::Bindings {
+                name: $name,
+                level: bound::API_LEVEL,
+                functions: &bound::coverage::FUNCTIONS,
+                counts: &bound::coverage::COUNTS,
+                not_exported: &bound::coverage::NOT_EXPORTED,
+                declared: $generated::functions::functions(),
+                exceptions: $generated::functions::EXCEPTIONS,
+                binaries: $generated::functions::BINARIES,
+            }
+        }
+
+        #[test]
+        fn layout_and_constants_are_those_of_the_headers() {
+            $crate::layout::compare(&bindings(), $generated::LAYOUT);
+        }
+
+        #[test]
+        fn every_function_of_every_level_is_witnessed() {
+            $crate::functions::compare(&bindings());
+        }
+
+        #[test]
+        fn the_table_is_what_the_crate_has() {
+            $crate::functions::table(&bindings());
+        }
+
+        #[test]
+        fn the_real_library_exports_what_is_declared() {
+            $crate::symbols::compare(&bindings());
+        }
+
+        #[test]
+        fn a_missing_library_is_a_status() {
+            if $crate::child::run(concat!(module_path!(), "::a_missing_library_is_a_status")) {
+                return;
+            }
+            use $($krate)::+::*;
+            $crate::missing::no_library(&BINDING, || {
+                // SAFETY: there is no library: nothing is read or written through the arguments.
+                assert_eq!(unsafe { $function($($argument),*) }, $library);
+            });
+        }
+
+        #[test]
+        fn a_missing_function_is_a_status() {
+            if $crate::child::run(concat!(module_path!(), "::a_missing_function_is_a_status")) {
+                return;
+            }
+            use $($krate)::+::*;
+            $crate::missing::no_function(&BINDING, stringify!($function), || {
+                // SAFETY: the library has no function of that name: nothing is read or written through the arguments.
+                assert_eq!(unsafe { $function($($argument),*) }, $symbol);
+            }, symbol_error);
+        }
+    };
+}
+
+/// Where `cargo xtask rocm fetch` unpacks: `ROCM_RS_TREES`, else `target/rocm` of the workspace.
+pub fn trees() -> PathBuf {
+    let folder = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
+    folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm"))
+}
+
+/// Says so past the test harness, which keeps the output of tests that pass to itself.
+pub fn skipped(why: impl std::fmt::Display) {
+    use std::io::Write as _;
+    let _ = std::io::stdout().write_all(format!("SKIPPED: {why}\n").as_bytes());
+}
+
+/// `(6, 4)` of `6.4`.
+pub(crate) fn level(text: &str) -> (u32, u32) {
+    let (major, minor) = text.split_once('.').expect("MAJOR.MINOR");
+    (major.parse().expect("a number"), minor.parse().expect("a number"))
+}
+
+/// The functions of a level, by the table in the crate.
+pub(crate) fn covered(functions: &[Row], at: (u32, u32)) -> std::collections::BTreeSet<&'static str> {
+    let there = functions.iter().filter(|(_, first, gone)| level(first) <= at && gone.is_none_or(|gone| at < level(gone)));
+    there.map(|(name, ..)| *name).collect()
+}
+
+/// An address that is never read.
+pub fn nowhere<T>() -> *mut T {
+    std::ptr::null_mut::<c_void>().cast()
+}

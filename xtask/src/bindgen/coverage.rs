@@ -1,0 +1,152 @@
+//! COVERAGE.md and the table in README.md: what is bound of each library at each level, after what, what is not and
+//! why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::levels::Level;
+use super::library::Library;
+use super::merge::Sources;
+use super::surface::{Kind, Surface};
+use super::symbols::NotExported;
+
+/// One library of the page.
+pub(crate) struct Row<'a> {
+    pub(crate) library: &'static Library,
+    pub(crate) sources: &'a Sources,
+    pub(crate) levels: &'a BTreeMap<Level, Surface>,
+}
+
+/// How many items of a kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    functions: usize,
+    constants: usize,
+    structs: usize,
+}
+
+impl Counts {
+    fn of(surface: &Surface) -> Counts {
+        let count = |is: fn(&Kind) -> bool| surface.values().filter(|kind| is(kind)).count();
+        Counts {
+            functions: count(|kind| matches!(kind, Kind::Function(_))),
+            constants: count(|kind| matches!(kind, Kind::Const(..))),
+            structs: count(|kind| matches!(kind, Kind::Struct(..) | Kind::Union(_))),
+        }
+    }
+}
+
+const START: &str = "<!-- Written by `cargo xtask bindgen`. -->\n";
+const END: &str = "<!-- To here. -->";
+
+/// Writes the page and the table, if they changed; hands back which did.
+pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, check: bool) -> Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    changed.extend(super::write_file(&root.join("COVERAGE.md"), &page(rows, not_exported)?, check)?);
+    let path = root.join("README.md");
+    let readme = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let (before, rest) = readme.split_once(START).context("README.md has no mark for the table of -sys crates")?;
+    let (_, after) = rest.split_once(END).context("README.md has no mark at the end of the table of -sys crates")?;
+    changed.extend(super::write_file(&path, &format!("{before}{START}{}{END}{after}", table(rows)?), check)?);
+    Ok(changed)
+}
+
+/// The functions of every crate, by level.
+fn table(rows: &[Row<'_>]) -> Result<String> {
+    let mut text = String::from("| crate | ");
+    for level in Level::all() {
+        write!(text, "{level} | ")?;
+    }
+    text = text.trim_end().to_owned() + "\n|---|" + &"---|".repeat(Level::all().count()) + "\n";
+    for row in rows {
+        let module = row.library.module.map(|module| format!(", `{module}`")).unwrap_or_default();
+        write!(text, "| `{}`{module} |", row.library.package)?;
+        for level in Level::all() {
+            match row.levels.get(&level).map(Counts::of) {
+                Some(counts) if counts != Counts::default() => write!(text, " {} |", counts.functions)?,
+                _ => write!(text, " |")?,
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn page(rows: &[Row<'_>], not_exported: &NotExported) -> Result<String> {
+    let mut text = String::from(
+        "# What the -sys crates cover\n\nWritten by `cargo xtask bindgen`, which `cargo xtask ci` repeats and compares. \
+         An empty cell: nothing is known of that library at that release.\n\n## Functions\n\n",
+    );
+    text += &table(rows)?;
+    for row in rows {
+        library(&mut text, row, not_exported)?;
+    }
+    Ok(text)
+}
+
+fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Result<()> {
+    let library = row.library;
+    let module = library.module.map(|module| format!(", module `{module}`")).unwrap_or_default();
+    write!(text, "\n## `{}`{module}\n\n", library.package)?;
+    text.push_str("| ROCm | functions | constants | structs | declared after |\n|---|---|---|---|---|\n");
+    for (level, surface) in row.levels {
+        let Counts { functions, constants, structs } = Counts::of(surface);
+        let source = source(library, row.sources, *level);
+        writeln!(text, "| {level} | {functions} | {constants} | {structs} | {source} |")?;
+    }
+    let mut lines = Vec::new();
+    for (theirs, ours, why) in library.renames {
+        lines.push(format!("- `{ours}` is what AMD's Python packages call `{theirs}`: {why}."));
+    }
+    for (name, why) in library.beyond_facts {
+        lines.push(format!("- `{name}` is here though those packages leave it out: {why}."));
+    }
+    for (name, why) in library.absent {
+        lines.push(format!("- `{name}` of those packages is not here: {why}."));
+    }
+    if !lines.is_empty() {
+        write!(text, "\n{}\n", lines.join("\n"))?;
+    }
+    let mut lacking: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for binary in library.binaries {
+        let Some(level) = Level::of(binary.level) else { continue };
+        for name in not_exported.of(library, level) {
+            lacking.entry(name).or_default().push(level.to_string());
+        }
+    }
+    if !lacking.is_empty() {
+        let files: BTreeSet<String> = library.binaries.iter().map(|b| format!("`{}`", b.file)).collect();
+        let files: Vec<String> = files.into_iter().collect();
+        write!(text, "\nDeclared, and not exported by the real library ({}):\n\n", files.join(", "))?;
+        let mut by_levels: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, levels) in lacking {
+            by_levels.entry(levels.join(", ")).or_default().push(format!("`{name}`"));
+        }
+        for (levels, names) in by_levels {
+            writeln!(text, "- at {levels} ({}): {}", names.len(), names.join(", "))?;
+        }
+    } else if !library.binaries.is_empty() {
+        let levels: Vec<String> = library.binaries.iter().map(|b| format!("{}.{}", b.level.0, b.level.1)).collect();
+        write!(text, "\nEvery function is exported by the real library at {}.\n", levels.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What the declarations of a level are taken from.
+pub(crate) fn source(library: &Library, sources: &Sources, level: Level) -> String {
+    let headers = library.headers_of(level);
+    match headers {
+        Some(headers) if !headers.reference => format!("C headers of {}", headers.of),
+        _ if sources.facts.contains_key(&level) => {
+            let text = headers.map(|headers| format!(", text from the headers of {}", headers.of)).unwrap_or_default();
+            format!("AMD's Python packages of {}{text}", level.witness())
+        }
+        _ => match &library.back_to {
+            Some(back) if sources.first().is_some_and(|first| level < first) => back.why.to_owned(),
+            _ => "what the levels before and after it have in common".to_owned(),
+        },
+    }
+}
