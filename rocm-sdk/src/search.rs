@@ -136,7 +136,7 @@ impl Search {
     }
 
     /// Installations and refusals, in order.
-    fn steps(&self) -> Vec<Result<Installation, Attempt>> {
+    pub(crate) fn steps(&self) -> Vec<Result<Installation, Attempt>> {
         let mut found = Candidates::default();
         for root in &self.roots {
             found.add(root.clone(), Origin::Explicit);
