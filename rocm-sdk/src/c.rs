@@ -13,11 +13,19 @@ pub(crate) const AT_SECURE: c_ulong = 23;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) const RTLD_DI_LINKMAP: c_int = 2;
 
+/// May be read, may be written (`access`).
+#[cfg(all(target_os = "linux", feature = "doctor"))]
+pub(crate) const R_OK: std::ffi::c_int = 4;
+#[cfg(all(target_os = "linux", feature = "doctor"))]
+pub(crate) const W_OK: std::ffi::c_int = 2;
+
 unsafe extern "C" {
     #[cfg(target_os = "linux")]
     pub(crate) fn getauxval(kind: c_ulong) -> c_ulong;
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     pub(crate) fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
+    #[cfg(all(target_os = "linux", feature = "doctor"))]
+    pub(crate) fn access(path: *const std::ffi::c_char, mode: std::ffi::c_int) -> std::ffi::c_int;
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn getuid() -> u32;
     #[cfg(not(target_os = "linux"))]
@@ -35,6 +43,12 @@ mod tests {
         let _: [unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong; 2] = [super::getauxval, libc::getauxval];
         type DlInfo = unsafe extern "C" fn(*mut libc::c_void, libc::c_int, *mut libc::c_void) -> libc::c_int;
         let _: [DlInfo; 2] = [super::dlinfo, libc::dlinfo];
+        #[cfg(feature = "doctor")]
+        {
+            let _: [unsafe extern "C" fn(*const libc::c_char, libc::c_int) -> libc::c_int; 2] =
+                [super::access, libc::access];
+            assert_eq!((super::R_OK, super::W_OK), (libc::R_OK, libc::W_OK));
+        }
         assert_eq!(super::AT_SECURE, libc::AT_SECURE);
         assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
     }

@@ -9,7 +9,7 @@ use crate::report::Reason;
 pub(crate) mod requirements;
 
 /// What the dynamic section says.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Dynamic {
     /// The name that the library gives itself.
     pub(crate) soname: Option<String>,

@@ -28,6 +28,18 @@ pub enum Error {
         /// The search.
         report: Arc<Report>,
     },
+    /// No library of ROCm has this short name.
+    UnknownLibrary {
+        /// The name asked for.
+        name: String,
+        /// The short name that it looks like.
+        meant: Option<&'static str>,
+    },
+    /// More than one of the libraries asked for could not be had.
+    Several {
+        /// Why, library by library.
+        errors: Vec<Error>,
+    },
     /// The library lacks a function.
     SymbolMissing {
         /// Short name of the library.
@@ -90,6 +102,15 @@ impl fmt::Display for Error {
                 "{library} was not found; install ROCm, or set ROCM_PATH to an installation. Search for {report}"
             ),
             Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
+            Self::UnknownLibrary { name, meant } => {
+                write!(f, "{name} is not the short name of a library of ROCm")?;
+                meant.map_or(Ok(()), |meant| write!(f, "; is {meant} meant?"))
+            }
+            Self::Several { errors } => {
+                let names: Vec<&str> = errors.iter().filter_map(Self::library).collect();
+                write!(f, "{} libraries cannot be had: {}.", errors.len(), names.join(", "))?;
+                errors.iter().try_for_each(|error| write!(f, "\n{error}"))
+            }
             Self::SymbolMissing { symbol, since, found_in, found, .. } => write!(
                 f,
                 "{symbol} is missing from {found_in}{}: it needs ROCm {since} or newer",
@@ -131,7 +152,9 @@ impl Error {
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
-            Self::SearchTooLate | Self::RelativePath { .. } => None,
+            Self::UnknownLibrary { .. } | Self::Several { .. } | Self::SearchTooLate | Self::RelativePath { .. } => {
+                None
+            }
         }
     }
 

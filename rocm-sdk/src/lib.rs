@@ -32,12 +32,16 @@ mod binding;
 mod c;
 #[cfg(feature = "devel")]
 pub mod devel;
+#[cfg(all(feature = "doctor", unix))]
+pub mod doctor;
 mod elf;
 mod error;
 mod find;
 pub mod libraries;
 mod library;
 mod open;
+#[cfg(feature = "doctor")]
+pub mod probe;
 mod process;
 mod report;
 mod search;

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Error;
-use crate::open::Trail;
+use crate::open::{Purpose, Trail};
 use crate::report::{Origin, Reason, Report};
 use crate::spec::{LibrarySpec, soname_major};
 use crate::sys;
@@ -58,9 +58,9 @@ impl Library {
         if !path.is_absolute() {
             return Err(Error::RelativePath { path: path.to_owned() });
         }
-        let mut trail = Trail::new(spec, scope);
+        let mut trail = Trail::new(spec, Purpose::Open(scope));
         match trail.try_file(Origin::Explicit, path) {
-            Some(library) => Ok(library),
+            Some(hit) => trail.into_library(hit),
             None => Err(trail.into_error()),
         }
     }

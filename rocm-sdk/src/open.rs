@@ -1,27 +1,48 @@
-//! Opening one candidate after the other, keeping a record of each.
+//! Trying one candidate after the other, keeping a record of each.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::elf;
+use crate::elf::{self, Dynamic};
 use crate::error::Error;
+use crate::find::FoundLibrary;
 use crate::library::{Library, Scope};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, names_in};
 use crate::spec::{LibrarySpec, soname_major};
 use crate::sys;
 
+/// What is done with a file that looks right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    /// It is opened; one that cannot be is passed over.
+    Open(Scope),
+    /// It is only named.
+    Find,
+}
+
 /// A search under way.
 pub(crate) struct Trail {
     spec: &'static LibrarySpec,
-    scope: Scope,
+    purpose: Purpose,
     attempts: Vec<Attempt>,
 }
 
+/// What a search came to.
+pub(crate) struct Hit {
+    /// Where the purpose is to open it.
+    handle: Option<libloading::Library>,
+    origin: Origin,
+    /// The path or soname that the loader was given.
+    target: String,
+    path: Option<PathBuf>,
+    dynamic: Dynamic,
+}
+
 impl Trail {
-    pub(crate) fn new(spec: &'static LibrarySpec, scope: Scope) -> Self {
-        Self { spec, scope, attempts: Vec::new() }
+    pub(crate) fn new(spec: &'static LibrarySpec, purpose: Purpose) -> Self {
+        Self { spec, purpose, attempts: Vec::new() }
     }
 
     pub(crate) fn refuse(&mut self, attempt: Attempt) {
@@ -39,7 +60,7 @@ impl Trail {
         }
     }
 
-    pub(crate) fn try_installation(&mut self, installation: &Installation) -> Option<Library> {
+    pub(crate) fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
         let origin = installation.origin;
         if let Err(reason) = look_at_directory(&installation.root) {
             self.fail(origin, &installation.root, reason);
@@ -56,15 +77,15 @@ impl Trail {
         // The newest known release, then releases newer than any known, then the name that tells no release.
         for name in self.spec.file_names().filter(|&name| cfg!(windows) || name != self.spec.unversioned()) {
             for directory in &directories {
-                if let Some(library) = self.try_file(origin, &directory.join(name)) {
-                    return Some(library);
+                if let Some(hit) = self.try_file(origin, &directory.join(name)) {
+                    return Some(hit);
                 }
             }
         }
         for directory in &directories {
             for name in self.newer_names(directory) {
-                if let Some(library) = self.try_file(origin, &directory.join(name)) {
-                    return Some(library);
+                if let Some(hit) = self.try_file(origin, &directory.join(name)) {
+                    return Some(hit);
                 }
             }
         }
@@ -89,16 +110,21 @@ impl Trail {
         names
     }
 
-    /// Looks at the file, then opens it.
-    pub(crate) fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Library> {
-        let opened = look_at(path).and_then(|soname| {
-            self.check_major(soname.as_deref())?;
-            let handle = sys::open_path(path, self.scope).map_err(|message| sys::explain(path.as_os_str(), message))?;
-            Ok((handle, soname))
+    /// Looks at the file, then opens it if that is the purpose.
+    pub(crate) fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Hit> {
+        let tried = look_at(path).and_then(|dynamic| {
+            self.check_major(dynamic.soname.as_deref())?;
+            let handle = match self.purpose {
+                Purpose::Find => None,
+                Purpose::Open(scope) => {
+                    Some(sys::open_path(path, scope).map_err(|message| sys::explain(path.as_os_str(), message))?)
+                }
+            };
+            Ok((handle, dynamic))
         });
-        match opened {
-            Ok((handle, soname)) => {
-                Some(self.succeed(handle, origin, path.display().to_string(), Some(path.to_owned()), soname))
+        match tried {
+            Ok((handle, dynamic)) => {
+                Some(Hit { handle, origin, target: path.display().to_string(), path: Some(path.to_owned()), dynamic })
             }
             Err(reason) => {
                 self.fail(origin, path, reason);
@@ -107,26 +133,41 @@ impl Trail {
         }
     }
 
-    /// Asks the system loader for each name, but for those that it would find in one of `refused`.
-    pub(crate) fn try_system(&mut self, refused: &[PathBuf]) -> Option<Library> {
+    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to be opened,
+    /// looks in `directories`, which are the loader's.
+    pub(crate) fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
+        let origin = Origin::System;
         for name in self.spec.file_names() {
             if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
-                self.fail(Origin::System, &path, Reason::RelativePath);
+                self.fail(origin, &path, Reason::RelativePath);
                 continue;
             }
-            let opened = sys::open_name(name, self.scope)
-                .map_err(|message| sys::explain(name.as_ref(), message))
-                .and_then(|handle| {
-                    let (handle, path) = sys::path_of(handle);
-                    let soname = path.as_deref().and_then(|p| look_at(p).ok().flatten());
-                    self.check_major(soname.as_deref())?;
-                    Ok((handle, path, soname))
-                });
-            match opened {
-                Ok((handle, path, soname)) => {
-                    return Some(self.succeed(handle, Origin::System, name.to_owned(), path, soname));
+            let scope = match self.purpose {
+                Purpose::Open(scope) => scope,
+                Purpose::Find => {
+                    let mut there =
+                        directories.iter().map(|dir| dir.join(name)).filter(|path| path.exists()).peekable();
+                    if there.peek().is_none() {
+                        self.attempts.push(Attempt::failed(origin, name.to_owned(), Reason::NotThere));
+                    } else if let Some(hit) = there.find_map(|path| self.try_file(origin, &path)) {
+                        return Some(hit);
+                    }
+                    continue;
                 }
-                Err(reason) => self.attempts.push(Attempt::failed(Origin::System, name.to_owned(), reason)),
+            };
+            let opened = sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(
+                |handle| {
+                    let (handle, path) = sys::path_of(handle);
+                    let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
+                    self.check_major(dynamic.soname.as_deref())?;
+                    Ok((handle, path, dynamic))
+                },
+            );
+            match opened {
+                Ok((handle, path, dynamic)) => {
+                    return Some(Hit { handle: Some(handle), origin, target: name.to_owned(), path, dynamic });
+                }
+                Err(reason) => self.attempts.push(Attempt::failed(origin, name.to_owned(), reason)),
             }
         }
         None
@@ -157,32 +198,49 @@ impl Trail {
         self.attempts.push(Attempt::failed(origin, path.display().to_string(), reason));
     }
 
-    fn succeed(
-        &mut self,
-        handle: libloading::Library,
+    /// The library that was opened, with the record of the search.
+    pub(crate) fn into_library(self, hit: Hit) -> Result<Library, Error> {
+        let Hit { handle: Some(handle), origin, target, path, dynamic } = hit else {
+            return Err(self.into_error());
+        };
+        let soname = dynamic.soname;
+        let (spec, report) = self.into_report(origin, &target, soname.as_deref());
+        Ok(Library::new(spec, handle, origin, target, path, soname, report))
+    }
+
+    /// The file that was found, with the record of the search.
+    pub(crate) fn into_found(self, hit: Hit) -> Result<FoundLibrary, Error> {
+        let Hit { path: Some(path), origin, target, dynamic, .. } = hit else {
+            return Err(self.into_error());
+        };
+        let (spec, report) = self.into_report(origin, &target, dynamic.soname.as_deref());
+        Ok(FoundLibrary::new(spec, path, origin, dynamic, report))
+    }
+
+    fn into_report(
+        mut self,
         origin: Origin,
-        target: String,
-        path: Option<PathBuf>,
-        soname: Option<String>,
-    ) -> Library {
-        let mut attempts = std::mem::take(&mut self.attempts);
-        attempts.push(Attempt { origin, target: target.clone(), failure: None, note: self.note(soname.as_deref()) });
-        let report = Arc::new(Report::new(self.spec.name(), attempts));
-        Library::new(self.spec, handle, origin, target, path, soname, report)
+        target: &str,
+        soname: Option<&str>,
+    ) -> (&'static LibrarySpec, Arc<Report>) {
+        let (target, note) = (target.to_owned(), self.note(soname));
+        let opened = matches!(self.purpose, Purpose::Open(_));
+        self.attempts.push(Attempt { origin, target, failure: None, opened, note });
+        (self.spec, Arc::new(Report::new(self.spec.name(), self.attempts)))
     }
 }
 
-/// The soname of a file that is a shared library for this machine.
-fn look_at(path: &Path) -> Result<Option<String>, Reason> {
+/// What a file that is a shared library for this machine says of itself.
+fn look_at(path: &Path) -> Result<Dynamic, Reason> {
     let metadata = fs::metadata(path).map_err(elf::unreadable)?;
     if !metadata.is_file() {
         return Err(Reason::NotAFile);
     }
     let mut file = File::open(path).map_err(elf::unreadable)?;
     if cfg!(any(windows, target_vendor = "apple")) {
-        return Ok(None);
+        return Ok(Dynamic::default());
     }
-    Ok(elf::inspect(&mut file)?.soname)
+    elf::inspect(&mut file)
 }
 
 fn look_at_directory(path: &Path) -> Result<(), Reason> {

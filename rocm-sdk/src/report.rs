@@ -121,15 +121,17 @@ pub struct Attempt {
     pub origin: Origin,
     /// What was tried: an absolute path, a soname, or a variable's value.
     pub target: String,
-    /// `None` if it was opened, else why not.
+    /// `None` if it would do, else why not.
     pub failure: Option<Reason>,
+    /// Whether it was opened: a search for the path alone opens nothing.
+    pub opened: bool,
     /// What else there is to say of it.
     pub note: Option<String>,
 }
 
 impl Attempt {
     pub(crate) fn failed(origin: Origin, target: String, reason: Reason) -> Self {
-        Self { origin, target, failure: Some(reason), note: None }
+        Self { origin, target, failure: Some(reason), opened: false, note: None }
     }
 }
 
@@ -137,7 +139,7 @@ impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}]: ", self.target, self.origin)?;
         match &self.failure {
-            None => f.write_str("opened")?,
+            None => f.write_str(if self.opened { "opened" } else { "found" })?,
             Some(reason) => reason.fmt(f)?,
         }
         self.note.iter().try_for_each(|note| write!(f, " {note}"))
@@ -166,7 +168,7 @@ impl Report {
         &self.attempts
     }
 
-    /// The step that opened the library.
+    /// The step that found the library, and opened it if that was the purpose.
     pub fn opened(&self) -> Option<&Attempt> {
         self.attempts.iter().find(|a| a.failure.is_none())
     }

@@ -11,7 +11,7 @@ use semver::Version;
 
 use crate::error::Error;
 use crate::library::{Library, Scope};
-use crate::open::Trail;
+use crate::open::{Hit, Purpose, Trail};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::spec::LibrarySpec;
 use crate::version::{Release, parse_release, release_at};
@@ -136,7 +136,7 @@ impl Search {
     }
 
     /// Installations and refusals, in order.
-    fn steps(&self) -> Vec<Result<Installation, Attempt>> {
+    pub(crate) fn steps(&self) -> Vec<Result<Installation, Attempt>> {
         let mut found = Candidates::default();
         for root in &self.roots {
             found.add(root.clone(), Origin::Explicit);
@@ -178,16 +178,26 @@ impl Search {
         }
     }
 
+    /// What a variable says, if this search heeds it and it is not empty.
+    pub(crate) fn heeded(&self, name: &str) -> Option<OsString> {
+        let get = self.environment.as_ref().filter(|_| !self.set_uid)?;
+        get(name).filter(|v| !v.is_empty())
+    }
+
     /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current directory.
     fn relative_loader_dirs(&self) -> Vec<PathBuf> {
-        let value = self
-            .environment
-            .as_ref()
-            .filter(|_| !self.set_uid)
-            .and_then(|get| get("LD_LIBRARY_PATH"))
-            .filter(|v| !v.is_empty());
         let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
+        let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
         value.map_or_else(Vec::new, |v| std::env::split_paths(&v).filter_map(relative).collect())
+    }
+
+    /// The directories where the system loader looks, as far as files tell: for a search that opens nothing.
+    fn loader_dirs(&self) -> Vec<PathBuf> {
+        let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
+        let mut dirs: Vec<PathBuf> =
+            value.iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()).collect();
+        dirs.extend(system_library_dirs(Path::new("/"), self.heeded("SystemRoot")));
+        dirs
     }
 
     /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
@@ -199,23 +209,29 @@ impl Search {
     }
 
     pub(crate) fn open_with_scope(&self, spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
-        let mut trail = Trail::new(spec, scope);
+        let mut trail = Trail::new(spec, Purpose::Open(scope));
+        match self.follow(&mut trail) {
+            Some(hit) => trail.into_library(hit),
+            None => Err(trail.into_error()),
+        }
+    }
+
+    /// Goes through the places until one of them has it.
+    pub(crate) fn follow(&self, trail: &mut Trail) -> Option<Hit> {
         for step in self.steps() {
             match step {
                 Err(refused) => trail.refuse(refused),
                 Ok(installation) => {
-                    if let Some(library) = trail.try_installation(&installation) {
-                        return Ok(library);
+                    if let Some(hit) = trail.try_installation(&installation) {
+                        return Some(hit);
                     }
                 }
             }
         }
-        if self.system {
-            if let Some(library) = trail.try_system(&self.relative_loader_dirs()) {
-                return Ok(library);
-            }
+        if !self.system {
+            return None;
         }
-        Err(trail.into_error())
+        trail.try_system(&self.relative_loader_dirs(), &self.loader_dirs())
     }
 
     /// Searches as [`open`](Search::open) does and tells every step. The library, if found, stays open.
@@ -288,6 +304,66 @@ fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     names.into_iter().map(|name| directory.join(name)).collect()
 }
 
+/// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows, its system directory.
+fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
+    if cfg!(windows) {
+        return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
+    }
+    let mut dirs = Vec::new();
+    read_loader_configuration(root, &root.join("etc/ld.so.conf"), 0, &mut dirs);
+    let built_in = LIBRARY_DIRS.iter().filter(|dir| !dir.starts_with("core")).flat_map(|dir| [*dir, *dir]);
+    for (n, dir) in built_in.enumerate() {
+        dirs.push(if n % 2 == 0 { root.join(dir) } else { root.join("usr").join(dir) });
+    }
+    let mut seen = std::collections::HashSet::new();
+    dirs.retain(|dir| seen.insert(dir.clone()) && dir.is_dir());
+    dirs
+}
+
+/// Reads `ld.so.conf`: a directory a line, `include` with a pattern in the last part of its path, `#` comments.
+fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Vec<PathBuf>) {
+    const DEEPEST: u32 = 4;
+    let Ok(text) = fs::read_to_string(file) else { return };
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
+        let under_root = |path: &str| Some(root.join(path.strip_prefix('/')?));
+        if let Some(pattern) = line.strip_prefix("include ").map(str::trim).filter(|_| depth < DEEPEST) {
+            let pattern = under_root(pattern).or_else(|| Some(file.parent()?.join(pattern)));
+            let Some((folder, name)) = pattern.as_deref().and_then(|p| Some((p.parent()?, p.file_name()?.to_str()?)))
+            else {
+                continue;
+            };
+            let mut names = names_in(folder, |candidate| matches_wildcards(name, candidate));
+            names.sort();
+            for name in names {
+                read_loader_configuration(root, &folder.join(name), depth + 1, dirs);
+            }
+        } else if let Some(dir) = under_root(line) {
+            dirs.push(dir);
+        }
+    }
+}
+
+/// Whether `text` is `pattern`, in which `*` stands for any number of characters.
+pub(crate) fn matches_wildcards(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
 pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
@@ -308,4 +384,53 @@ fn runs_set_uid() -> bool {
 #[cfg(not(unix))]
 fn runs_set_uid() -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards() {
+        for (pattern, text) in [
+            ("7.2.4", "7.2.4"),
+            ("7.*", "7.2.4"),
+            ("*", ""),
+            ("7.*.4*", "7.2.4rc1"),
+            ("*.conf", "a.conf"),
+            ("a*a", "aa"),
+        ] {
+            assert!(matches_wildcards(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("7.2.4", "7.2.40"), ("7.2", "7.2.4"), ("7.*", "17.2"), ("*.conf", "a.conf~"), ("a*a", "a"), ("", "a")]
+        {
+            assert!(!matches_wildcards(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_loaders_configuration() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "etc/ld.so.conf",
+            "# first\ninclude /etc/ld.so.conf.d/*.conf\ninclude more.conf\n/srv/last # its own\nrelative\n",
+        );
+        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\n");
+        write("etc/ld.so.conf.d/10-a.conf", "/srv/a\n");
+        write("etc/ld.so.conf.d/30-c.conf.old", "/srv/c\n");
+        write("etc/more.conf", "include more.conf\n/srv/more\n");
+        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "usr/lib", "usr/lib64", "lib"] {
+            fs::create_dir_all(root.path().join(dir)).unwrap();
+        }
+        let dirs = system_library_dirs(root.path(), None);
+        let names: Vec<&str> = dirs.iter().map(|d| d.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["srv/a", "srv/b", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
+    }
 }

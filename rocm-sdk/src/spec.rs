@@ -43,7 +43,7 @@ pub enum Group {
 /// assert_eq!(MINE.known_major(2).unwrap().file, "libmine.so.2");
 /// assert!(MINE.known_major(3).is_none());
 /// ```
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct LibrarySpec {
     name: &'static str,
     unversioned: &'static str,

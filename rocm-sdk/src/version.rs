@@ -36,6 +36,15 @@ impl Release {
         };
         (self.version.major, self.version.minor) >= (u64::from(major), u64::from(minor))
     }
+
+    /// Major and minor number in ROCm's count.
+    #[cfg(feature = "doctor")]
+    pub(crate) fn rocm(&self) -> (u64, u64) {
+        match (self.numbering, self.version.major, self.version.minor) {
+            (Numbering::Hip, 7, minor @ 15..) => (10, minor - 15),
+            (_, major, minor) => (major, minor),
+        }
+    }
 }
 
 impl fmt::Display for Release {
@@ -186,6 +195,17 @@ mod tests {
         assert_eq!(hip_version(71_526_333), Some(Version::new(7, 15, 26_333)));
         assert_eq!(hip_version(-1), None);
         assert_eq!(hip_version(9_999_999), None);
+    }
+
+    #[test]
+    #[cfg(feature = "doctor")]
+    fn hip_s_count_and_back() {
+        for level in [(5, 7), (6, 4), (7, 2), (7, 14), (10, 0), (10, 3)] {
+            let (major, minor) = hip_of_rocm(level);
+            let version = Version::new(major.into(), minor.into(), 1);
+            let release = Release { version, numbering: Numbering::Hip, source: PathBuf::new() };
+            assert_eq!(release.rocm(), (level.0.into(), level.1.into()));
+        }
     }
 
     #[test]

@@ -1,0 +1,152 @@
+//! What keeps programs of this machine from using ROCm and a GPU, and what to do about it.
+//!
+//! ```
+//! use rocm_sdk::{Search, doctor::Doctor};
+//!
+//! let diagnosis = Doctor::new(Search::standard()).examine();
+//! println!("{diagnosis}"); // as the command `rocm-sdk doctor` shows it
+//! for problem in diagnosis.errors() {
+//!     println!("{}: {}", problem.problem, problem.todo);
+//! }
+//! ```
+
+mod driver;
+mod gpus;
+mod libraries;
+mod loader;
+mod machine;
+mod places;
+mod problem;
+mod text;
+mod variables;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub use driver::{Driver, Node, PciDevice, Permissions, User};
+pub use gpus::Gpu;
+pub use places::Place;
+pub use problem::{Problem, Severity};
+pub use variables::Variable;
+
+use crate::libraries::ALL;
+use crate::probe::Probe;
+use crate::search::Search;
+use crate::spec::LibrarySpec;
+use loader::Loader;
+use machine::Machine;
+use problem::Problems;
+
+type Prober = Box<dyn Fn(&[&'static LibrarySpec]) -> Vec<Probe>>;
+
+/// An examination of a machine, to be set up and then run.
+pub struct Doctor {
+    search: Search,
+    machine: Machine,
+    probe: Option<Prober>,
+    library_path: Option<OsString>,
+}
+
+/// What was found. Its `Display` is a text of some lines a section; with serde it is the same as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// Version of this crate.
+    pub rocm_sdk: &'static str,
+    /// Whether a program can run kernels on a GPU.
+    pub usable: bool,
+    /// The places that the search looks at, in order.
+    pub places: Vec<Place>,
+    /// Every library of the table.
+    pub libraries: Vec<Probe>,
+    /// The kernel driver.
+    pub driver: Driver,
+    /// The GPUs that it shows.
+    pub gpus: Vec<Gpu>,
+    /// The variables that matter and are set.
+    pub variables: Vec<Variable>,
+    /// What is wrong, errors first.
+    pub problems: Vec<Problem>,
+}
+
+impl Doctor {
+    /// An examination of this machine, with the ROCm that `search` finds.
+    pub fn new(search: Search) -> Self {
+        Self { search, machine: Machine::this(), probe: None, library_path: None }
+    }
+
+    /// Reads `/dev`, `/etc`, `/proc`, `/sys` and the system's libraries below this directory: a container's root, or a test's.
+    pub fn system_root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.machine.root = root.into();
+        self
+    }
+
+    /// Reads variables through `get` instead of the process's environment.
+    pub fn environment(mut self, get: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
+        self.machine.set_environment(get);
+        self
+    }
+
+    /// The list of directories that the system loader was given, where it is not that of `LD_LIBRARY_PATH`.
+    pub fn library_path(mut self, directories: Option<OsString>) -> Self {
+        self.library_path = directories;
+        self
+    }
+
+    /// Opens the libraries by `probe` instead of by [`Probe::run`] in this process. The command opens each in a process of its own.
+    pub fn probe(mut self, probe: impl Fn(&[&'static LibrarySpec]) -> Vec<Probe> + 'static) -> Self {
+        self.probe = Some(Box::new(probe));
+        self
+    }
+
+    /// Looks at everything. Opens every library of ROCm that is found, which runs their initialisers; calls no function of theirs.
+    pub fn examine(&self) -> Diagnosis {
+        let places = Place::all(&self.search);
+        let on_platform: Vec<&'static LibrarySpec> =
+            ALL.iter().copied().filter(|spec| spec.is_on_this_platform()).collect();
+        let probes = match &self.probe {
+            Some(probe) => probe(&on_platform),
+            None => on_platform.iter().map(|spec| Probe::run(&self.search, spec)).collect(),
+        };
+        let driver = Driver::examine(&self.machine);
+        let gpus = Gpu::all(&self.machine);
+        let variables = Variable::all(&self.machine);
+
+        let mut problems = Problems::default();
+        Place::judge(&places, &mut problems);
+        let library_path = self.library_path.clone().or_else(|| self.machine.variable("LD_LIBRARY_PATH"));
+        let loader = Loader::new(&self.machine.root, library_path.as_deref());
+        libraries::judge(&probes, &places, &loader, &mut problems);
+        driver.judge(&self.machine, gpus.len(), &mut problems);
+        Gpu::judge(&gpus, &driver, &mut problems);
+        Variable::judge(&variables, &gpus, &mut problems);
+        let mut problems = problems.0;
+        problems.sort_by_key(|problem| problem.severity != Severity::Error);
+
+        let runtime = probes.iter().any(|probe| probe.library == "amdhip64" && probe.found.is_some());
+        Diagnosis {
+            rocm_sdk: env!("CARGO_PKG_VERSION"),
+            usable: runtime && !problems.iter().any(|problem| problem.severity == Severity::Error),
+            places,
+            libraries: probes,
+            driver,
+            gpus,
+            variables,
+            problems,
+        }
+    }
+}
+
+impl Diagnosis {
+    /// What does not work.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.severity == Severity::Error)
+    }
+
+    /// As JSON, indented.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}

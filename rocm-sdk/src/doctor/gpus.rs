@@ -1,0 +1,108 @@
+//! The GPUs that the kernel driver shows.
+
+use serde::Serialize;
+
+use super::driver::Driver;
+use super::machine::Machine;
+use super::problem::Problems;
+
+/// A GPU, as the kernel driver describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Gpu {
+    /// Its number in the driver's list, where CPUs have numbers too.
+    pub node: u32,
+    /// Its architecture: `gfx90a`.
+    pub target: String,
+    /// Its place on the PCI bus: `0000:c1:00.0`.
+    pub pci: String,
+    /// AMD's number of the model: `0x740f`.
+    pub device: String,
+    /// The model's name, where the driver knows it.
+    pub product: Option<String>,
+    /// How many compute units it has.
+    pub compute_units: u64,
+    /// Its own memory, in bytes.
+    pub memory: u64,
+    /// The device node that programs open for it.
+    pub render_node: Option<String>,
+}
+
+const NODES: &str = "sys/class/kfd/kfd/topology/nodes";
+
+impl Gpu {
+    pub(crate) fn all(machine: &Machine) -> Vec<Self> {
+        machine.names(NODES).iter().filter_map(|name| Self::read(machine, name)).collect()
+    }
+
+    fn read(machine: &Machine, name: &str) -> Option<Self> {
+        let directory = format!("{NODES}/{name}");
+        let properties = Properties(machine.text(&format!("{directory}/properties"))?);
+        let target = target_name(properties.get("gfx_target_version").filter(|&v| v != 0)?);
+        let location = properties.get("location_id").unwrap_or(0);
+        let (bus, device, function) = (location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
+        let pci = format!("{:04x}:{bus:02x}:{device:02x}.{function}", properties.get("domain").unwrap_or(0));
+        let minor = properties.get("drm_render_minor").filter(|&minor| minor != 0);
+        let per_unit = properties.get("simd_per_cu").filter(|&n| n != 0).unwrap_or(1);
+        Some(Self {
+            node: name.parse().ok()?,
+            target,
+            device: format!("{:#06x}", properties.get("device_id").unwrap_or(0)),
+            product: machine.text(&format!("sys/bus/pci/devices/{pci}/product_name")),
+            pci,
+            compute_units: properties.get("simd_count").unwrap_or(0) / per_unit,
+            memory: memory(machine, &directory),
+            render_node: minor.map(|minor| format!("/dev/dri/renderD{minor}")),
+        })
+    }
+
+    /// The render nodes that are needed and missing.
+    pub(crate) fn judge(gpus: &[Self], driver: &Driver, problems: &mut Problems) {
+        for gpu in gpus {
+            let Some(node) = &gpu.render_node else { continue };
+            if driver.node(node).is_none() {
+                problems.error(
+                    format!("{node} is missing, which the {} at {} needs", gpu.target, gpu.pci),
+                    "in a container, start it with `--device /dev/kfd --device /dev/dri`; elsewhere `sudo udevadm trigger`",
+                );
+            }
+        }
+    }
+}
+
+/// Memory of its own: heaps of the kinds 1 and 2, visible to the host and not.
+fn memory(machine: &Machine, directory: &str) -> u64 {
+    let banks = format!("{directory}/mem_banks");
+    let sizes = machine.names(&banks).into_iter().filter_map(|bank| {
+        let bank = Properties(machine.text(&format!("{banks}/{bank}/properties"))?);
+        bank.get("heap_type").filter(|kind| matches!(kind, 1 | 2))?;
+        bank.get("size_in_bytes")
+    });
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// Lines of a name and a number.
+struct Properties(String);
+
+impl Properties {
+    fn get(&self, name: &str) -> Option<u64> {
+        let line = self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|value| value.trim().parse().ok())
+    }
+}
+
+/// 90010 is gfx90a: the last two digits pairs are one hexadecimal digit each.
+fn target_name(version: u64) -> String {
+    format!("gfx{}{:x}{:x}", version / 10_000, version / 100 % 100, version % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target_name;
+
+    #[test]
+    fn names_of_architectures() {
+        let names = [90_010, 90_402, 90_500, 100_300, 110_501, 120_001, 90_006].map(target_name);
+        assert_eq!(names, ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1151", "gfx1201", "gfx906"]);
+    }
+}

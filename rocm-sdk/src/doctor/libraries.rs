@@ -1,0 +1,320 @@
+//! Whether the libraries that the search finds can be loaded, and together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::loader::{Closure, Loader};
+use super::places::{Place, place_of};
+use super::problem::{Problems, Severity};
+use crate::libraries;
+use crate::probe::{Fault, Probe, Step};
+use crate::spec::LibrarySpec;
+use crate::version::{Release, release_of_file};
+
+/// Everything about the libraries that is wrong.
+pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problems: &mut Problems) {
+    let mut broken = Broken::default();
+    for probe in probes {
+        judge_one(probe, loader, &mut broken, problems);
+    }
+    broken.judge(places, problems);
+    let opened: Vec<Opened> = probes.iter().filter_map(|probe| Opened::of(probe, loader)).collect();
+    judge_releases(&opened, problems);
+    judge_duplicates(&opened, problems);
+    judge_absent(probes, problems);
+}
+
+fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut Problems) {
+    let optional = libraries::by_short_name(&probe.library).is_some_and(LibrarySpec::is_optional);
+    for step in probe.faults() {
+        let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
+        let path = Path::new(&step.target);
+        let closure = if path.is_absolute() { loader.closure(path) } else { Closure::default() };
+        let explained = matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused))
+            && !(closure.missing.is_empty() && closure.outdated.is_empty());
+        if explained {
+            broken.add(probe, severity, closure);
+            continue;
+        }
+        let remark = step.remark.as_deref().unwrap_or("cannot be used");
+        let instead = probe.found.as_ref().and_then(|found| found.path.as_deref());
+        let instead = instead.map(|path| format!("; {path} is used instead")).unwrap_or_default();
+        problems.add(severity, format!("{}: {remark}{instead}", step.target), todo(step));
+    }
+}
+
+fn todo(step: &Step) -> String {
+    match step.fault {
+        Some(Fault::WrongArchitecture) => "install ROCm for this machine's processor, or name another place".to_owned(),
+        Some(Fault::TooOld) => "install a newer ROCm: 5.7 is the oldest that can be used".to_owned(),
+        Some(Fault::Unreadable) => format!("`sudo chmod a+rX {}` and the directories above it", step.target),
+        Some(Fault::DependencyMissing) => "install what it needs".to_owned(),
+        Some(Fault::Crashed) => "run the program under a debugger, or install that library again".to_owned(),
+        _ => "install the package again that has it, or remove it".to_owned(),
+    }
+}
+
+/// Dependencies that do not resolve, each told once with all that it breaks.
+#[derive(Default)]
+struct Broken {
+    missing: BTreeMap<String, Affected>,
+    /// By the library that is too old and the letters of the version.
+    outdated: BTreeMap<(PathBuf, String), TooOld>,
+}
+
+#[derive(Default)]
+struct Affected {
+    error: bool,
+    needed_by: BTreeSet<String>,
+    libraries: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct TooOld {
+    affected: Affected,
+    newest: Option<String>,
+    needed: BTreeSet<(Vec<u32>, String)>,
+}
+
+impl Affected {
+    fn add(&mut self, probe: &Probe, severity: Severity, needed_by: &Path) {
+        self.error |= severity == Severity::Error;
+        self.needed_by.insert(needed_by.display().to_string());
+        self.libraries.insert(probe.library.clone());
+    }
+
+    fn severity(&self) -> Severity {
+        if self.error { Severity::Error } else { Severity::Warning }
+    }
+
+    fn libraries(&self) -> String {
+        list(&self.libraries)
+    }
+}
+
+impl Broken {
+    fn add(&mut self, probe: &Probe, severity: Severity, closure: Closure) {
+        for missing in closure.missing {
+            self.missing.entry(missing.name).or_default().add(probe, severity, &missing.needed_by);
+        }
+        for outdated in closure.outdated {
+            let family = outdated.version.rsplit_once('_').map_or(outdated.version.as_str(), |(family, _)| family);
+            let entry = self.outdated.entry((outdated.path, family.to_owned())).or_default();
+            entry.affected.add(probe, severity, &outdated.needed_by);
+            entry.newest = outdated.newest;
+            let numbers = outdated.version.rsplit('_').next().unwrap_or_default();
+            let numbers = numbers.split('.').map(|n| n.parse().unwrap_or(0)).collect();
+            entry.needed.insert((numbers, outdated.version));
+        }
+    }
+
+    fn judge(self, places: &[Place], problems: &mut Problems) {
+        for (name, affected) in &self.missing {
+            let verb = if affected.libraries.len() == 1 { "is" } else { "are" };
+            problems.add(
+                affected.severity(),
+                format!(
+                    "{name} is not found by the loader: {} {} it, so {} {verb} of no use",
+                    list(&affected.needed_by),
+                    if affected.needed_by.len() == 1 { "needs" } else { "need" },
+                    affected.libraries()
+                ),
+                where_to_get(name, places),
+            );
+        }
+        for ((path, family), old) in &self.outdated {
+            let needed = old.needed.last().map_or("", |(_, version)| version.as_str());
+            let newest = old.newest.as_deref().unwrap_or("none of the kind");
+            problems.add(
+                old.affected.severity(),
+                format!(
+                    "{} is too old: it has {newest}, {} needs {needed}, so {} cannot be loaded",
+                    path.display(),
+                    list(&old.affected.needed_by),
+                    old.affected.libraries()
+                ),
+                newer(family),
+            );
+        }
+    }
+}
+
+fn newer(family: &str) -> String {
+    match family {
+        "GLIBC" => {
+            "take an older ROCm or a newer Linux distribution (a container will do); a release that `rocm-sdk install` \
+                    has put there runs here with `rocm-sdk run RELEASE -- PROGRAM`, which brings its own C library"
+                .to_owned()
+        }
+        "GLIBCXX" | "CXXABI" => {
+            "install a newer libstdc++; if this one is from a Python environment, take its directory \
+                                 out of LD_LIBRARY_PATH"
+                .to_owned()
+        }
+        _ => "install the release of that library that this one was built with".to_owned(),
+    }
+}
+
+fn where_to_get(name: &str, places: &[Place]) -> String {
+    let dirs = places.iter().flat_map(|place| {
+        [
+            "lib",
+            "lib64",
+            "lib/x86_64-linux-gnu",
+            "lib/aarch64-linux-gnu",
+            "lib/llvm/lib",
+            "llvm/lib",
+            "core/lib",
+            "lib/rocm_sysdeps/lib",
+        ]
+        .map(|dir| place.root.join(dir))
+    });
+    if let Some(dir) = dirs.into_iter().find(|dir| dir.join(name).is_file()) {
+        let dir = dir.display();
+        return format!("it is in {dir}: `eval \"$(rocm-sdk env)\"` puts that into LD_LIBRARY_PATH");
+    }
+    let package = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, package)| *package);
+    match package {
+        Some(package) => format!("install it: {package}"),
+        None => format!("install the package that has {name} (`apt-file search {name}`, `dnf provides '*/{name}'`)"),
+    }
+}
+
+/// What ROCm's libraries need of others, and the packages that have it.
+const PACKAGES: &[(&str, &str)] = &[
+    ("libLLVM", "AMD's rocm-llvm; Debian's libllvm of that number"),
+    ("libclang-cpp", "AMD's rocm-llvm; Debian's libclang-cpp of that number"),
+    ("libamd_comgr", "AMD's comgr; Debian's libamd-comgr; Fedora's rocm-comgr"),
+    ("libamdhip64", "AMD's hip-runtime-amd; Debian's libamdhip64; Fedora's rocm-hip"),
+    ("libhsa-runtime64", "AMD's hsa-rocr; Debian's libhsa-runtime64-1; Fedora's rocm-runtime"),
+    ("librocprofiler-register", "AMD's rocprofiler-register; Debian's librocprofiler-register-0"),
+    ("libroctx64", "AMD's roctracer; Debian's libroctx64-4"),
+    ("libnuma", "Debian's libnuma1; Fedora's numactl-libs"),
+    ("libdrm_amdgpu", "Debian's libdrm-amdgpu1; Fedora's libdrm"),
+    ("libdrm", "Debian's libdrm2; Fedora's libdrm"),
+    ("libelf", "Debian's libelf1; Fedora's elfutils-libelf"),
+    ("libtinfo", "Debian's libtinfo6; Fedora's ncurses-libs"),
+    ("libzstd", "Debian's libzstd1; Fedora's libzstd"),
+    ("libz.so", "Debian's zlib1g; Fedora's zlib"),
+    ("libxml2", "Debian's libxml2; Fedora's libxml2"),
+    ("libedit", "Debian's libedit2; Fedora's libedit"),
+    ("libffi", "Debian's libffi8; Fedora's libffi"),
+    ("libgomp", "Debian's libgomp1; Fedora's libgomp"),
+    ("libstdc++", "Debian's libstdc++6; Fedora's libstdc++"),
+    ("libibverbs", "Debian's libibverbs1; Fedora's libibverbs"),
+];
+
+/// A library that the search opens, and what it brings along.
+struct Opened {
+    spec: &'static LibrarySpec,
+    path: PathBuf,
+    release: Option<Release>,
+    closure: Closure,
+}
+
+impl Opened {
+    fn of(probe: &Probe, loader: &Loader) -> Option<Self> {
+        let spec = libraries::by_short_name(&probe.library)?;
+        let path = PathBuf::from(probe.found.as_ref()?.path.as_deref()?);
+        let release = release_of_file(&path, spec.is_numbered_by_hip());
+        Some(Self { spec, closure: loader.closure(&path), release, path })
+    }
+
+    fn soname(&self) -> &str {
+        self.closure.loaded.first().map_or("", |(name, _)| name)
+    }
+}
+
+/// Libraries of different releases.
+fn judge_releases(opened: &[Opened], problems: &mut Problems) {
+    /// Directories and names.
+    type Group<'a> = (BTreeSet<String>, BTreeSet<&'a str>);
+    let mut releases: BTreeMap<(u64, u64), Group<'_>> = BTreeMap::new();
+    for library in opened {
+        let Some(release) = &library.release else { continue };
+        let (directories, names) = releases.entry(release.rocm()).or_default();
+        directories.extend(library.path.parent().map(|dir| dir.display().to_string()));
+        names.insert(library.spec.name());
+    }
+    if releases.len() < 2 {
+        return;
+    }
+    let majors: BTreeSet<u64> = releases.keys().map(|(major, _)| *major).collect();
+    let severity = if majors.len() > 1 { Severity::Error } else { Severity::Warning };
+    let groups: Vec<String> = releases
+        .iter()
+        .rev()
+        .map(|((major, minor), (dirs, names))| format!("ROCm {major}.{minor} in {}: {}", list(dirs), list(names)))
+        .collect();
+    problems.add(
+        severity,
+        format!("libraries of different releases would be loaded together: {}", groups.join("; ")),
+        "set ROCM_PATH to one installation that has them all, or install what is missing in the release of amdhip64"
+            .to_owned(),
+    );
+}
+
+/// Libraries that bring along another copy of one that programs open themselves.
+fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
+    let mut copies: BTreeMap<(&str, PathBuf), BTreeSet<&str>> = BTreeMap::new();
+    for library in opened {
+        for (name, path) in library.closure.loaded.iter().skip(1) {
+            let Some(own) = opened.iter().find(|own| is_named(own.spec, name)) else { continue };
+            // Of the same soname only one is loaded; different releases of it are told above.
+            if own.soname() != name && real(&own.path) != real(path) {
+                copies.entry((own.spec.name(), path.clone())).or_default().insert(library.spec.name());
+            }
+        }
+    }
+    for ((name, path), by) in copies {
+        let own = opened.iter().find(|own| own.spec.name() == name);
+        let own = own.map_or_else(String::new, |own| own.path.display().to_string());
+        problems.error(
+            format!("{name} twice in one program: {own} by the search, and {} with {}", path.display(), list(&by)),
+            "set ROCM_PATH to one installation that has them all, or install these libraries in the release of the first",
+        );
+    }
+}
+
+/// Without which there is little to do.
+fn judge_absent(probes: &[Probe], problems: &mut Problems) {
+    let absent =
+        |name: &str| probes.iter().any(|p| p.library == name && p.found.is_none() && p.faults().next().is_none());
+    if absent("amdhip64") {
+        problems.error(
+            "the HIP runtime (amdhip64) is not found",
+            "`rocm-sdk install 7.2` (Debian's packages, without root), AMD's packages \
+             (https://rocm.docs.amd.com/projects/install-on-linux), or set ROCM_PATH to an installation",
+        );
+    } else if absent("hiprtc") && probes.iter().any(|p| p.library == "amdhip64" && p.found.is_some()) {
+        problems.warning(
+            "the run-time compiler (hiprtc) is not found: programs run only kernels that were compiled before",
+            "install it from where the HIP runtime came: AMD's hip-runtime-amd; Debian's libhiprtc",
+        );
+    }
+}
+
+fn is_named(spec: &LibrarySpec, name: &str) -> bool {
+    name.strip_prefix(spec.unversioned()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// `a, b and c`
+fn list<T: AsRef<str>>(names: &BTreeSet<T>) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The place that the HIP runtime comes from.
+pub(crate) fn in_use<'a>(probes: &[Probe], places: &'a [Place]) -> Option<&'a Place> {
+    let hip = probes.iter().find(|probe| probe.library == "amdhip64")?;
+    place_of(places, Path::new(hip.found.as_ref()?.path.as_deref()?))
+}

@@ -1,0 +1,296 @@
+//! What the system loader would make of a library, worked out without loading it: which file each dependency comes from, which
+//! are missing, which are too old. The loader itself stops at the first of these and runs code of what it loads.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::elf::requirements::{Requirements, requirements};
+
+/// The order in which glibc's loader looks for a dependency: `DT_RPATH`, `LD_LIBRARY_PATH`, `DT_RUNPATH`, its cache, the default
+/// directories.
+pub(crate) struct Loader {
+    root: PathBuf,
+    library_path: Vec<PathBuf>,
+    cache: HashMap<String, Vec<PathBuf>>,
+    defaults: Vec<PathBuf>,
+    read: RefCell<HashMap<PathBuf, Option<Rc<Requirements>>>>,
+}
+
+/// What one library brings with it.
+#[derive(Debug, Default)]
+pub(crate) struct Closure {
+    /// Name asked for and file, the library itself first.
+    pub(crate) loaded: Vec<(String, PathBuf)>,
+    pub(crate) missing: Vec<Missing>,
+    pub(crate) outdated: Vec<Outdated>,
+}
+
+/// A dependency that is nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) name: String,
+    pub(crate) needed_by: PathBuf,
+}
+
+/// A dependency that lacks a version of its symbols.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outdated {
+    pub(crate) path: PathBuf,
+    /// `GLIBC_2.38`
+    pub(crate) version: String,
+    /// The newest of that family that it has, `GLIBC_2.36`.
+    pub(crate) newest: Option<String>,
+    pub(crate) needed_by: PathBuf,
+}
+
+struct Object {
+    path: PathBuf,
+    requirements: Rc<Requirements>,
+    /// The object that asked for it.
+    parent: Option<usize>,
+}
+
+impl Loader {
+    /// The loader of the system whose root directory is `root`, with `LD_LIBRARY_PATH` as given.
+    pub(crate) fn new(root: &Path, library_path: Option<&OsStr>) -> Self {
+        let split = |paths: &OsStr| -> Vec<PathBuf> {
+            paths.as_bytes().split(|b| matches!(b, b':' | b';')).map(directory).collect()
+        };
+        let cache = fs::read(root.join("etc/ld.so.cache")).map(|bytes| read_cache(&bytes)).unwrap_or_default();
+        Self {
+            root: root.to_owned(),
+            library_path: library_path.filter(|p| !p.is_empty()).map(split).unwrap_or_default(),
+            cache,
+            defaults: DEFAULTS.iter().map(|dir| root.join(dir)).collect(),
+            read: RefCell::default(),
+        }
+    }
+
+    /// Everything that the library file `path` brings with it.
+    pub(crate) fn closure(&self, path: &Path) -> Closure {
+        let mut found = Closure::default();
+        let Some(requirements) = self.read(path) else { return found };
+        let name = requirements.dynamic.soname.clone().unwrap_or_else(|| path.display().to_string());
+        found.loaded.push((name.clone(), path.to_owned()));
+        let mut known = HashSet::from([name]);
+        let mut objects = vec![Object { path: path.to_owned(), requirements, parent: None }];
+        let mut queue = VecDeque::from([0]);
+        while let Some(at) = queue.pop_front() {
+            let requirements = Rc::clone(&objects[at].requirements);
+            for name in &requirements.dynamic.needed {
+                if !known.insert(name.clone()) {
+                    continue;
+                }
+                match self.find(name, &objects, at) {
+                    Some((path, requirements)) => {
+                        known.extend(requirements.dynamic.soname.clone());
+                        found.loaded.push((name.clone(), path.clone()));
+                        queue.push_back(objects.len());
+                        objects.push(Object { path, requirements, parent: Some(at) });
+                    }
+                    None => found.missing.push(Missing { name: name.clone(), needed_by: objects[at].path.clone() }),
+                }
+            }
+        }
+        self.check_versions(&objects, &mut found);
+        found
+    }
+
+    fn check_versions(&self, objects: &[Object], found: &mut Closure) {
+        for object in objects {
+            for (library, version) in &object.requirements.versions_needed {
+                let Some((_, path)) = found.loaded.iter().find(|(name, _)| name == library) else { continue };
+                let Some(defined) = self.read(path) else { continue };
+                // One without versions at all is taken as it is.
+                if defined.versions_defined.is_empty() || defined.versions_defined.contains(version) {
+                    continue;
+                }
+                found.outdated.push(Outdated {
+                    newest: newest_like(version, &defined.versions_defined),
+                    path: path.clone(),
+                    version: version.clone(),
+                    needed_by: object.path.clone(),
+                });
+            }
+        }
+    }
+
+    /// The file that serves as `name` for the object `at`.
+    fn find(&self, name: &str, objects: &[Object], at: usize) -> Option<(PathBuf, Rc<Requirements>)> {
+        let usable = |path: PathBuf| self.read(&path).map(|requirements| (path, requirements));
+        if name.contains('/') {
+            return usable(PathBuf::from(name));
+        }
+        let object = &objects[at];
+        let mut directories = Vec::new();
+        if object.requirements.runpath.is_none() {
+            // Those of the objects that led here count too.
+            let mut ancestor = Some(at);
+            while let Some(n) = ancestor {
+                let object = &objects[n];
+                let rpath = object.requirements.rpath.as_deref().filter(|_| object.requirements.runpath.is_none());
+                directories.extend(rpath.map(|rpath| expand(rpath, &object.path)).unwrap_or_default());
+                ancestor = object.parent;
+            }
+        }
+        directories.extend(self.library_path.iter().cloned());
+        directories.extend(object.requirements.runpath.as_deref().map(|p| expand(p, &object.path)).unwrap_or_default());
+        let cached = self.cache.get(name).into_iter().flatten().map(|path| below(&self.root, path));
+        let candidates = directories.iter().map(|dir| dir.join(name)).chain(cached);
+        candidates.chain(self.defaults.iter().map(|dir| dir.join(name))).find_map(usable)
+    }
+
+    /// `None` where the file is no library for this machine: the loader passes over it.
+    pub(crate) fn read(&self, path: &Path) -> Option<Rc<Requirements>> {
+        if let Some(known) = self.read.borrow().get(path) {
+            return known.clone();
+        }
+        let regular = || File::open(path).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()));
+        let read = regular().and_then(|mut file| requirements(&mut file).ok()).map(Rc::new);
+        self.read.borrow_mut().insert(path.to_owned(), read.clone());
+        read
+    }
+}
+
+/// Which differ from one distribution to the next; all are tried.
+const DEFAULTS: &[&str] = &[
+    #[cfg(target_arch = "x86_64")]
+    "lib/x86_64-linux-gnu",
+    #[cfg(target_arch = "x86_64")]
+    "usr/lib/x86_64-linux-gnu",
+    #[cfg(target_arch = "aarch64")]
+    "lib/aarch64-linux-gnu",
+    #[cfg(target_arch = "aarch64")]
+    "usr/lib/aarch64-linux-gnu",
+    "lib64",
+    "usr/lib64",
+    "lib",
+    "usr/lib",
+];
+
+/// `path`, an absolute one, seen from outside of the system whose root is `root`.
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// An entry of a list of directories; an empty one is the current directory.
+fn directory(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(if bytes.is_empty() { OsStr::new(".") } else { OsStr::from_bytes(bytes) })
+}
+
+/// The directories of an rpath of `library`.
+fn expand(rpath: &str, library: &Path) -> Vec<PathBuf> {
+    let origin = library.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+    let lib = DEFAULTS[0];
+    let put = |entry: &str, name: &str, value: &str| {
+        entry.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
+    };
+    rpath.split(':').filter(|e| !e.is_empty()).map(|e| put(&put(e, "ORIGIN", &origin), "LIB", lib).into()).collect()
+}
+
+/// Of `defined`, the newest with the same letters as `version`: for `GLIBC_2.38`, `GLIBC_2.36`.
+fn newest_like(version: &str, defined: &[String]) -> Option<String> {
+    let (family, _) = version.rsplit_once('_')?;
+    let numbers = |v: &str| -> Option<Vec<u32>> {
+        v.strip_prefix(family)?.strip_prefix('_')?.split('.').map(|n| n.parse().ok()).collect()
+    };
+    defined.iter().filter(|v| numbers(v).is_some()).max_by_key(|v| numbers(v)).cloned()
+}
+
+const CACHE_MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+const CACHE_HEADER: usize = 48;
+const CACHE_ENTRY: usize = 24;
+
+/// The libraries of `/etc/ld.so.cache`, by name.
+fn read_cache(bytes: &[u8]) -> HashMap<String, Vec<PathBuf>> {
+    let mut found: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    // In front there may be one of an older format.
+    let Some(start) = bytes.windows(CACHE_MAGIC.len()).position(|w| w == CACHE_MAGIC) else { return found };
+    let cache = &bytes[start..];
+    let number = |at: usize| -> Option<usize> {
+        Some(u32::from_ne_bytes(cache.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize)
+    };
+    let text = |at: usize| -> Option<&[u8]> {
+        let rest = cache.get(at..)?;
+        Some(&rest[..rest.iter().position(|&b| b == 0)?])
+    };
+    let count = number(CACHE_MAGIC.len()).unwrap_or(0);
+    for entry in (0..count).map_while(|n| CACHE_HEADER.checked_add(n.checked_mul(CACHE_ENTRY)?)) {
+        let (Some(name), Some(path)) = (number(entry + 4), number(entry + 8)) else { break };
+        let (Some(name), Some(path)) = (text(name), text(path)) else { continue };
+        let name = String::from_utf8_lossy(name).into_owned();
+        found.entry(name).or_default().push(PathBuf::from(OsStr::from_bytes(path)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origin_is_the_library_s_directory() {
+        let dirs = expand("$ORIGIN/../lib:${ORIGIN}:/opt/x::$ORIGIN", Path::new("/a/b/libx.so"));
+        let dirs: Vec<_> = dirs.iter().map(|d| d.to_str().unwrap()).collect();
+        assert_eq!(dirs, ["/a/b/../lib", "/a/b", "/opt/x", "/a/b"]);
+    }
+
+    #[test]
+    fn the_newest_version_is_so_by_number() {
+        let defined = ["GLIBC_2.4", "GLIBC_2.36", "GLIBC_2.9", "GLIBC_PRIVATE", "GLIBCXX_3.4"].map(String::from);
+        assert_eq!(newest_like("GLIBC_2.38", &defined).as_deref(), Some("GLIBC_2.36"));
+        assert_eq!(newest_like("GLIBCXX_3.4.32", &defined).as_deref(), Some("GLIBCXX_3.4"));
+        assert_eq!(newest_like("LLVM_19.1", &defined), None);
+        assert_eq!(newest_like("odd", &defined), None);
+    }
+
+    /// A cache as `ldconfig` writes it, whole and cut at every byte.
+    #[test]
+    fn the_cache_is_read_and_damage_survived() {
+        let names = [(&b"liba.so.1\0"[..], &b"/x/liba.so.1\0"[..]), (b"libb.so\0", b"/y/libb.so\0")];
+        let mut strings: Vec<u8> = Vec::new();
+        let mut entries: Vec<u8> = Vec::new();
+        let base = CACHE_HEADER + names.len() * CACHE_ENTRY;
+        for (name, path) in names {
+            let at = (base + strings.len()) as u32;
+            for number in [0x0303, at, at + name.len() as u32, 0, 0, 0] {
+                entries.extend(number.to_ne_bytes());
+            }
+            strings.extend(name);
+            strings.extend(path);
+        }
+        let mut cache = b"ld.so-1.7.0\0\0\0\0\0".to_vec();
+        cache.extend(CACHE_MAGIC);
+        cache.extend((names.len() as u32).to_ne_bytes());
+        cache.resize(16 + CACHE_HEADER, 0);
+        cache.extend(entries);
+        cache.extend(strings);
+        let read = read_cache(&cache);
+        assert_eq!(read["liba.so.1"], [PathBuf::from("/x/liba.so.1")]);
+        assert_eq!(read["libb.so"], [PathBuf::from("/y/libb.so")]);
+        for end in 0..cache.len() {
+            let _ = read_cache(&cache[..end]);
+        }
+        cache[16 + CACHE_MAGIC.len()..][..4].fill(0xff);
+        let _ = read_cache(&cache);
+    }
+
+    /// The cache of this machine, where it has one, leads to the C library.
+    #[test]
+    #[cfg(target_env = "gnu")]
+    fn the_c_library_is_found_and_complete() {
+        let loader = Loader::new(Path::new("/"), None);
+        let defaults = loader.defaults.iter().map(|dir| dir.join("libc.so.6"));
+        let cached = loader.cache.get("libc.so.6").cloned().unwrap_or_default();
+        let libc = cached.into_iter().chain(defaults).find(|path| loader.read(path).is_some()).unwrap();
+        let closure = loader.closure(&libc);
+        assert_eq!(closure.loaded[0], ("libc.so.6".to_owned(), libc));
+        assert!(closure.missing.is_empty() && closure.outdated.is_empty(), "{closure:?}");
+        assert!(closure.loaded[1].0.starts_with("ld-"), "{closure:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The places that the search looks at, and what is in each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::problem::Problems;
+use crate::libraries;
+use crate::report::{Origin, Reason};
+use crate::search::{Installation, Search};
+use crate::spec::LibrarySpec;
+use crate::version::{Release, release_of_file};
+
+/// One place of the search, in its order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Place {
+    /// What leads to it: `ROCM_PATH`, `/opt`...
+    pub step: String,
+    /// Where it is; characters that are no Unicode are replaced.
+    pub path: String,
+    /// Whether it is there.
+    pub present: bool,
+    /// Why it is not looked at, where it is not.
+    pub refused: Option<String>,
+    /// The release that it says it is: `ROCm 7.2.4`.
+    pub release: Option<String>,
+    /// How many of ROCm's libraries are in it.
+    pub libraries: usize,
+    /// Links there that lead nowhere, and where they lead.
+    pub dangling: Vec<(String, String)>,
+    #[serde(skip)]
+    pub(crate) root: PathBuf,
+    #[serde(skip)]
+    named: bool,
+}
+
+impl Place {
+    pub(crate) fn all(search: &Search) -> Vec<Self> {
+        let place = |step| match step {
+            Ok(installation) => Self::of(&installation),
+            Err(attempt) => {
+                let attempt: crate::report::Attempt = attempt;
+                Self {
+                    step: attempt.origin.to_string(),
+                    root: PathBuf::from(&attempt.target),
+                    path: attempt.target,
+                    present: false,
+                    refused: attempt.failure.as_ref().map(Reason::to_string),
+                    release: None,
+                    libraries: 0,
+                    dangling: Vec::new(),
+                    named: true,
+                }
+            }
+        };
+        search.steps().into_iter().map(place).collect()
+    }
+
+    fn of(installation: &Installation) -> Self {
+        let mut place = Self {
+            step: installation.origin.to_string(),
+            path: installation.root.display().to_string(),
+            root: installation.root.clone(),
+            present: installation.root.is_dir(),
+            refused: None,
+            release: release(installation).as_ref().map(ToString::to_string),
+            libraries: 0,
+            dangling: Vec::new(),
+            named: matches!(installation.origin, Origin::Explicit | Origin::Variable(_)),
+        };
+        for spec in libraries::ALL {
+            let files: Vec<PathBuf> = files_of(installation, spec).collect();
+            place.libraries += usize::from(files.iter().any(|file| file.is_file()));
+            for file in files {
+                if let Some(target) = fs::read_link(&file).ok().filter(|_| !file.exists()) {
+                    place.dangling.push((file.display().to_string(), target.display().to_string()));
+                }
+            }
+        }
+        place.dangling.dedup();
+        place
+    }
+
+    pub(crate) fn judge(places: &[Self], problems: &mut Problems) {
+        for place in places {
+            if let Some(refused) = &place.refused {
+                problems.warning(
+                    format!("{} = {}: {refused}", place.step, place.path),
+                    format!(
+                        "set {} to an absolute path, or `unset` it",
+                        place.step.rsplit(' ').next().unwrap_or_default()
+                    ),
+                );
+            }
+            // A variable that names nothing at all is told with the variables.
+            if place.named
+                && place.libraries == 0
+                && (place.present || place.step == Origin::Explicit.to_string())
+                && place.refused.is_none()
+            {
+                let what = if place.present { "has none of ROCm's libraries" } else { "is not there" };
+                problems.warning(
+                    format!("{} [{}] {what}", place.path, place.step),
+                    "name the directory that has ROCm's `lib` in it; if this is the one, it is half installed: install it again",
+                );
+            }
+            for (link, target) in &place.dangling {
+                problems.error(
+                    format!("{link} leads to {target}, which is not there"),
+                    "half installed or half removed: install the package again that has it, or remove the link",
+                );
+            }
+        }
+    }
+}
+
+/// Where an installation may have a library, under each of its names.
+fn files_of<'a>(installation: &'a Installation, spec: &'static LibrarySpec) -> impl Iterator<Item = PathBuf> + 'a {
+    let own = spec.directories().iter().map(|dir| installation.root.join(dir));
+    own.chain(installation.library_dirs()).flat_map(|dir| spec.file_names().map(move |name| dir.join(name)))
+}
+
+/// What it says it is, else what its HIP runtime says by the name of its file.
+fn release(installation: &Installation) -> Option<Release> {
+    installation.release().or_else(|| {
+        let hip = files_of(installation, &libraries::AMDHIP64).find(|file| file.is_file())?;
+        release_of_file(&hip, true)
+    })
+}
+
+/// The place whose directory a file is in.
+pub(crate) fn place_of<'a>(places: &'a [Place], file: &Path) -> Option<&'a Place> {
+    places.iter().filter(|place| file.starts_with(&place.root)).max_by_key(|place| place.root.as_os_str().len())
+}

@@ -1,0 +1,184 @@
+//! What a search makes of one library, as plain data: what the command shows of each, and what a process tells that opened it for
+//! another.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Attempt, Reason};
+use crate::search::Search;
+use crate::spec::LibrarySpec;
+
+/// What a search made of one library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Probe {
+    /// Its short name.
+    pub library: String,
+    /// The library, if it was opened.
+    pub found: Option<Found>,
+    /// Why it was not, in short.
+    pub reason: Option<String>,
+    /// Each step of the search.
+    pub steps: Vec<Step>,
+}
+
+/// A library that was opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Found {
+    /// The file, where the loader tells; characters that are no Unicode are replaced.
+    pub path: Option<String>,
+    /// The name that it gives itself.
+    pub soname: Option<String>,
+    /// The release that it is of: `ROCm 7.2.4`, or `HIP 7.2.53211` where only HIP's own version is told.
+    pub release: Option<String>,
+    /// The same as a number alone.
+    pub version: Option<String>,
+    /// The step of the search that led to it: `ROCM_PATH`, `/opt`, `system loader`...
+    pub step: String,
+    /// Whether the soname is of a release that this crate knows.
+    pub known: bool,
+}
+
+/// One step of the search.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Step {
+    /// Why it was tried: `ROCM_PATH`, `/opt`...
+    pub step: String,
+    /// What was tried: a path, a soname, a variable's value.
+    pub target: String,
+    /// Whether that was opened.
+    pub opened: bool,
+    /// What kind of thing is wrong with it, where something was there and would not do.
+    pub fault: Option<Fault>,
+    /// Why not, or what else there is to say.
+    pub remark: Option<String>,
+}
+
+/// What can be wrong with a library that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Fault {
+    /// No library at all, or a directory in its place.
+    NotALibrary,
+    /// Made for another processor.
+    WrongArchitecture,
+    /// Of a release too old to be used.
+    TooOld,
+    /// This user may not read it.
+    Unreadable,
+    /// It needs a library that was not found.
+    DependencyMissing,
+    /// The loader refuses it.
+    Refused,
+    /// Opening it ended the process, or took too long.
+    Crashed,
+}
+
+impl Probe {
+    /// Searches for the library and opens it in this process, where it stays open. Libraries that it needs may be open already and
+    /// are then not looked for: a process for each library tells what a new program would meet.
+    pub fn run(search: &Search, spec: &'static LibrarySpec) -> Self {
+        let (found, report) = match search.open(spec) {
+            Ok(library) => {
+                let found = Found {
+                    path: library.path().map(|path| path.display().to_string()),
+                    soname: library.soname().map(str::to_owned),
+                    release: library.release().map(ToString::to_string),
+                    version: library.release().map(|release| release.version.to_string()),
+                    step: library.origin().to_string(),
+                    known: library.is_known_release(),
+                };
+                (Some(found), Some(library.report().clone()))
+            }
+            Err(error) => (None, error.report().cloned()),
+        };
+        let attempts = report.as_ref().map_or(&[][..], |report| report.attempts());
+        let fault = report.as_ref().and_then(|report| report.first_fault());
+        let reason = match fault {
+            _ if found.is_some() => None,
+            Some((attempt, reason)) => Some(format!("{}: {reason}", attempt.target)),
+            None => Some(match attempts.iter().find(|a| is_refusal(a)) {
+                Some(refused) => format!("not found; {refused}"),
+                None => "not found".to_owned(),
+            }),
+        };
+        let steps = attempts.iter().map(Step::from).collect();
+        Self { library: spec.name().to_owned(), found, reason, steps }
+    }
+
+    /// One that could not be carried out: opening the library ended the process, or took too long.
+    pub fn crashed(spec: &'static LibrarySpec, reason: String) -> Self {
+        let step = Step {
+            step: "opening".to_owned(),
+            target: spec.unversioned().to_owned(),
+            opened: false,
+            fault: Some(Fault::Crashed),
+            remark: Some(reason.clone()),
+        };
+        Self { library: spec.name().to_owned(), found: None, reason: Some(reason), steps: vec![step] }
+    }
+
+    /// What was there and would not do, in the order of the search.
+    pub fn faults(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| step.fault.is_some())
+    }
+}
+
+fn is_refusal(attempt: &Attempt) -> bool {
+    matches!(attempt.failure, Some(Reason::RelativePath | Reason::SetUid))
+}
+
+impl Fault {
+    fn of(reason: &Reason) -> Option<Self> {
+        match reason {
+            Reason::NotAFile | Reason::NotADirectory | Reason::NotElf { .. } => Some(Self::NotALibrary),
+            Reason::WrongArchitecture { .. } => Some(Self::WrongArchitecture),
+            Reason::WrongMajor { .. } => Some(Self::TooOld),
+            Reason::Unreadable { .. } => Some(Self::Unreadable),
+            Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
+            Reason::Loader { .. } => Some(Self::Refused),
+            Reason::NotThere | Reason::RelativePath | Reason::SetUid => None,
+        }
+    }
+}
+
+impl From<&Attempt> for Step {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            step: attempt.origin.to_string(),
+            target: attempt.target.clone(),
+            opened: attempt.failure.is_none(),
+            fault: attempt.failure.as_ref().and_then(Fault::of),
+            remark: attempt.failure.as_ref().map(ToString::to_string).or_else(|| attempt.note.clone()),
+        }
+    }
+}
+
+/// Where it was found, or why not.
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(found) = &self.found else { return f.write_str(self.reason.as_deref().unwrap_or("not found")) };
+        let release = found.release.as_deref().unwrap_or("release unknown");
+        let name = found.path.as_deref().or(found.soname.as_deref()).unwrap_or("without a name");
+        write!(f, "{name} ({release}) [{}]", found.step)?;
+        if !found.known {
+            write!(f, ", of a soname that this command does not know")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{}]: ", self.target, self.step)?;
+        match (self.opened, &self.remark) {
+            (true, None) => f.write_str("opened"),
+            (true, Some(remark)) => write!(f, "opened {remark}"),
+            (false, remark) => f.write_str(remark.as_deref().unwrap_or("not opened")),
+        }
+    }
+}
