@@ -55,8 +55,8 @@ macro_rules! field {
 macro_rules! bit {
     ($out:expr, $type:ident, $get:ident, $set:ident) => {{
         let mut value = $type::default();
-        value.$set(1);
-        assert_eq!(value.$get(), 1);
+        value.$set(!0);
+        assert_ne!(value.$get(), 0);
         $out.push(format!("bits {}.{} {}", stringify!($type), stringify!($get), value.bits));
     }};
 }

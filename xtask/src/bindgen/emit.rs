@@ -178,7 +178,7 @@ fn types(merged: &Merged) -> Result<String> {
                 FieldDocs(merged).visit_item_struct_mut(&mut item);
                 let (attrs, ident, fields) = (not_doc(&item.attrs), &item.ident, &item.fields);
                 out.extend(quote!(#cfg #(#docs)* #(#attrs)* pub struct #ident #fields));
-                out.extend(bit_accessors(&cfg, ident, bits));
+                out.extend(bit_accessors(&cfg, &item, bits));
                 if !is_opaque(&item) {
                     out.extend(quote!(#cfg zeroed!(#ident);));
                 }
@@ -234,21 +234,24 @@ fn imports(tokens: &TokenStream) -> TokenStream {
     if used.is_empty() { quote!() } else { quote!(use ::core::ffi::{#(#used),*};) }
 }
 
-fn bit_accessors(cfg: &TokenStream, ident: &syn::Ident, bits: &[Bits]) -> TokenStream {
+fn bit_accessors(cfg: &TokenStream, item: &syn::ItemStruct, bits: &[Bits]) -> TokenStream {
+    let (ident, Some(integer)) = (&item.ident, item.fields.iter().next().map(|field| &field.ty)) else {
+        return quote!();
+    };
     if bits.is_empty() {
         return quote!();
     }
     let methods = bits.iter().map(|bit| {
         let (get, set) = (format_ident!("{}", bit.name), format_ident!("set_{}", bit.name));
         let offset = Literal::u32_unsuffixed(bit.offset);
-        let mask = Literal::u64_unsuffixed((1u64 << bit.width) - 1);
+        let mask = Literal::u64_unsuffixed(u64::MAX >> (64 - bit.width));
         let (reads, writes) =
             (format!(" Reads the bit field `{}`.", bit.name), format!(" Sets the bit field `{}`.", bit.name));
         quote! {
             #[doc = #reads]
-            pub const fn #get(&self) -> c_uint { (self.bits >> #offset) & #mask }
+            pub const fn #get(&self) -> #integer { (self.bits >> #offset) & #mask }
             #[doc = #writes]
-            pub const fn #set(&mut self, value: c_uint) {
+            pub const fn #set(&mut self, value: #integer) {
                 self.bits = (self.bits & !(#mask << #offset)) | ((value & #mask) << #offset);
             }
         }

@@ -5,9 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use regex::Regex;
 use serde::Deserialize;
 
 use super::levels::Level;
+
+/// In the made-up name of a pointer to a function that the header does not name.
+pub(crate) const NAMELESS: &str = "_anon_funptr_";
 
 /// One library at one release: `api/rocm-VERSION/LIBRARY.json`.
 #[derive(Debug, Default, Clone, Deserialize)]
@@ -75,13 +79,53 @@ impl Facts {
         self.typedefs.retain(|name, _| !foreign(name));
     }
 
+    /// Removes what does not belong to the library: names that `allow` does not match and that nothing needs that it
+    /// matches.
+    pub(crate) fn only(&mut self, allow: &Regex) {
+        let mut kept: BTreeSet<String> = self.names().into_iter().filter(|name| allow.is_match(name)).collect();
+        let mut left: Vec<String> = kept.iter().cloned().collect();
+        while let Some(name) = left.pop() {
+            for word in words_of(&self.texts(&name).join(" ")) {
+                if kept.insert(word.to_owned()) {
+                    left.push(word.to_owned());
+                }
+            }
+        }
+        let kept = |name: &str| kept.contains(name);
+        self.constants.retain(|name, _| kept(name));
+        self.enum_values.retain(|name, _| kept(name));
+        self.function_pointers.retain(|text| kept(pointer_name(text)));
+        self.functions.retain(|name, _| kept(name));
+        let structs: BTreeSet<String> =
+            self.structs.keys().filter(|name| kept(self.owner(name).unwrap_or(name))).cloned().collect();
+        self.structs.retain(|name, _| structs.contains(name));
+        self.typedefs.retain(|name, _| kept(name));
+    }
+
+    /// The C text of an item, with the parts of a struct.
+    fn texts(&self, name: &str) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let Some(function) = self.functions.get(name) {
+            texts.extend([function.returns.clone(), function.parameters.clone()]);
+        }
+        for (part, declared) in &self.structs {
+            if part == name || self.owner(part) == Some(name) {
+                texts.extend(declared.fields.iter().cloned());
+            }
+        }
+        texts.extend(self.typedefs.get(name).cloned());
+        texts.extend(self.function_pointers.iter().find(|text| pointer_name(text) == name).cloned());
+        texts
+    }
+
     /// Names of the public items: no parts of structs.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         names.extend(self.functions.keys().cloned());
         names.extend(self.structs.keys().filter(|name| self.owner(name).is_none()).cloned());
         names.extend(self.typedefs.keys().cloned());
-        names.extend(self.function_pointers.iter().map(|text| pointer_name(text).to_owned()));
+        let pointers = self.function_pointers.iter().map(|text| pointer_name(text).to_owned());
+        names.extend(pointers.filter(|name| !name.contains(NAMELESS)));
         names.extend(self.constants.keys().cloned());
         for (name, values) in &self.enum_values {
             names.insert(name.clone());

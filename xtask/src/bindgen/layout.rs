@@ -85,11 +85,11 @@ const C_MACROS: &str = r#"
 #define BIT(name, type, field) \
   do { \
     type value; \
-    unsigned bits = 0; \
+    unsigned long long bits = 0; \
     memset(&value, 0, sizeof value); \
     value.field = -1; \
-    memcpy(&bits, &value, sizeof bits); \
-    printf("bits %s.%s %u\n", name, #field, bits); \
+    memcpy(&bits, &value, sizeof value); \
+    printf("bits %s.%s %llu\n", name, #field, bits); \
   } while (0)
 #define CONSTANT(name) printf("constant %s %lld\n", #name, (long long)(name))
 #define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))

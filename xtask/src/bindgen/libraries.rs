@@ -143,6 +143,193 @@ pub(crate) const LIBRARIES: &[Library] = &[
         ],
         ..Library::NEW
     },
+    Library {
+        name: "hipblas",
+        package: "hipblas-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "hipBLAS of ROCm 5.5.1"),
+            Headers::new((6, 4), "6.4", "ROCm 6.4.4"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipblas/hipblas.h"],
+        folders: &["hipblas", "hipblas-common"],
+        allow: "hipblas.*|HIPBLAS.*",
+        uses: &["hip"],
+        statuses: &[Status::new("hipblasStatus_t", "HIPBLAS_STATUS_NOT_INITIALIZED", "HIPBLAS_STATUS_NOT_SUPPORTED")],
+        binaries: &[Binary::new((5, 7), "5.7", "libhipblas.so.0"), Binary::new((6, 4), "6.4", "libhipblas.so.2"), Binary::new((7, 2), "7.2", "libhipblas.so.3")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipblaslt",
+        package: "hipblaslt-sys",
+        headers: &[
+            Headers::new((7, 1), "6.4", "ROCm 7.1.1"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipblaslt/hipblaslt.h"],
+        folders: &["hipblaslt"],
+        allow: "hipblas[Ll]t.*|HIPBLASLT.*",
+        uses: &["hip", "hipblas"],
+        binaries: &[Binary::new((7, 1), "6.4", "libhipblaslt.so.1"), Binary::new((7, 2), "7.2", "libhipblaslt.so.1")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hiprand",
+        package: "hiprand-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+            Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hiprand/hiprand.h"],
+        folders: &["hiprand"],
+        allow: "hiprand.*|HIPRAND.*",
+        uses: &["hip"],
+        statuses: &[Status::new("hiprandStatus", "HIPRAND_STATUS_INITIALIZATION_FAILED", "HIPRAND_STATUS_NOT_IMPLEMENTED")],
+        binaries: &[Binary::new((5, 7), "5.7", "libhiprand.so.1"), Binary::new((6, 4), "6.4", "libhiprand.so.1"), Binary::new((7, 2), "7.2", "libhiprand.so.1")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipsparse",
+        package: "hipsparse-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+            Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipsparse/hipsparse.h"],
+        folders: &["hipsparse"],
+        allow: "hipsparse.*|HIPSPARSE.*",
+        uses: &["hip"],
+        statuses: &[Status::new("hipsparseStatus_t", "HIPSPARSE_STATUS_NOT_INITIALIZED", "HIPSPARSE_STATUS_NOT_SUPPORTED")],
+        binaries: &[Binary::new((5, 7), "5.7", "libhipsparse.so.0"), Binary::new((6, 4), "6.4", "libhipsparse.so.1"), Binary::new((7, 2), "7.2", "libhipsparse.so.4")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipsparselt",
+        package: "hipsparselt-sys",
+        headers: &[
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipsparselt/hipsparselt.h"],
+        folders: &["hipsparselt"],
+        allow: "hipsparseLt.*|hipsparselt.*|HIPSPARSELT.*",
+        uses: &["hip", "hipsparse"],
+        binaries: &[Binary::new((7, 2), "7.2", "libhipsparselt.so.0")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipfft",
+        package: "hipfft-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "hipFFT of ROCm 6.1.2, which Debian ships with ROCm 5.7"),
+            Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipfft/hipfft.h", "hipfft/hipfftXt.h"],
+        folders: &["hipfft"],
+        allow: "hipfft.*|HIPFFT.*|hip[Ll]ib[Xx]t.*|hipXt.*",
+        uses: &["hip"],
+        statuses: &[Status::new("hipfftResult_t", "HIPFFT_INTERNAL_ERROR", "HIPFFT_NOT_IMPLEMENTED")],
+        binaries: &[Binary::new((5, 7), "5.7", "libhipfft.so.0"), Binary::new((6, 4), "6.4", "libhipfft.so.0"), Binary::new((7, 2), "7.2", "libhipfft.so.0")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipsolver",
+        package: "hipsolver-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "hipSOLVER of ROCm 5.5.1"),
+            Headers::new((6, 4), "6.4", "hipSOLVER of ROCm 6.4.1"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["hipsolver/hipsolver.h"],
+        folders: &["hipsolver"],
+        allow: "hipsolver.*|HIPSOLVER.*",
+        uses: &["hip", "hipblas"],
+        statuses: &[Status::new("hipsolverStatus_t", "HIPSOLVER_STATUS_NOT_INITIALIZED", "HIPSOLVER_STATUS_NOT_SUPPORTED")],
+        binaries: &[Binary::new((5, 7), "5.7", "libhipsolver.so.0"), Binary::new((6, 4), "6.4", "libhipsolver.so.0"), Binary::new((7, 2), "7.2", "libhipsolver.so.1")],
+        ..Library::NEW
+    },
+    Library {
+        name: "rccl",
+        package: "rccl-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "RCCL of ROCm 5.4.3"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["rccl/rccl.h"],
+        folders: &["rccl"],
+        allow: "p?nccl.*|P?NCCL.*|rccl.*|RCCL.*",
+        uses: &["hip"],
+        statuses: &[Status::new("ncclResult_t", "ncclSystemError", "ncclInvalidUsage")],
+        binaries: &[Binary::new((5, 7), "5.7", "librccl.so.1"), Binary::new((7, 2), "7.2", "librccl.so.1")],
+        ..Library::NEW
+    },
+    Library {
+        name: "roctx",
+        package: "roctx-sys",
+        headers: &[
+            Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+            Headers::new((6, 4), "6.4", "ROCm 6.4.1"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["roctracer/roctx.h"],
+        folders: &["roctracer"],
+        allow: "roctx.*|ROCTX.*",
+        binaries: &[Binary::new((5, 7), "5.7", "libroctx64.so.4"), Binary::new((6, 4), "6.4", "libroctx64.so.4"), Binary::new((7, 2), "7.2", "libroctx64.so.4")],
+        ..Library::NEW
+    },
+    Library {
+        name: "amdsmi",
+        package: "amdsmi-sys",
+        headers: &[
+            Headers::new((6, 2), "5.7", "AMD SMI of ROCm 6.1.2").reference(),
+            Headers::new((10, 0), "7.2", "AMD SMI of ROCm 10.1").reference(),
+        ],
+        includes: &["amd_smi/amdsmi.h"],
+        folders: &["amd_smi"],
+        allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
+        statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")],
+        binaries: &[Binary::new((10, 0), "7.2", "libamd_smi.so.27")],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipfile",
+        package: "hipfile-sys",
+        allow: "hipFile.*|HIPFILE.*",
+        uses: &["hip"],
+        ..Library::NEW
+    },
+    Library {
+        name: "hiptensor",
+        package: "hiptensor-sys",
+        allow: "hiptensor.*|HIPTENSOR.*",
+        uses: &["hip"],
+        ..Library::NEW
+    },
+    Library {
+        name: "hipdnn_backend",
+        package: "hipdnn-sys",
+        allow: "hipdnn.*|Hipdnn.*|HIPDNN.*",
+        uses: &["hip"],
+        ..Library::NEW
+    },
+    Library {
+        name: "amd_comgr",
+        package: "rocm-llvm-sys",
+        module: Some("comgr"),
+        headers: &[
+            Headers::new((5, 7), "5.7", "the Comgr that Debian ships with ROCm 5.7"),
+            Headers::new((6, 4), "6.4", "the Comgr that Debian ships with ROCm 6.4"),
+            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+        ],
+        includes: &["amd_comgr/amd_comgr.h"],
+        folders: &["amd_comgr"],
+        allow: "amd_comgr.*|AMD_COMGR.*|code_object_info_s",
+        statuses: &[Status::new("amd_comgr_status_s", "AMD_COMGR_STATUS_ERROR", "AMD_COMGR_STATUS_ERROR")],
+        binaries: &[Binary::new((5, 7), "5.7", "libamd_comgr.so.2"), Binary::new((6, 4), "6.4", "libamd_comgr.so.3"), Binary::new((7, 2), "7.2", "libamd_comgr.so.3")],
+        ..Library::NEW
+    },
 ];
 
 /// Their names.

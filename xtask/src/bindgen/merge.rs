@@ -21,6 +21,8 @@ pub(crate) struct Sources {
     pub(crate) back_to: Option<&'static BackTo>,
     /// Items of other libraries, with the Rust path of the library.
     pub(crate) foreign: BTreeMap<String, String>,
+    /// Those of them that are second names.
+    pub(crate) foreign_types: BTreeMap<String, Kind>,
     /// From the real headers.
     pub(crate) headers: BTreeMap<Level, Surface>,
     /// Levels whose headers are of another release.
@@ -108,7 +110,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             let same = match sources.facts.get(&other) {
                 Some(theirs) if other != level => theirs.fact(&name)? == fact,
                 // No facts of the headers' own release: the declarations themselves are compared.
-                _ => cross_check::difference(&name, facts, written, header).is_none(),
+                _ => cross_check::difference(sources, &name, facts, written, header).is_none(),
             };
             // A second name needs what it stands for.
             let complete = match header.get(&name)? {

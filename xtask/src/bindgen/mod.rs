@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use regex::Regex;
 
 mod coverage;
 mod cross_check;
@@ -26,7 +27,7 @@ use levels::Level;
 use libraries::LIBRARIES;
 use library::Library;
 use merge::{Merged, Sources};
-use surface::Surface;
+use surface::{Kind, Surface};
 use symbols::NotExported;
 
 /// Generates the bindings of the `-sys` crates, for all API levels, and COVERAGE.md.
@@ -130,19 +131,26 @@ fn read(
     trees: &Path,
     done: &BTreeMap<&str, Read>,
 ) -> Result<Read> {
-    let (mut foreign, mut foreign_folders, mut prelude) = (BTreeMap::new(), Vec::new(), String::new());
+    let (mut foreign, mut foreign_types) = (BTreeMap::new(), BTreeMap::new());
+    let (mut foreign_folders, mut prelude) = (Vec::new(), String::new());
     for name in library.uses {
         let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
         foreign.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
+        foreign_types.extend(other.merged.iter().filter_map(|(item, variants)| {
+            let kind = &variants.last()?.kind;
+            matches!(kind, Kind::Type(_) | Kind::Alias(_)).then(|| (item.clone(), kind.clone()))
+        }));
         foreign_folders.extend(other.library.folders);
         prelude += &other.library.include_text();
     }
+    let allow = Regex::new(&format!("^({})$", library.allow)).context("what belongs to the library")?;
     let is_foreign = |name: &str| foreign.contains_key(name);
     let mut texts = BTreeMap::new();
     let mut sources = Sources {
         anonymous: library.anonymous,
         back_to: library.back_to.as_ref(),
         foreign: foreign.clone(),
+        foreign_types,
         headers: BTreeMap::new(),
         reference: BTreeSet::new(),
         facts: BTreeMap::new(),
@@ -150,6 +158,7 @@ fn read(
     };
     for level in Level::all() {
         if let Some(mut facts) = Facts::read(api, level, library.name, library.renames)? {
+            facts.only(&allow);
             facts.without(|name| is_foreign(name) || library.leave_out.contains(&name));
             let text = write_c::header(&facts, library.anonymous, &prelude).context("writing a header after the facts")?;
             let include = nearest_include(trees, level, library.uses);

@@ -397,13 +397,18 @@ fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStr
     let names: Vec<String> = fields.named.iter().filter_map(|f| f.ident.as_ref().map(ToString::to_string)).collect();
     let total: u32 = bits.iter().map(|bit| bit.width).sum();
     ensure!(
-        names.iter().all(|name| name.starts_with("_bitfield_") || name.starts_with("__bindgen_padding")) && total <= 32,
+        names.iter().all(|name| name.starts_with("_bitfield_") || name.starts_with("__bindgen_padding")) && total <= 64,
         "{} mixes bit fields with others: {names:?}",
         item.ident
     );
+    // The marker of the unit's alignment is an array of that integer.
+    let integer: syn::Type = match item.fields.iter().any(|field| field.ty.to_token_stream().to_string().contains("u64")) {
+        true => syn::parse_quote!(u64),
+        false => syn::parse_quote!(c_uint),
+    };
     item.fields = syn::Fields::Named(syn::parse_quote!({
         /// All bit fields, the first in the lowest bit.
-        pub bits: c_uint,
+        pub bits: #integer,
     }));
     Ok(item)
 }

@@ -5,10 +5,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
 
-use super::facts::{Facts, Struct, pointer_name, words_of};
-
-/// In the made-up name of the type of a field that is a pointer to a function.
-const NAMELESS: &str = "_anon_funptr_";
+use super::facts::{Facts, NAMELESS, Struct, pointer_name, words_of};
 
 /// Places of anonymous members, which the packages leave out of their struct's fields: struct, index, member.
 pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
@@ -16,7 +13,7 @@ pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
 /// The header; `prelude` brings the types of other libraries.
 pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, prelude: &str) -> Result<String> {
     let mut writer = Writer { facts, anonymous, out: prelude.to_owned(), done: BTreeSet::new() };
-    for name in ["stddef", "stdint", "stdbool", "stdio", "time", "sys/types", "sys/socket"] {
+    for name in ["stddef", "stdint", "stdbool", "sys/types"] {
         writeln!(writer.out, "#include <{name}.h>")?;
     }
     writer.enums()?;
@@ -28,7 +25,7 @@ pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, prelude: &str) -> 
     for name in facts.typedefs.keys() {
         writer.typedef(name)?;
     }
-    for text in facts.function_pointers.iter().filter(|text| !pointer_name(text).contains(NAMELESS)) {
+    for text in &facts.function_pointers {
         writeln!(writer.out, "typedef {text};")?;
     }
     for name in facts.structs.keys() {
