@@ -79,10 +79,16 @@ pub fn compare(bindings: &Bindings, proof: Option<Proof>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (source, executable) = (folder.path().join("layout.c"), folder.path().join("layout"));
     std::fs::write(&source, proof.program).expect("a file");
+    // Some headers include these though they are C.
+    for name in ["cstddef", "cstdint"] {
+        std::fs::write(folder.path().join(name), format!("#include <{}.h>\n", &name[1..])).expect("a file");
+    }
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(&compiler)
         .args(["-std=gnu11", "-w", "-D__HIP_PLATFORM_AMD__", "-I"])
         .arg(&include)
+        .arg("-I")
+        .arg(folder.path())
         .arg(&source)
         .arg("-o")
         .arg(&executable)

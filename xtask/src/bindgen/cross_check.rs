@@ -119,6 +119,10 @@ impl Names<'_> {
                     "c_long" | "c_longlong" | "i64" => words.push("isize".to_owned()),
                     "c_uint" => words.push("u32".to_owned()),
                     "c_int" => words.push("i32".to_owned()),
+                    "c_ushort" => words.push("u16".to_owned()),
+                    "c_short" => words.push("i16".to_owned()),
+                    "c_uchar" => words.push("u8".to_owned()),
+                    "c_schar" => words.push("i8".to_owned()),
                     // What stands before it is the name of a function pointer's parameter.
                     ":" => drop(words.pop()),
                     _ => words.push(word.to_owned()),

@@ -267,7 +267,7 @@ fn enums(merged: &Merged) -> Result<Option<String>> {
         _ => None,
     }) {
         let name = item.ident.to_string();
-        let mut constants: Vec<(i64, usize, &Variant, &syn::ItemConst)> = Vec::new();
+        let mut constants: Vec<(i128, usize, &Variant, &syn::ItemConst)> = Vec::new();
         for (of, (constant, place)) in each(merged, |kind| match kind {
             Kind::Const(item, Some(of), place) if *of == name => Some((item, *place)),
             _ => None,
@@ -308,7 +308,7 @@ fn enums(merged: &Merged) -> Result<Option<String>> {
 }
 
 /// Value of a constant of an enum: `hipError_t(3)`, or of a plain one.
-pub(crate) fn value_of(item: &syn::ItemConst) -> Result<i64> {
+pub(crate) fn value_of(item: &syn::ItemConst) -> Result<i128> {
     let expr = match &*item.expr {
         syn::Expr::Call(call) => call.args.first().context("no value")?,
         other => other,

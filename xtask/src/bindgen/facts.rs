@@ -16,8 +16,8 @@ pub(crate) const NAMELESS: &str = "_anon_funptr_";
 /// One library at one release: `api/rocm-VERSION/LIBRARY.json`.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub(crate) struct Facts {
-    pub(crate) constants: BTreeMap<String, i64>,
-    pub(crate) enum_values: BTreeMap<String, BTreeMap<String, i64>>,
+    pub(crate) constants: BTreeMap<String, i128>,
+    pub(crate) enum_values: BTreeMap<String, BTreeMap<String, i128>>,
     pub(crate) function_pointers: Vec<String>,
     pub(crate) functions: BTreeMap<String, Function>,
     pub(crate) structs: BTreeMap<String, Struct>,
@@ -165,7 +165,7 @@ impl Facts {
     }
 
     /// Value of a constant, of an enum or not.
-    pub(crate) fn value(&self, name: &str) -> Option<i64> {
+    pub(crate) fn value(&self, name: &str) -> Option<i128> {
         let in_enum = self.enum_values.values().find_map(|values| values.get(name));
         in_enum.or_else(|| self.constants.get(name)).copied()
     }

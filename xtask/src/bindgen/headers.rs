@@ -35,6 +35,7 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     if let Err(error) = clang_sys::load() {
         bail!("libclang cannot be loaded (Debian: apt-get install libclang1-19 libclang-common-19-dev): {error}");
     }
+    let shims = shims()?;
     let macros = Rc::new(RefCell::new(Vec::new()));
     let mut builder = ::bindgen::builder()
         .header_contents("input.h", input.text)
@@ -52,6 +53,7 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
         .parse_callbacks(Box::new(Macros(Rc::clone(&macros))));
     if let Some(include) = input.include {
         builder = builder.clang_arg(format!("-I{}", include.display()));
+        builder = builder.clang_arg(format!("-I{}", shims.path().display()));
     }
     for folder in input.foreign {
         builder = builder.blocklist_file(format!(".*/include/{folder}/.*"));
@@ -64,6 +66,16 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
         None => BTreeMap::new(),
     };
     Ok(Parsed { file, macros })
+}
+
+/// A folder with the C++ headers that some headers include though they are C.
+fn shims() -> Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir().context("creating a temporary folder")?;
+    for name in ["cstddef", "cstdint"] {
+        let text = format!("#include <{}.h>\n", &name[1..]);
+        std::fs::write(folder.path().join(name), text).context("writing to a temporary folder")?;
+    }
+    Ok(folder)
 }
 
 /// Collects the names of the object-like macros that are in force.

@@ -181,6 +181,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
+        // Only C++ has it.
+        prelude: "typedef unsigned short __half;\n",
         includes: &["hiprand/hiprand.h"],
         folders: &["hiprand"],
         allow: "hiprand.*|HIPRAND.*",
@@ -319,15 +321,15 @@ pub(crate) const LIBRARIES: &[Library] = &[
         package: "rocm-llvm-sys",
         module: Some("comgr"),
         headers: &[
-            Headers::new((5, 7), "5.7", "the Comgr that Debian ships with ROCm 5.7"),
-            Headers::new((6, 4), "6.4", "the Comgr that Debian ships with ROCm 6.4"),
+            Headers::new((5, 7), "5.7", "Comgr of ROCm 6.0, which Debian ships with ROCm 5.7"),
+            Headers::new((7, 0), "6.4", "ROCm 7.0.2"),
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
         includes: &["amd_comgr/amd_comgr.h"],
         folders: &["amd_comgr"],
         allow: "amd_comgr.*|AMD_COMGR.*|code_object_info_s",
         statuses: &[Status::new("amd_comgr_status_s", "AMD_COMGR_STATUS_ERROR", "AMD_COMGR_STATUS_ERROR")],
-        binaries: &[Binary::new((5, 7), "5.7", "libamd_comgr.so.2"), Binary::new((6, 4), "6.4", "libamd_comgr.so.3"), Binary::new((7, 2), "7.2", "libamd_comgr.so.3")],
+        binaries: &[Binary::new((5, 7), "5.7", "libamd_comgr.so.2"), Binary::new((7, 0), "6.4", "libamd_comgr.so.3"), Binary::new((7, 2), "7.2", "libamd_comgr.so.3")],
         ..Library::NEW
     },
 ];

@@ -13,6 +13,8 @@ pub(crate) struct Library {
     pub(crate) module: Option<&'static str>,
     /// Where headers of it can be had.
     pub(crate) headers: &'static [Headers],
+    /// C text that the headers need.
+    pub(crate) prelude: &'static str,
     /// Headers, as C includes them; those that a release lacks are left out.
     pub(crate) includes: &'static [&'static str],
     /// Folders below the include directory that are this library's own.
@@ -122,6 +124,7 @@ impl Library {
         package: "",
         module: None,
         headers: &[],
+        prelude: "",
         includes: &[],
         folders: &[],
         allow: "",
@@ -170,6 +173,6 @@ impl Library {
     /// C text that includes its headers.
     pub(crate) fn include_text(&self) -> String {
         let one = |name: &&str| format!("#if __has_include(<{name}>)\n#include <{name}>\n#endif\n");
-        self.includes.iter().map(one).collect()
+        self.prelude.to_owned() + &self.includes.iter().map(one).collect::<String>()
     }
 }
