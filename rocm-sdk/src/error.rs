@@ -76,6 +76,11 @@ pub enum Error {
         /// The path given.
         path: PathBuf,
     },
+    /// There is an installation, and nothing in it tells its release.
+    NoRelease {
+        /// Its root.
+        root: PathBuf,
+    },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
@@ -131,6 +136,11 @@ impl fmt::Display for Error {
                 "{}: a relative path would depend on the current directory; give an absolute one",
                 path.display()
             ),
+            Self::NoRelease { root } => write!(
+                f,
+                "the ROCm at {} does not say which release it is: it has neither .info/version nor a HIP library with a number",
+                root.display()
+            ),
             Self::TooOld { library, found, needed } => write!(
                 f,
                 "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
@@ -152,9 +162,11 @@ impl Error {
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
-            Self::UnknownLibrary { .. } | Self::Several { .. } | Self::SearchTooLate | Self::RelativePath { .. } => {
-                None
-            }
+            Self::NoRelease { .. }
+            | Self::UnknownLibrary { .. }
+            | Self::Several { .. }
+            | Self::SearchTooLate
+            | Self::RelativePath { .. } => None,
         }
     }
 

@@ -53,11 +53,12 @@ impl Trail {
     pub(crate) fn into_error(self) -> Error {
         let library = self.spec.name();
         let report = Arc::new(Report::new(library, self.attempts));
-        let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
-        match cause {
-            Some((target, reason)) => Error::Unusable { library, target, reason, report },
-            None => Error::NotFound { library, report },
-        }
+        nothing_found(library, report)
+    }
+
+    /// Whether what is found is opened.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(self.purpose, Purpose::Open(_))
     }
 
     pub(crate) fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
@@ -224,9 +225,18 @@ impl Trail {
         soname: Option<&str>,
     ) -> (&'static LibrarySpec, Arc<Report>) {
         let (target, note) = (target.to_owned(), self.note(soname));
-        let opened = matches!(self.purpose, Purpose::Open(_));
+        let opened = self.opens();
         self.attempts.push(Attempt { origin, target, failure: None, opened, note });
         (self.spec, Arc::new(Report::new(self.spec.name(), self.attempts)))
+    }
+}
+
+/// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
+pub(crate) fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
+    let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
+    match cause {
+        Some((target, reason)) => Error::Unusable { library, target, reason, report },
+        None => Error::NotFound { library, report },
     }
 }
 
@@ -243,7 +253,7 @@ fn look_at(path: &Path) -> Result<Dynamic, Reason> {
     elf::inspect(&mut file)
 }
 
-fn look_at_directory(path: &Path) -> Result<(), Reason> {
+pub(crate) fn look_at_directory(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_err(elf::unreadable)?.is_dir() {
         true => Ok(()),
         false => Err(Reason::NotADirectory),

@@ -40,6 +40,8 @@ pub enum Reason {
     NotAFile,
     /// A directory was expected and there is something else.
     NotADirectory,
+    /// The directory is there and has nothing of ROCm in it.
+    NotAnInstallation,
     /// The file is there and cannot be read.
     Unreadable {
         /// The operating system's words.
@@ -95,6 +97,7 @@ impl fmt::Display for Reason {
             Self::NotThere => f.write_str("not there"),
             Self::NotAFile => f.write_str("not a regular file"),
             Self::NotADirectory => f.write_str("not a directory"),
+            Self::NotAnInstallation => f.write_str("nothing of ROCm in it"),
             Self::Unreadable { message } => write!(f, "cannot be read: {message}"),
             Self::NotElf { found } => write!(f, "not a shared library but {found}"),
             Self::WrongArchitecture { found, needed } => {

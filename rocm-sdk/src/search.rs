@@ -23,7 +23,7 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// The order, first hit wins:
 /// 1. [`root`](Search::root)s given in code;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
-/// 3. ROCm's wheels (`_rocm_sdk_core`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
+/// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
 /// 4. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
 /// 5. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
 ///
@@ -228,10 +228,16 @@ impl Search {
                 }
             }
         }
+        self.follow_system(trail)
+    }
+
+    /// The last step alone.
+    pub(crate) fn follow_system(&self, trail: &mut Trail) -> Option<Hit> {
         if !self.system {
             return None;
         }
-        trail.try_system(&self.relative_loader_dirs(), &self.loader_dirs())
+        let directories = if trail.opens() { Vec::new() } else { self.loader_dirs() };
+        trail.try_system(&self.relative_loader_dirs(), &directories)
     }
 
     /// Searches as [`open`](Search::open) does and tells every step. The library, if found, stays open.
@@ -285,15 +291,18 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
     } else {
         versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
     };
-    sites
-        .iter()
-        .flat_map(|site| {
-            let mut libraries = names_in(site, |name| name.starts_with("_rocm_sdk_libraries"));
-            libraries.sort();
-            std::iter::once("_rocm_sdk_core".to_owned()).chain(libraries).map(|name| site.join(name))
-        })
-        .filter(|wheel| wheel.is_dir())
-        .collect()
+    sites.iter().flat_map(|site| wheels_beside(site)).collect()
+}
+
+/// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.
+pub(crate) fn wheels_beside(site: &Path) -> Vec<PathBuf> {
+    let of = |prefix: &str| {
+        let mut names = names_in(site, |name| name.starts_with(prefix));
+        names.sort();
+        names
+    };
+    let names = of("_rocm_sdk_core").into_iter().chain(of("_rocm_sdk_libraries"));
+    names.map(|name| site.join(name)).filter(|wheel| wheel.is_dir()).collect()
 }
 
 /// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
