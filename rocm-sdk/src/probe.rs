@@ -141,7 +141,7 @@ impl Fault {
             Reason::Unreadable { .. } => Some(Self::Unreadable),
             Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
             Reason::Loader { .. } => Some(Self::Refused),
-            Reason::NotThere | Reason::RelativePath | Reason::SetUid => None,
+            Reason::NotThere | Reason::NotAnInstallation | Reason::RelativePath | Reason::SetUid => None,
         }
     }
 }
