@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::initialize::VersionMismatch;
 use crate::report::{Reason, Report};
 
 /// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
@@ -81,6 +82,20 @@ pub enum Error {
         /// Its root.
         root: PathBuf,
     },
+    /// The installation is of another release than the one that the program asks for.
+    VersionMismatch {
+        /// What was asked for and what there is.
+        mismatch: Box<VersionMismatch>,
+    },
+    /// A library that a variable names for preloading cannot be had.
+    PreloadVariable {
+        /// The variable.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+        /// Why the library cannot be had.
+        error: Box<Error>,
+    },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
@@ -141,6 +156,10 @@ impl fmt::Display for Error {
                 "the ROCm at {} does not say which release it is: it has neither .info/version nor a HIP library with a number",
                 root.display()
             ),
+            Self::VersionMismatch { mismatch } => mismatch.fmt(f),
+            Self::PreloadVariable { variable, value, error } => {
+                write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
+            }
             Self::TooOld { library, found, needed } => write!(
                 f,
                 "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
@@ -162,7 +181,9 @@ impl Error {
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
-            Self::NoRelease { .. }
+            Self::PreloadVariable { error, .. } => error.library(),
+            Self::VersionMismatch { .. }
+            | Self::NoRelease { .. }
             | Self::UnknownLibrary { .. }
             | Self::Several { .. }
             | Self::SearchTooLate
@@ -174,6 +195,7 @@ impl Error {
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::NotFound { report, .. } | Self::Unusable { report, .. } => Some(report),
+            Self::PreloadVariable { error, .. } => error.report(),
             _ => None,
         }
     }

@@ -34,6 +34,24 @@ impl Release {
         Some(Self { version: parse_release(text)?, text: text.to_owned(), numbering, source })
     }
 
+    /// The version in ROCm's count: of HIP's count, HIP 7.15 is ROCm 10.0, and the patch stays HIP's.
+    pub(crate) fn in_rocms_count(&self) -> Version {
+        let mut version = self.version.clone();
+        if self.numbering == Numbering::Hip && version.major == 7 && version.minor >= 15 {
+            (version.major, version.minor) = (10, version.minor - 15);
+        }
+        version
+    }
+
+    /// Whose count, and the version as it is written: `ROCm 7.10.0a20251120`.
+    pub(crate) fn label(&self) -> String {
+        let numbering = match self.numbering {
+            Numbering::Rocm => "ROCm",
+            Numbering::Hip => "HIP",
+        };
+        format!("{numbering} {}", self.text)
+    }
+
     /// Whether this is the ROCm release `major.minor`, an API level, or a newer one.
     pub fn is_at_least(&self, level: (u32, u32)) -> bool {
         let (major, minor) = match self.numbering {
