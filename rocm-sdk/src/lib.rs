@@ -38,6 +38,9 @@ mod elf;
 mod error;
 mod find;
 mod initialize;
+#[cfg(feature = "install")]
+pub mod install;
+mod installs;
 mod layout;
 pub mod libraries;
 mod library;

@@ -306,7 +306,7 @@ pub(crate) fn wheels_beside(site: &Path) -> Vec<PathBuf> {
 }
 
 /// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
-fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
+pub(crate) fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut names = names_in(directory, |name| name.starts_with(prefix));
     let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
     names.sort_by_cached_key(|name| (Reverse(version(name)), name.clone()));
