@@ -65,7 +65,7 @@ impl Layout {
         look_at_directory(root)?;
         let origin = installation.origin;
         if let Some(layout) = Self::of_wheel(root, origin) {
-            return Ok(layout);
+            return layout.ok_or(Reason::NotAnInstallation);
         }
         let with_libraries = installation.library_dirs().find(|dir| has_library(dir));
         if with_libraries.is_none() && !TELL_TALE_FILES.iter().any(|file| root.join(file).is_file()) {
@@ -81,8 +81,8 @@ impl Layout {
         Ok(Self { library_roots: vec![root.clone()], root, kind, origin, lib })
     }
 
-    /// Of a wheel its whole environment.
-    fn of_wheel(wheel: &Path, origin: Origin) -> Option<Self> {
+    /// Of a wheel its whole environment; `None` inside if only directories are left of it.
+    fn of_wheel(wheel: &Path, origin: Origin) -> Option<Option<Self>> {
         let site = wheel.parent()?;
         wheel.file_name()?.to_str()?.strip_prefix("_rocm_sdk_")?;
         let devel = expanded_devel(site);
@@ -91,7 +91,12 @@ impl Layout {
         if library_roots.is_empty() {
             library_roots.push(root.clone());
         }
-        Some(Self { lib: root.join("lib"), root, kind: LayoutKind::Wheels, origin, library_roots })
+        let has_library = library_roots.iter().any(|root| {
+            let installation = Installation { root: root.clone(), origin };
+            installation.library_dirs().any(|dir| has_library(&dir))
+        });
+        let layout = Self { lib: root.join("lib"), root, kind: LayoutKind::Wheels, origin, library_roots };
+        Some((has_library || devel.is_some()).then_some(layout))
     }
 
     /// Its root: of wheels, the devel tree if it is expanded, else the core wheel.
