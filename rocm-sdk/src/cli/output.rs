@@ -39,6 +39,11 @@ pub(crate) fn warn(message: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "WARNING: {message}");
 }
 
+/// A remark for people on stderr, which scripts that read stdout need not skip.
+pub(crate) fn note(message: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
 /// A line on stdout.
 pub(crate) fn line(text: impl fmt::Display) -> Result<(), Failure> {
     bytes(format!("{text}\n").as_bytes())

@@ -7,19 +7,28 @@ use rocm_sdk::Search;
 
 use super::output::Failure;
 
-/// The options that every subcommand has.
-#[derive(Debug, Clone, clap::Args)]
+// The options before a subcommand, and behind each but `path`, whose `--root` is another thing. A doc comment would be taken for the
+// subcommand's.
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
     /// Use the ROCm installation in this directory and no other
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 
     /// Look at the system below this directory, such as a container's, in place of /
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) system_root: Option<PathBuf>,
 }
 
 impl Place {
+    /// These options, and `outer` where they say nothing.
+    pub(crate) fn or(&self, outer: &Self) -> Self {
+        Self {
+            root: self.root.clone().or_else(|| outer.root.clone()),
+            system_root: self.system_root.clone().or_else(|| outer.system_root.clone()),
+        }
+    }
+
     /// The search that these options ask for.
     pub(crate) fn search(&self) -> Result<Search, Failure> {
         let search = match &self.root {
