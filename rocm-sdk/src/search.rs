@@ -10,6 +10,7 @@ use std::sync::Arc;
 use semver::Version;
 
 use crate::error::Error;
+use crate::installs;
 use crate::library::{Library, Scope};
 use crate::open::{Hit, Purpose, Trail};
 use crate::report::{Attempt, Origin, Reason, Report};
@@ -24,8 +25,10 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// 1. [`root`](Search::root)s given in code;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
 /// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
-/// 4. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
-/// 5. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
+/// 4. what `rocm-sdk install` has installed for this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, else in `rocm-sdk` under
+///    `XDG_DATA_HOME` or `~/.local/share`;
+/// 5. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
+/// 6. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
 ///
 /// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the machine) and
 /// `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused. A program that
@@ -153,6 +156,7 @@ impl Search {
                 }
             }
         }
+        self.add_installed(&mut found);
         if let Some(opt) = &self.opt {
             let rocm = opt.join("rocm");
             found.add(rocm.clone(), Origin::Opt);
@@ -161,6 +165,30 @@ impl Search {
             }
         }
         found.0
+    }
+
+    /// The installations of the user's own.
+    fn add_installed(&self, found: &mut Candidates) {
+        let Some(directory) = self.environment.as_ref().and_then(|get| installs::directory(|name| get(name))) else {
+            return;
+        };
+        let mut refuse = |path: &Path, reason| found.refuse(path, Origin::Installed, reason);
+        if self.set_uid {
+            return refuse(&directory, Reason::SetUid);
+        }
+        if !directory.is_absolute() {
+            return refuse(&directory, Reason::RelativePath);
+        }
+        let releases = installs::releases(&directory);
+        if releases.is_empty() {
+            return refuse(&directory, Reason::NotThere);
+        }
+        for (release, folder) in releases {
+            match folder.join(installs::STAMP).is_file() {
+                true => found.add(folder.join(installs::ROOT), Origin::Installed),
+                false => found.refuse(&folder, Origin::Installed, Reason::Unfinished { release }),
+            }
+        }
     }
 
     /// An absolute path from a variable; what is wrong with it goes to `found`.

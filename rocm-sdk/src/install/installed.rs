@@ -172,9 +172,6 @@ fn exec(_: &mut Command, program: &OsStr) -> Result<Infallible> {
 
 /// Names of the complete installations, newest first.
 fn names(folder: &Path) -> Vec<String> {
-    let complete = crate::search::versioned(folder, "").into_iter().filter(|path| path.join(STAMP).is_file());
-    complete
-        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
-        .filter(|name| !name.starts_with('.'))
-        .collect()
+    let complete = installs::releases(folder).into_iter().filter(|(_, path)| path.join(STAMP).is_file());
+    complete.map(|(name, _)| name).collect()
 }
