@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::family::DetectedGpus;
 use crate::initialize::VersionMismatch;
 use crate::report::{Reason, Report};
 
@@ -96,6 +97,22 @@ pub enum Error {
         /// Why the library cannot be had.
         error: Box<Error>,
     },
+    /// A variable names a target family that the distribution does not have.
+    UnknownFamily {
+        /// The family.
+        family: String,
+        /// The variable.
+        variable: &'static str,
+        /// The families that it has.
+        available: Vec<String>,
+    },
+    /// Neither a variable nor a GPU nor a default tells the target family.
+    NoFamily {
+        /// The GPUs that were found, and what did not answer.
+        gpus: Box<DetectedGpus>,
+        /// The families that the distribution has; empty if that is not known.
+        available: Vec<String>,
+    },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
@@ -160,6 +177,24 @@ impl fmt::Display for Error {
             Self::PreloadVariable { variable, value, error } => {
                 write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
             }
+            Self::UnknownFamily { family, variable, available } => {
+                write!(f, "{variable}={family}: the distribution does not have it; it has {}", available.join(", "))
+            }
+            Self::NoFamily { gpus, available } => {
+                f.write_str("no target family: ")?;
+                match &gpus.targets[..] {
+                    [] => f.write_str("no GPU was found")?,
+                    targets => {
+                        let names: Vec<&str> = targets.iter().map(|t| &*t.name).collect();
+                        write!(f, "the distribution has none for {}", names.join(", "))?;
+                    }
+                }
+                f.write_str("; set ROCM_SDK_TARGET_FAMILY")?;
+                if !available.is_empty() {
+                    write!(f, " to one of {}", available.join(", "))?;
+                }
+                gpus.failures.iter().try_for_each(|(path, why)| write!(f, "\n{}: {why}", path.display()))
+            }
             Self::TooOld { library, found, needed } => write!(
                 f,
                 "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
@@ -182,7 +217,9 @@ impl Error {
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
             Self::PreloadVariable { error, .. } => error.library(),
-            Self::VersionMismatch { .. }
+            Self::UnknownFamily { .. }
+            | Self::NoFamily { .. }
+            | Self::VersionMismatch { .. }
             | Self::NoRelease { .. }
             | Self::UnknownLibrary { .. }
             | Self::Several { .. }

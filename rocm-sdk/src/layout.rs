@@ -207,7 +207,7 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
         .into_iter()
         .filter_map(|name| Some((number(&name)?, directory.join(&name))))
         .collect();
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|&(number, _)| std::cmp::Reverse(number));
     found
 }
 

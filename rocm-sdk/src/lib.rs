@@ -36,6 +36,7 @@ pub mod devel;
 pub mod doctor;
 mod elf;
 mod error;
+mod family;
 mod find;
 mod initialize;
 #[cfg(feature = "install")]
@@ -59,6 +60,9 @@ mod version;
 pub use binding::Slot;
 pub use binding::{Binding, Missing, MissingSymbol, MissingValue, Provider};
 pub use error::Error;
+pub use family::{
+    DetectedGpus, FamilySource, GpuKind, GpuSource, GpuTarget, TargetDetection, TargetFamily, target_family,
+};
 pub use find::{FoundLibraries, FoundLibrary, LibraryName, SkipReason, Skipped, find_libraries};
 pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
 pub use layout::{Layout, LayoutKind, layout, version};

@@ -212,6 +212,11 @@ impl Search {
         get(name).filter(|v| !v.is_empty())
     }
 
+    /// Whether the program counts as set-uid.
+    pub(crate) fn is_set_uid(&self) -> bool {
+        self.set_uid
+    }
+
     /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current directory.
     fn relative_loader_dirs(&self) -> Vec<PathBuf> {
         let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
