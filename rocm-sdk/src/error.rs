@@ -113,6 +113,13 @@ pub enum Error {
         /// The families that the distribution has; empty if that is not known.
         available: Vec<String>,
     },
+    /// What a distribution says of itself cannot be understood (feature `distribution`).
+    Distribution {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
@@ -195,6 +202,7 @@ impl fmt::Display for Error {
                 }
                 gpus.failures.iter().try_for_each(|(path, why)| write!(f, "\n{}: {why}", path.display()))
             }
+            Self::Distribution { path, why } => write!(f, "{}: {why}; install ROCm again", path.display()),
             Self::TooOld { library, found, needed } => write!(
                 f,
                 "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
@@ -217,7 +225,8 @@ impl Error {
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
             Self::PreloadVariable { error, .. } => error.library(),
-            Self::UnknownFamily { .. }
+            Self::Distribution { .. }
+            | Self::UnknownFamily { .. }
             | Self::NoFamily { .. }
             | Self::VersionMismatch { .. }
             | Self::NoRelease { .. }

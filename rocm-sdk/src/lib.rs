@@ -32,6 +32,8 @@ mod binding;
 mod c;
 #[cfg(feature = "devel")]
 pub mod devel;
+#[cfg(feature = "distribution")]
+mod distribution;
 #[cfg(all(feature = "doctor", unix))]
 pub mod doctor;
 mod elf;
@@ -59,6 +61,8 @@ mod version;
 #[doc(hidden)]
 pub use binding::Slot;
 pub use binding::{Binding, Missing, MissingSymbol, MissingValue, Provider};
+#[cfg(feature = "distribution")]
+pub use distribution::Distribution;
 pub use error::Error;
 pub use family::{
     DetectedGpus, FamilySource, GpuKind, GpuSource, GpuTarget, TargetDetection, TargetFamily, target_family,
