@@ -20,6 +20,8 @@ pub(crate) const R_OK: std::ffi::c_int = 4;
 pub(crate) const W_OK: std::ffi::c_int = 2;
 
 unsafe extern "C" {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    pub(crate) fn gnu_get_libc_version() -> *const std::ffi::c_char;
     #[cfg(target_os = "linux")]
     pub(crate) fn getauxval(kind: c_ulong) -> c_ulong;
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -49,6 +51,8 @@ mod tests {
                 [super::access, libc::access];
             assert_eq!((super::R_OK, super::W_OK), (libc::R_OK, libc::W_OK));
         }
+        let _: [unsafe extern "C" fn() -> *const libc::c_char; 2] =
+            [super::gnu_get_libc_version, libc::gnu_get_libc_version];
         assert_eq!(super::AT_SECURE, libc::AT_SECURE);
         assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
     }

@@ -7,6 +7,7 @@ use crate::report::Reason;
 
 #[cfg(feature = "doctor")]
 pub(crate) mod requirements;
+pub(crate) mod versions;
 
 /// What the dynamic section says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::family::DetectedGpus;
+use crate::initialize::VersionMismatch;
 use crate::report::{Reason, Report};
 
 /// An error of this crate. Cheap to clone; searches are carried whole (see [`Error::report`]).
@@ -76,6 +78,48 @@ pub enum Error {
         /// The path given.
         path: PathBuf,
     },
+    /// There is an installation, and nothing in it tells its release.
+    NoRelease {
+        /// Its root.
+        root: PathBuf,
+    },
+    /// The installation is of another release than the one that the program asks for.
+    VersionMismatch {
+        /// What was asked for and what there is.
+        mismatch: Box<VersionMismatch>,
+    },
+    /// A library that a variable names for preloading cannot be had.
+    PreloadVariable {
+        /// The variable.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+        /// Why the library cannot be had.
+        error: Box<Error>,
+    },
+    /// A variable names a target family that the distribution does not have.
+    UnknownFamily {
+        /// The family.
+        family: String,
+        /// The variable.
+        variable: &'static str,
+        /// The families that it has.
+        available: Vec<String>,
+    },
+    /// Neither a variable nor a GPU nor a default tells the target family.
+    NoFamily {
+        /// The GPUs that were found, and what did not answer.
+        gpus: Box<DetectedGpus>,
+        /// The families that the distribution has; empty if that is not known.
+        available: Vec<String>,
+    },
+    /// What a distribution says of itself cannot be understood (feature `distribution`).
+    Distribution {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The library is older than the API level that the program was built for.
     TooOld {
         /// Short name of the library.
@@ -131,6 +175,34 @@ impl fmt::Display for Error {
                 "{}: a relative path would depend on the current directory; give an absolute one",
                 path.display()
             ),
+            Self::NoRelease { root } => write!(
+                f,
+                "the ROCm at {} does not say which release it is: it has neither .info/version nor a HIP library with a number",
+                root.display()
+            ),
+            Self::VersionMismatch { mismatch } => mismatch.fmt(f),
+            Self::PreloadVariable { variable, value, error } => {
+                write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
+            }
+            Self::UnknownFamily { family, variable, available } => {
+                write!(f, "{variable}={family}: the distribution does not have it; it has {}", available.join(", "))
+            }
+            Self::NoFamily { gpus, available } => {
+                f.write_str("no target family: ")?;
+                match &gpus.targets[..] {
+                    [] => f.write_str("no GPU was found")?,
+                    targets => {
+                        let names: Vec<&str> = targets.iter().map(|t| &*t.name).collect();
+                        write!(f, "the distribution has none for {}", names.join(", "))?;
+                    }
+                }
+                f.write_str("; set ROCM_SDK_TARGET_FAMILY")?;
+                if !available.is_empty() {
+                    write!(f, " to one of {}", available.join(", "))?;
+                }
+                gpus.failures.iter().try_for_each(|(path, why)| write!(f, "\n{}: {why}", path.display()))
+            }
+            Self::Distribution { path, why } => write!(f, "{}: {why}; install ROCm again", path.display()),
             Self::TooOld { library, found, needed } => write!(
                 f,
                 "{library}: found {found}, but this program is built for ROCm {}.{}; install a newer ROCm or build with a lower rocm-* feature",
@@ -152,9 +224,16 @@ impl Error {
             | Self::ProviderTooLate { library, .. }
             | Self::Provided { library, .. }
             | Self::TooOld { library, .. } => Some(library),
-            Self::UnknownLibrary { .. } | Self::Several { .. } | Self::SearchTooLate | Self::RelativePath { .. } => {
-                None
-            }
+            Self::PreloadVariable { error, .. } => error.library(),
+            Self::Distribution { .. }
+            | Self::UnknownFamily { .. }
+            | Self::NoFamily { .. }
+            | Self::VersionMismatch { .. }
+            | Self::NoRelease { .. }
+            | Self::UnknownLibrary { .. }
+            | Self::Several { .. }
+            | Self::SearchTooLate
+            | Self::RelativePath { .. } => None,
         }
     }
 
@@ -162,6 +241,7 @@ impl Error {
     pub fn report(&self) -> Option<&Report> {
         match self {
             Self::NotFound { report, .. } | Self::Unusable { report, .. } => Some(report),
+            Self::PreloadVariable { error, .. } => error.report(),
             _ => None,
         }
     }

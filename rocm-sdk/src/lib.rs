@@ -32,11 +32,19 @@ mod binding;
 mod c;
 #[cfg(feature = "devel")]
 pub mod devel;
+#[cfg(feature = "distribution")]
+mod distribution;
 #[cfg(all(feature = "doctor", unix))]
 pub mod doctor;
 mod elf;
 mod error;
+mod family;
 mod find;
+mod initialize;
+#[cfg(feature = "install")]
+pub mod install;
+mod installs;
+mod layout;
 pub mod libraries;
 mod library;
 mod open;
@@ -53,8 +61,15 @@ mod version;
 #[doc(hidden)]
 pub use binding::Slot;
 pub use binding::{Binding, Missing, MissingSymbol, MissingValue, Provider};
+#[cfg(feature = "distribution")]
+pub use distribution::Distribution;
 pub use error::Error;
+pub use family::{
+    DetectedGpus, FamilySource, GpuKind, GpuSource, GpuTarget, TargetDetection, TargetFamily, target_family,
+};
 pub use find::{FoundLibraries, FoundLibrary, LibraryName, SkipReason, Skipped, find_libraries};
+pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
+pub use layout::{Layout, LayoutKind, layout, version};
 pub use library::{Library, Scope};
 pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};

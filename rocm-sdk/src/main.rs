@@ -1,3 +1,9 @@
-//! The command `rocm-sdk`.
+//! The command `rocm-sdk`: finds, checks and prepares a ROCm installation. `rocm-sdk --help` tells the rest.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

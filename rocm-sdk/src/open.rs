@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::elf::{self, Dynamic};
 use crate::error::Error;
 use crate::find::FoundLibrary;
+use crate::installs;
 use crate::library::{Library, Scope};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, names_in};
@@ -21,6 +22,9 @@ pub(crate) enum Purpose {
     /// It is only named.
     Find,
 }
+
+/// A bound on how many libraries are opened for the sake of one.
+const MAX_DEPENDENCIES: usize = 256;
 
 /// A search under way.
 pub(crate) struct Trail {
@@ -53,11 +57,12 @@ impl Trail {
     pub(crate) fn into_error(self) -> Error {
         let library = self.spec.name();
         let report = Arc::new(Report::new(library, self.attempts));
-        let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
-        match cause {
-            Some((target, reason)) => Error::Unusable { library, target, reason, report },
-            None => Error::NotFound { library, report },
-        }
+        nothing_found(library, report)
+    }
+
+    /// Whether what is found is opened.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(self.purpose, Purpose::Open(_))
     }
 
     pub(crate) fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
@@ -117,7 +122,7 @@ impl Trail {
             let handle = match self.purpose {
                 Purpose::Find => None,
                 Purpose::Open(scope) => {
-                    Some(sys::open_path(path, scope).map_err(|message| sys::explain(path.as_os_str(), message))?)
+                    Some(open_file(path, scope, &mut Vec::new()).map_err(|reason| with_help(reason, origin, path))?)
                 }
             };
             Ok((handle, dynamic))
@@ -224,10 +229,65 @@ impl Trail {
         soname: Option<&str>,
     ) -> (&'static LibrarySpec, Arc<Report>) {
         let (target, note) = (target.to_owned(), self.note(soname));
-        let opened = matches!(self.purpose, Purpose::Open(_));
+        let opened = self.opens();
         self.attempts.push(Attempt { origin, target, failure: None, opened, note });
         (self.spec, Arc::new(Report::new(self.spec.name(), self.attempts)))
     }
+}
+
+/// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
+pub(crate) fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
+    let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
+    match cause {
+        Some((target, reason)) => Error::Unusable { library, target, reason, report },
+        None => Error::NotFound { library, report },
+    }
+}
+
+/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages of a distribution
+/// rely on a place that the loader knows, and are not there where they were unpacked elsewhere. `above` are those that want this one.
+fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
+    check_versions(path)?;
+    for _ in 0..MAX_DEPENDENCIES {
+        let reason = match sys::open_path(path, scope) {
+            Ok(handle) => return Ok(handle),
+            Err(message) => sys::explain(path.as_os_str(), message),
+        };
+        let Reason::DependencyMissing { dependency, .. } = &reason else { return Err(reason) };
+        // A plain name: what holds a path is not looked for by the loader, either.
+        let beside = path.parent().filter(|_| !dependency.contains(['/', '\\'])).map(|dir| dir.join(dependency));
+        // Libraries that want each other in a circle are more than this can put together.
+        let beside = beside.filter(|beside| beside != path && !above.contains(beside) && beside.is_file());
+        let Some(beside) = beside else { return Err(reason) };
+        above.push(path.to_owned());
+        let opened = open_file(&beside, Scope::Local, above);
+        above.pop();
+        // Like every library, it stays open.
+        std::mem::forget(opened?);
+    }
+    Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
+}
+
+/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for dependencies first.
+fn check_versions(path: &Path) -> Result<(), Reason> {
+    let Some(here) = sys::glibc() else { return Ok(()) };
+    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    let newest = elf::versions::needed(&mut file)
+        .into_iter()
+        .filter_map(|(library, version)| Some((sys::glibc_number(version.strip_prefix("GLIBC_")?)?, library, version)))
+        .max();
+    match newest {
+        Some((number, library, version)) if number > here => Err(sys::too_old(&library, &version)),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what the installation itself has to offer.
+fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
+    if let Reason::SystemTooOld { run, .. } = &mut reason {
+        *run = installs::how_to_run(path, origin == Origin::Installed);
+    }
+    reason
 }
 
 /// What a file that is a shared library for this machine says of itself.
@@ -243,7 +303,7 @@ fn look_at(path: &Path) -> Result<Dynamic, Reason> {
     elf::inspect(&mut file)
 }
 
-fn look_at_directory(path: &Path) -> Result<(), Reason> {
+pub(crate) fn look_at_directory(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_err(elf::unreadable)?.is_dir() {
         true => Ok(()),
         false => Err(Reason::NotADirectory),

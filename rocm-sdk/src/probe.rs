@@ -140,8 +140,12 @@ impl Fault {
             Reason::WrongMajor { .. } => Some(Self::TooOld),
             Reason::Unreadable { .. } => Some(Self::Unreadable),
             Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
-            Reason::Loader { .. } => Some(Self::Refused),
-            Reason::NotThere | Reason::RelativePath | Reason::SetUid => None,
+            Reason::Loader { .. } | Reason::SystemTooOld { .. } => Some(Self::Refused),
+            Reason::NotThere
+            | Reason::NotAnInstallation
+            | Reason::Unfinished { .. }
+            | Reason::RelativePath
+            | Reason::SetUid => None,
         }
     }
 }

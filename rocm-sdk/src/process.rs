@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
+use crate::find::LibraryName;
 use crate::library::{Library, Scope};
 use crate::search::Search;
 use crate::spec::LibrarySpec;
@@ -71,14 +72,24 @@ fn fixed_search() -> Search {
 
 static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new());
 
-/// Opens a library ahead of others that need it, and keeps it open. Asked again, it answers with the same library; asked for
+/// Opens a library, named by its row of the [table](crate::libraries) or by its short name, ahead of others that need it, and keeps it
+/// open. Asked again, it answers with the same library; asked for
 /// [`Scope::Global`] after [`Scope::Local`], it makes the symbols of the open library global.
 ///
 /// To find out that Comgr cannot be loaded before HIPRTC calls into it is one use: `preload(&libraries::AMD_COMGR, Scope::Local)`.
 ///
+/// ```
+/// use rocm_sdk::{Scope, preload};
+/// match preload("amd_comgr", Scope::Local) {
+///     Ok(comgr) => println!("{}", comgr.opened_as()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+///
 /// # Errors
-/// Why it could not be opened. A failure is not remembered: the next call searches again.
-pub fn preload(spec: &'static LibrarySpec, scope: Scope) -> Result<&'static Library, Error> {
+/// [`Error::UnknownLibrary`], or why it could not be opened. A failure is not remembered: the next call searches again.
+pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Library, Error> {
+    let spec = library.library()?;
     // Held all the way, so that two threads do not open it twice.
     let mut preloaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((widest, library)) = preloaded.iter_mut().find(|(_, library)| std::ptr::eq(library.spec(), spec)) {

@@ -12,6 +12,8 @@ pub enum Origin {
     Variable(&'static str),
     /// ROCm's wheels in the Python environment that this variable names.
     Wheel(&'static str),
+    /// An installation of the user's own, made by `rocm-sdk install`.
+    Installed,
     /// `/opt/rocm` or `/opt/rocm-*`.
     Opt,
     /// The system loader (`ld.so.cache`, `LD_LIBRARY_PATH`, a Windows system directory).
@@ -24,6 +26,7 @@ impl fmt::Display for Origin {
             Self::Explicit => f.write_str("path given in code"),
             Self::Variable(name) => f.write_str(name),
             Self::Wheel(name) => write!(f, "wheels of {name}"),
+            Self::Installed => f.write_str("rocm-sdk install"),
             Self::Opt => f.write_str("/opt"),
             Self::System => f.write_str("system loader"),
         }
@@ -40,6 +43,8 @@ pub enum Reason {
     NotAFile,
     /// A directory was expected and there is something else.
     NotADirectory,
+    /// The directory is there and has nothing of ROCm in it.
+    NotAnInstallation,
     /// The file is there and cannot be read.
     Unreadable {
         /// The operating system's words.
@@ -71,6 +76,20 @@ pub enum Reason {
         /// The loader's words.
         message: String,
     },
+    /// It is made for a newer system: it needs a newer C library, or C++ library, than this process runs on.
+    SystemTooOld {
+        /// What it needs: "glibc 2.38".
+        needed: String,
+        /// What there is: "2.36"; `None` where that is not known.
+        found: Option<String>,
+        /// How to run a program with what the installation has of its own, if it has.
+        run: Option<String>,
+    },
+    /// An installation that was cut off, or is being made: it has no list of what it holds.
+    Unfinished {
+        /// The release.
+        release: String,
+    },
     /// The loader refused it for another reason.
     Loader {
         /// The loader's words.
@@ -95,6 +114,7 @@ impl fmt::Display for Reason {
             Self::NotThere => f.write_str("not there"),
             Self::NotAFile => f.write_str("not a regular file"),
             Self::NotADirectory => f.write_str("not a directory"),
+            Self::NotAnInstallation => f.write_str("nothing of ROCm in it"),
             Self::Unreadable { message } => write!(f, "cannot be read: {message}"),
             Self::NotElf { found } => write!(f, "not a shared library but {found}"),
             Self::WrongArchitecture { found, needed } => {
@@ -105,6 +125,16 @@ impl fmt::Display for Reason {
             }
             Self::DependencyMissing { dependency, message } => {
                 write!(f, "needs {dependency}, which was not found ({message})")
+            }
+            Self::SystemTooOld { needed, found, run } => {
+                match found {
+                    Some(found) => write!(f, "needs {needed}, this machine has {found}")?,
+                    None => write!(f, "needs {needed}, which this machine has not")?,
+                }
+                run.iter().try_for_each(|run| write!(f, ": run the program with `{run}`"))
+            }
+            Self::Unfinished { release } => {
+                write!(f, "not complete: run `rocm-sdk install {release}` again, or remove it")
             }
             Self::Loader { message } => write!(f, "refused by the loader: {message}"),
             Self::RelativePath => f.write_str("refused: a relative path"),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use semver::Version;
 
 use crate::error::Error;
+use crate::installs;
 use crate::library::{Library, Scope};
 use crate::open::{Hit, Purpose, Trail};
 use crate::report::{Attempt, Origin, Reason, Report};
@@ -23,9 +24,11 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// The order, first hit wins:
 /// 1. [`root`](Search::root)s given in code;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
-/// 3. ROCm's wheels (`_rocm_sdk_core`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
-/// 4. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
-/// 5. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
+/// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
+/// 4. what `rocm-sdk install` has installed for this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, else in `rocm-sdk` under
+///    `XDG_DATA_HOME` or `~/.local/share`;
+/// 5. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
+/// 6. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
 ///
 /// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the machine) and
 /// `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused. A program that
@@ -153,6 +156,7 @@ impl Search {
                 }
             }
         }
+        self.add_installed(&mut found);
         if let Some(opt) = &self.opt {
             let rocm = opt.join("rocm");
             found.add(rocm.clone(), Origin::Opt);
@@ -161,6 +165,30 @@ impl Search {
             }
         }
         found.0
+    }
+
+    /// The installations of the user's own.
+    fn add_installed(&self, found: &mut Candidates) {
+        let Some(directory) = self.environment.as_ref().and_then(|get| installs::directory(|name| get(name))) else {
+            return;
+        };
+        let mut refuse = |path: &Path, reason| found.refuse(path, Origin::Installed, reason);
+        if self.set_uid {
+            return refuse(&directory, Reason::SetUid);
+        }
+        if !directory.is_absolute() {
+            return refuse(&directory, Reason::RelativePath);
+        }
+        let releases = installs::releases(&directory);
+        if releases.is_empty() {
+            return refuse(&directory, Reason::NotThere);
+        }
+        for (release, folder) in releases {
+            match folder.join(installs::STAMP).is_file() {
+                true => found.add(folder.join(installs::ROOT), Origin::Installed),
+                false => found.refuse(&folder, Origin::Installed, Reason::Unfinished { release }),
+            }
+        }
     }
 
     /// An absolute path from a variable; what is wrong with it goes to `found`.
@@ -182,6 +210,11 @@ impl Search {
     pub(crate) fn heeded(&self, name: &str) -> Option<OsString> {
         let get = self.environment.as_ref().filter(|_| !self.set_uid)?;
         get(name).filter(|v| !v.is_empty())
+    }
+
+    /// Whether the program counts as set-uid.
+    pub(crate) fn is_set_uid(&self) -> bool {
+        self.set_uid
     }
 
     /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current directory.
@@ -228,10 +261,16 @@ impl Search {
                 }
             }
         }
+        self.follow_system(trail)
+    }
+
+    /// The last step alone.
+    pub(crate) fn follow_system(&self, trail: &mut Trail) -> Option<Hit> {
         if !self.system {
             return None;
         }
-        trail.try_system(&self.relative_loader_dirs(), &self.loader_dirs())
+        let directories = if trail.opens() { Vec::new() } else { self.loader_dirs() };
+        trail.try_system(&self.relative_loader_dirs(), &directories)
     }
 
     /// Searches as [`open`](Search::open) does and tells every step. The library, if found, stays open.
@@ -285,19 +324,22 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
     } else {
         versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
     };
-    sites
-        .iter()
-        .flat_map(|site| {
-            let mut libraries = names_in(site, |name| name.starts_with("_rocm_sdk_libraries"));
-            libraries.sort();
-            std::iter::once("_rocm_sdk_core".to_owned()).chain(libraries).map(|name| site.join(name))
-        })
-        .filter(|wheel| wheel.is_dir())
-        .collect()
+    sites.iter().flat_map(|site| wheels_beside(site)).collect()
+}
+
+/// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.
+pub(crate) fn wheels_beside(site: &Path) -> Vec<PathBuf> {
+    let of = |prefix: &str| {
+        let mut names = names_in(site, |name| name.starts_with(prefix));
+        names.sort();
+        names
+    };
+    let names = of("_rocm_sdk_core").into_iter().chain(of("_rocm_sdk_libraries"));
+    names.map(|name| site.join(name)).filter(|wheel| wheel.is_dir()).collect()
 }
 
 /// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
-fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
+pub(crate) fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut names = names_in(directory, |name| name.starts_with(prefix));
     let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
     names.sort_by_cached_key(|name| (Reverse(version(name)), name.clone()));

@@ -55,8 +55,48 @@ pub(crate) fn explain(target: &OsStr, message: String) -> Reason {
     match absent_name(&message) {
         Some(name) if OsStr::new(name) == target => Reason::NotThere,
         Some(name) => Reason::DependencyMissing { dependency: name.to_owned(), message },
-        None => Reason::Loader { message },
+        None => match absent_version(&message) {
+            Some((library, version)) => too_old(library, version),
+            None => Reason::Loader { message },
+        },
     }
+}
+
+/// The library that lacks a version of its symbols, and the version, by the loader's words.
+fn absent_version(message: &str) -> Option<(&str, &str)> {
+    // glibc: "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /y/liby.so)"
+    let (library, rest) = message.split_once(": version `")?;
+    let (version, _) = rest.split_once("' not found")?;
+    let library = library.rsplit(' ').next().unwrap_or(library);
+    Some((library.rsplit('/').next().unwrap_or(library), version))
+}
+
+/// What to say of a version of a library's symbols that this process has not.
+pub(crate) fn too_old(library: &str, version: &str) -> Reason {
+    let (needed, found) = match version.strip_prefix("GLIBC_") {
+        Some(number) => (format!("glibc {number}"), glibc().map(|(major, minor)| format!("{major}.{minor}"))),
+        None => (format!("{version} of {library}"), None),
+    };
+    Reason::SystemTooOld { needed, found, run: None }
+}
+
+/// Version of the C library that this process runs on, where it is glibc.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn glibc() -> Option<(u32, u32)> {
+    // SAFETY: it has no precondition and returns a static text.
+    let version = unsafe { std::ffi::CStr::from_ptr(crate::c::gnu_get_libc_version()) };
+    glibc_number(version.to_str().ok()?)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn glibc() -> Option<(u32, u32)> {
+    None
+}
+
+/// `2.38` as numbers, also of the version of a symbol: `GLIBC_2.2.5`.
+pub(crate) fn glibc_number(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.strip_prefix("GLIBC_").unwrap_or(text).split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
 }
 
 /// The library that the loader did not find.
@@ -108,4 +148,40 @@ fn path_of_handle(handle: *mut std::ffi::c_void) -> Option<PathBuf> {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn path_of(library: Library) -> (Library, Option<PathBuf>) {
     (library, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_words_are_understood() {
+        let explained = |message: &str| explain("/x/liby.so".as_ref(), message.to_owned());
+        let here = glibc().map(|(major, minor)| format!("{major}.{minor}"));
+        assert_eq!(
+            explained("/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.99' not found (required by /x/liby.so)"),
+            Reason::SystemTooOld { needed: "glibc 2.99".into(), found: here, run: None }
+        );
+        assert_eq!(
+            explained("/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by /x/liby.so)"),
+            Reason::SystemTooOld { needed: "GLIBCXX_3.4.99 of libstdc++.so.6".into(), found: None, run: None }
+        );
+        assert!(matches!(
+            explained("libz.so.9: cannot open shared object file: No such file or directory"),
+            Reason::DependencyMissing { dependency, .. } if dependency == "libz.so.9"
+        ));
+        assert!(matches!(explained("/x/liby.so: undefined symbol: z"), Reason::Loader { .. }));
+    }
+
+    #[test]
+    fn versions_of_glibc() {
+        for (text, number) in [
+            ("2.36", Some((2, 36))),
+            ("GLIBC_2.2.5", Some((2, 2))),
+            ("GLIBC_PRIVATE", None),
+            ("GLIBC_ABI_DT_RELR", None),
+        ] {
+            assert_eq!(glibc_number(text), number, "{text}");
+        }
+    }
 }

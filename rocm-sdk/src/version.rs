@@ -21,6 +21,8 @@ pub enum Numbering {
 pub struct Release {
     /// The version.
     pub version: Version,
+    /// The version as it is written there: `7.10.0a20251120` where [`version`](Release::version) is `7.10.0-a20251120`.
+    pub text: String,
     /// Whose count it is in.
     pub numbering: Numbering,
     /// The file that says so, or whose name does.
@@ -28,6 +30,28 @@ pub struct Release {
 }
 
 impl Release {
+    fn new(text: &str, numbering: Numbering, source: PathBuf) -> Option<Self> {
+        Some(Self { version: parse_release(text)?, text: text.to_owned(), numbering, source })
+    }
+
+    /// The version in ROCm's count: of HIP's count, HIP 7.15 is ROCm 10.0, and the patch stays HIP's.
+    pub(crate) fn in_rocms_count(&self) -> Version {
+        let mut version = self.version.clone();
+        if self.numbering == Numbering::Hip && version.major == 7 && version.minor >= 15 {
+            (version.major, version.minor) = (10, version.minor - 15);
+        }
+        version
+    }
+
+    /// Whose count, and the version as it is written: `ROCm 7.10.0a20251120`.
+    pub(crate) fn label(&self) -> String {
+        let numbering = match self.numbering {
+            Numbering::Rocm => "ROCm",
+            Numbering::Hip => "HIP",
+        };
+        format!("{numbering} {}", self.text)
+    }
+
     /// Whether this is the ROCm release `major.minor`, an API level, or a newer one.
     pub fn is_at_least(&self, level: (u32, u32)) -> bool {
         let (major, minor) = match self.numbering {
@@ -102,8 +126,12 @@ pub fn parse_release(text: &str) -> Option<Version> {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
     match rest.chars().next() {
-        // `7.0.0rc1`, `7.10.0a20251120`, `7.0.0.dev3`, `7.0.0-rc1`
-        Some(_) if clean.starts_with(|c: char| c.is_ascii_alphabetic()) && !rest.starts_with('+') => {
+        // `7.0.0rc1`, `7.10.0a20251120`, `7.0.0.dev3`, `7.0.0-rc1`; but `7.0.0.post1` is newer than `7.0.0`
+        Some(_)
+            if clean.starts_with(|c: char| c.is_ascii_alphabetic())
+                && !rest.starts_with('+')
+                && !clean.starts_with("post") =>
+        {
             version.pre = Prerelease::new(&clean).unwrap_or_default();
         }
         Some(_) => version.build = BuildMetadata::new(&clean).unwrap_or_default(),
@@ -122,25 +150,33 @@ pub fn file_name_version(file_name: &str) -> Option<Version> {
     parse_release(file_name.rsplit_once(".so.")?.1)
 }
 
-/// The release that the installation at `root` says it is: `.info/version`, else `.info/version-dev`, else, for a Python wheel, the
-/// `rocm_sdk_*-VERSION.dist-info` beside it.
+/// The release that the installation at `root` says it is: for a Python wheel the `rocm_sdk_*-VERSION.dist-info` beside it, else
+/// `.info/version`, else `.info/version-dev`.
 pub fn release_at(root: &Path) -> Option<Release> {
-    for name in ["version", "version-dev"] {
+    let read = |name: &str| {
         let source = root.join(".info").join(name);
-        if let Some(version) = fs::read_to_string(&source).ok().as_deref().and_then(parse_release) {
-            return Some(Release { version, numbering: Numbering::Rocm, source });
-        }
-    }
-    wheel_release(root)
+        let content = fs::read_to_string(&source).ok()?;
+        Release::new(content.trim(), Numbering::Rocm, source)
+    };
+    wheel_release(root).or_else(|| read("version")).or_else(|| read("version-dev"))
 }
 
+/// Of the package with the same name, in whatever case, else of the core's: a build may give the directory a suffix.
 fn wheel_release(root: &Path) -> Option<Release> {
     let package = root.file_name()?.to_str()?.strip_prefix('_').filter(|n| n.starts_with("rocm_sdk_"))?;
-    fs::read_dir(root.parent()?).ok()?.flatten().find_map(|entry| {
-        let name = entry.file_name();
-        let version = name.to_str()?.strip_suffix(".dist-info")?.strip_prefix(package)?.strip_prefix('-')?;
-        Some(Release { version: parse_release(version)?, numbering: Numbering::Rocm, source: entry.path() })
-    })
+    let mut infos: Vec<_> = fs::read_dir(root.parent()?).ok()?.flatten().collect();
+    infos.sort_by_key(fs::DirEntry::file_name);
+    let of = |package: &str| {
+        infos.iter().find_map(|entry| {
+            let name = entry.file_name();
+            let (stem, version) = name.to_str()?.strip_suffix(".dist-info")?.split_once('-')?;
+            if !stem.eq_ignore_ascii_case(package) {
+                return None;
+            }
+            Release::new(version, Numbering::Rocm, entry.path())
+        })
+    };
+    of(package).or_else(|| of("rocm_sdk_core"))
 }
 
 /// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it, as
@@ -151,7 +187,7 @@ pub(crate) fn release_of_file(path: &Path, numbered_by_hip: bool) -> Option<Rele
     let above = |p: &Path| p.ancestors().skip(2).take(3).find_map(release_at);
     above(path).or_else(|| above(&resolved)).or_else(|| {
         let name = resolved.file_name()?.to_str().filter(|_| numbered_by_hip)?;
-        Some(Release { version: file_name_version(name)?, numbering: Numbering::Hip, source: resolved.clone() })
+        Release::new(name.rsplit_once(".so.")?.1, Numbering::Hip, resolved.clone())
     })
 }
 
@@ -173,6 +209,7 @@ mod tests {
             ("7.0.0.dev3", "7.0.0-dev3"),
             ("7.0.0-rc1", "7.0.0-rc1"),
             ("7.0.0+abc", "7.0.0+abc"),
+            ("7.10.0.post1", "7.10.0+post1"),
             ("6.4.0.60400-47~22.04", "6.4.0+47-22-04"),
         ] {
             assert_eq!(parse_release(text).map(|v| v.to_string()).as_deref(), Some(version), "{text}");
@@ -210,7 +247,7 @@ mod tests {
 
     #[test]
     fn levels_are_compared_in_their_own_count() {
-        let release = |version, numbering| Release { version, numbering, source: PathBuf::new() };
+        let release = |version, numbering| Release { version, text: String::new(), numbering, source: PathBuf::new() };
         assert!(release(Version::new(7, 15, 26_333), Numbering::Hip).is_at_least((10, 0)));
         assert!(!release(Version::new(7, 14, 0), Numbering::Hip).is_at_least((10, 0)));
         assert!(release(Version::new(7, 2, 53_211), Numbering::Hip).is_at_least((7, 2)));

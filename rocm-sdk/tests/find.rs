@@ -237,7 +237,9 @@ fn unreadable_files() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     std::fs::set_permissions(tree.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = tree.path("program");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // Not by this process: a file that it has open for writing while another test starts a program cannot be started.
+    let copied = std::process::Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+    assert!(copied.unwrap().success());
     let mut command = std::process::Command::new(&program);
     command.args(["--exact", "unreadable_files", "--nocapture"]).env(TREE, tree.root());
     // SAFETY: it has no precondition.

@@ -7,7 +7,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod ci;
-mod debian;
 mod kernels;
 mod msrv;
 mod paths;

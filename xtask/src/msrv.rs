@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use indicatif::HumanBytes;
+use rocm_sdk::install::debian::{Apt, Archive, Fetch, Lock, Recipe, Selection, Tree, Wanted, usable};
+use rocm_sdk::install::{self, Bars, Bytes};
 
-use crate::debian::apt::Selection;
-use crate::debian::tree::{Tree, Wanted};
+use crate::paths;
 use crate::process::{capture, cargo, find, shown};
-use crate::{debian, paths};
 
 /// Debian suite whose `rustc` is of our version.
 const SUITE: &str = "trixie";
@@ -110,21 +109,30 @@ fn wrapper(version: &str) -> PathBuf {
     paths::fetched("rust").join(version).join("rustc")
 }
 
+/// The compiler and its library; the compiler's package wants gcc and libc6-dev, which a machine that builds Rust has.
+struct Compiler;
+
+impl Recipe for Compiler {
+    fn wanted(&self, _: &Apt) -> Result<Wanted, install::Error> {
+        Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
+    }
+}
+
 fn fetch(version: &str, wrapper: &Path) -> Result<()> {
-    debian::usable().with_context(|| format!("Rust {version} cannot be fetched"))?;
+    usable().with_context(|| format!("Rust {version} cannot be fetched"))?;
     let tree = Tree::new(paths::fetched("rust").join(version));
     let state = paths::fetched("debian");
-    let _lock = tree.lock(&state)?;
+    let mut progress = Bars::new();
+    let _lock = Lock::hold(&state.join("lock"), &mut progress)?;
     println!("Rust {version} ({})", tree.folder().display());
-    let pin = format!("{version}.*");
-    let selection =
-        Selection { name: &format!("rust-{version}"), suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
-    let packages = tree.fetch(&state, &selection, &["rustc".to_owned()], |_| {
-        // The compiler package wants gcc and libc6-dev, which a machine that builds Rust has.
-        Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
-    })?;
+    let (name, pin) = (format!("rust-{version}"), format!("{version}.*"));
+    let selection = Selection { name: &name, suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
+    let archive = Archive::of_this_machine()?;
+    let sets = ["rustc".to_owned()];
+    let fetch = Fetch { state: &state, archive: &archive, selection, sets: &sets, afresh: false };
+    let packages = tree.fetch(&fetch, &Compiler, &mut progress)?;
     let size: u64 = packages.iter().map(|package| package.size).sum();
-    println!("Rust {version}: fetched {} packages, {}", packages.len(), HumanBytes(size));
+    println!("Rust {version}: fetched {} packages, {}", packages.len(), Bytes(size));
     let script = script(&tree);
     fs::write(wrapper, script).with_context(|| format!("writing {}", wrapper.display()))?;
     fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).context("making the wrapper executable")

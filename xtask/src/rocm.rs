@@ -10,37 +10,29 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use indicatif::HumanBytes;
+use rocm_sdk::install::debian::{Apt, Archive, Contents, Fetch, Lock, Recipe, Tree, Wanted, usable};
+use rocm_sdk::install::{self, Bars, Bytes, DebianRelease};
 
-use crate::debian::apt::{Apt, Selection, newest_soname};
-use crate::debian::tree::{Contents, Tree, Wanted};
-use crate::{debian, paths, process};
+use crate::{paths, process};
 
 /// A ROCm release that Debian has.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Release {
     /// `7.2`.
     pub(crate) name: &'static str,
-    /// Soname number of the HIP runtime, which is also ROCm's major release.
-    major: u32,
-    suites: &'static [&'static str],
-    /// ROCm's packages are held at this version, as the suites hold several releases.
-    pins: &'static [(&'static str, &'static str)],
+    /// Its packages.
+    debian: &'static DebianRelease,
     /// What `cargo xtask bindgen` reads, without what it depends on: headers, and libraries for their symbols.
     bindings: &'static [&'static str],
     /// Libraries that are large for what they are needed for: their symbols.
     large: &'static [&'static str],
 }
 
-const ROCM_PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
-
 /// Every release that can be fetched.
 pub(crate) const RELEASES: &[Release] = &[
     Release {
         name: "5.7",
-        major: 5,
-        suites: &["trixie"],
-        pins: &[],
+        debian: &install::RELEASES[0],
         bindings: &[
             "libhipblas-dev",
             "libhipblas0",
@@ -66,9 +58,7 @@ pub(crate) const RELEASES: &[Release] = &[
     },
     Release {
         name: "6.4",
-        major: 6,
-        suites: &["sid"],
-        pins: &[(ROCM_PACKAGES, "6.4.*")],
+        debian: &install::RELEASES[1],
         bindings: &[
             "libhipblas-dev",
             "libhipblas-common-dev",
@@ -95,9 +85,7 @@ pub(crate) const RELEASES: &[Release] = &[
     },
     Release {
         name: "7.2",
-        major: 7,
-        suites: &["sid", "experimental"],
-        pins: &[(ROCM_PACKAGES, "7.2.*")],
+        debian: &install::RELEASES[2],
         bindings: &[
             "libhipblas-dev",
             "libhipblas-common-dev",
@@ -132,7 +120,7 @@ pub(crate) const RELEASES: &[Release] = &[
 /// Real ROCm releases for tests, unpacked under target/rocm (nothing is installed, no root).
 ///
 /// The packages are Debian's. They come from the mirror that this machine's apt sources name for Debian, or from the
-/// one in ROCM_RS_DEBIAN_MIRROR; apt verifies signatures and checksums. Needs apt, dpkg and debian-archive-keyring.
+/// one in ROCM_SDK_DEBIAN_MIRROR; apt verifies signatures and checksums. Needs apt, dpkg and debian-archive-keyring.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   cargo xtask rocm fetch 7.2                          HIP, HIPRTC and their headers, about 70 MB
@@ -147,7 +135,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Download and unpack releases; what is there already is not fetched again
-    Fetch(Fetch),
+    Fetch(FetchArgs),
     /// Show which releases and packages are there
     List {
         /// Every package with its version and size
@@ -175,7 +163,7 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Fetch {
+pub(crate) struct FetchArgs {
     /// Releases: 5.7, 6.4, 7.2
     #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
     releases: Vec<&'static Release>,
@@ -217,6 +205,7 @@ pub(crate) fn run(cli: &Cli) -> Result<()> {
                 .args(arguments)
                 .env("ROCM_RS_TREES", paths::rocm_trees())
                 .env("ROCM_RS_RELEASE", release.name)
+                .env("ROCM_PATH", tree.folder().join("usr"))
                 .exec();
             Err(error).with_context(|| format!("could not start {}", tree.loader().display()))
         }
@@ -232,9 +221,8 @@ pub(crate) fn release(name: &str) -> Result<&'static Release> {
     })
 }
 
-fn library(name: &str) -> Result<String> {
-    let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    ensure!(plain && !name.is_empty() && !name.starts_with('-'), "not a library's name");
+fn library(name: &str) -> Result<String, install::Error> {
+    install::check_name(name)?;
     Ok(name.strip_prefix("lib").unwrap_or(name).to_owned())
 }
 
@@ -246,7 +234,7 @@ pub(crate) fn tree(release: &Release) -> Tree {
 /// Whether HIP and its headers are there completely.
 pub(crate) fn is_present(release: &Release) -> bool {
     let tree = tree(release);
-    let library = tree.libraries().join(format!("libamdhip64.so.{}", release.major));
+    let library = tree.libraries().join(format!("libamdhip64.so.{}", release.debian.major));
     let needed = [library, tree.loader(), tree.folder().join("usr/include/hip/hip_runtime_api.h")];
     tree.contents().is_ok_and(|contents| contents.sets.iter().any(|set| set == BASE))
         && needed.iter().all(|path| path.exists())
@@ -272,7 +260,8 @@ pub(crate) const LARGE: &str = "bindings-large";
 pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
     let tree = tree(release);
     let state = paths::fetched("debian");
-    let _lock = tree.lock(&state)?;
+    let mut progress = Bars::new();
+    let _lock = Lock::hold(&state.join("lock"), &mut progress)?;
     let contents = tree.contents()?;
     let mut sets = vec![BASE.to_owned()];
     sets.extend(with.iter().cloned());
@@ -280,80 +269,63 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
         println!("ROCm {}: already there, {}", release.name, described(&contents));
         return Ok(());
     }
-    debian::usable().with_context(|| format!("ROCm {} cannot be fetched", release.name))?;
+    usable().with_context(|| format!("ROCm {} cannot be fetched", release.name))?;
     if update {
         sets.extend(contents.sets);
         sets.sort();
         sets.dedup();
     }
-    if update || !is_present(release) {
-        tree.clear()?;
-    }
     println!("ROCm {} ({})", release.name, tree.folder().display());
-    let selection = Selection { name: &format!("rocm-{}", release.name), suites: release.suites, pins: release.pins };
-    let packages = tree
-        .fetch(&state, &selection, &sets, |apt| wanted(release, &sets, apt))
-        .with_context(|| format!("fetching ROCm {}", release.name))?;
+    let archive = Archive::of_this_machine()?;
+    let name = format!("rocm-{}", release.name);
+    let fetch = Fetch {
+        state: &state,
+        archive: &archive,
+        selection: release.debian.selection(&name),
+        sets: &sets,
+        afresh: update || !is_present(release),
+    };
+    let recipe = Sets { release, sets: &sets };
+    let packages =
+        tree.fetch(&fetch, &recipe, &mut progress).with_context(|| format!("fetching ROCm {}", release.name))?;
     for package in &packages {
-        println!("  {:<32} {:<34} {:>11}", package.name, package.version, HumanBytes(package.size).to_string());
+        println!("  {:<32} {:<34} {:>11}", package.name, package.version, Bytes(package.size));
     }
     let size = packages.iter().map(|package| package.size).sum();
     println!(
         "ROCm {}: fetched {} packages, {}; the tree holds {}",
         release.name,
         packages.len(),
-        HumanBytes(size),
+        Bytes(size),
         described(&tree.contents()?)
     );
     Ok(())
 }
 
-/// Chooses the packages of `sets`.
-fn wanted(release: &Release, sets: &[String], apt: &Apt) -> Result<Wanted> {
-    let mut wanted = Wanted { roots: Vec::new(), alone: Vec::new() };
-    for set in sets {
-        if set == BASE {
-            let major = release.major;
-            let runtime = format!("libamdhip64-{major}");
-            check_version(release, &runtime, apt.candidate(&runtime)?.as_deref())?;
-            let known = apt.names("lib")?;
-            wanted.roots.push(runtime);
-            // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
-            let more = [
-                format!("libhiprtc{major}"),
-                format!("libhiprtc-builtins{major}"),
-                "librocprofiler-register-0".to_owned(),
-            ];
-            wanted.roots.extend(more.into_iter().filter(|name| known.contains(name)));
-            let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
-            wanted.alone.extend(headers.iter().map(|name| (*name).to_owned()).filter(|name| known.contains(name)));
-        } else if set == BINDINGS || set == LARGE {
-            let names = if set == BINDINGS { release.bindings } else { release.large };
-            wanted.alone.extend(names.iter().map(|name| (*name).to_owned()));
-        } else {
-            let names = apt.names(&format!("lib{set}"))?;
-            wanted.roots.push(newest_soname(&names, &format!("lib{set}"))?);
-            wanted.alone.extend(names.into_iter().filter(|name| *name == format!("lib{set}-dev")));
-        }
-    }
-    Ok(wanted)
+/// Chooses the packages of sets.
+struct Sets<'a> {
+    release: &'static Release,
+    sets: &'a [String],
 }
 
-/// A suite moves on: what apt would choose must be the release that was asked for.
-fn check_version(release: &Release, runtime: &str, candidate: Option<&str>) -> Result<()> {
-    let version = candidate.unwrap_or("no version");
-    ensure!(
-        version.strip_prefix(release.name).is_some_and(|rest| rest.starts_with('.')),
-        "Debian now has {version} of {runtime} in {}; set {} to a snapshot of the archive that has {}",
-        release.suites.join(" and "),
-        debian::sources::VARIABLE,
-        release.name
-    );
-    Ok(())
+impl Recipe for Sets<'_> {
+    fn wanted(&self, apt: &Apt) -> Result<Wanted, install::Error> {
+        let mut wanted = Wanted::default();
+        for set in self.sets {
+            let alone = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+            wanted.add(match set.as_str() {
+                BASE => self.release.debian.base(apt)?,
+                BINDINGS => Wanted { alone: alone(self.release.bindings), ..Wanted::default() },
+                LARGE => Wanted { alone: alone(self.release.large), ..Wanted::default() },
+                library => self.release.debian.library(library, apt)?,
+            });
+        }
+        Ok(wanted)
+    }
 }
 
 fn described(contents: &Contents) -> String {
-    format!("{} packages, {} ({})", contents.packages.len(), HumanBytes(contents.size()), contents.sets.join(", "))
+    format!("{} packages, {} ({})", contents.packages.len(), Bytes(contents.size()), contents.sets.join(", "))
 }
 
 fn list(packages: bool) -> Result<()> {
@@ -363,13 +335,12 @@ fn list(packages: bool) -> Result<()> {
             println!("{}  not there (cargo xtask rocm fetch {})", release.name, release.name);
             continue;
         }
-        let runtime = format!("libamdhip64-{}", release.major);
         let contents = tree.contents()?;
-        let version = contents.package(&runtime).map_or("?", |stamp| stamp.version.as_str());
+        let version = contents.package(&release.debian.runtime()).map_or("?", |stamp| stamp.version.as_str());
         println!("{}  {version}: {}; {}", release.name, described(&contents), tree.folder().display());
         for stamp in contents.packages.iter().filter(|_| packages) {
             let note = if stamp.alone { " (without its dependencies)" } else { "" };
-            println!("  {:<32} {:<34} {:>11}{note}", stamp.name, stamp.version, HumanBytes(stamp.size).to_string());
+            println!("  {:<32} {:<34} {:>11}{note}", stamp.name, stamp.version, Bytes(stamp.size));
         }
     }
     Ok(())
@@ -381,18 +352,15 @@ mod tests {
 
     #[test]
     fn releases_parse_by_name() {
-        assert_eq!(release("6.4").unwrap().major, 6);
+        assert_eq!(release("6.4").unwrap().debian.major, 6);
         let error = release("6.5").unwrap_err().to_string();
         assert!(error.contains("5.7, 6.4, 7.2"), "{error}");
     }
 
     #[test]
-    fn a_suite_that_moved_on_is_told_apart() {
-        let release = release("7.2").unwrap();
-        check_version(release, "libamdhip64-7", Some("7.2.4-1")).unwrap();
-        for candidate in [None, Some("7.20.1-1"), Some("7.3.0-1")] {
-            let error = check_version(release, "libamdhip64-7", candidate).unwrap_err().to_string();
-            assert!(error.contains(debian::sources::VARIABLE), "{error}");
+    fn each_release_has_its_own_packages() {
+        for release in RELEASES {
+            assert_eq!(release.name, release.debian.name);
         }
     }
 
@@ -400,7 +368,7 @@ mod tests {
     fn a_library_is_a_plain_name() {
         assert_eq!(library("librocblas").unwrap(), "rocblas");
         assert_eq!(library("rocm-smi64").unwrap(), "rocm-smi64");
-        for bad in ["", "-o", "a b", "a;b", "Rocblas", "../x"] {
+        for bad in ["", "-o", "a b", "a;b", "../x"] {
             assert!(library(bad).is_err(), "{bad:?}");
         }
     }

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use rocm_sdk::install::debian::usable;
 
+use crate::paths;
 use crate::process::{capture, cargo};
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
-use crate::{debian, paths};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 const LEVELS: &[&str] =
@@ -98,7 +99,7 @@ fn fetch(release: &'static Release, offline: bool) -> Step {
             } else if offline {
                 Err("told --offline, and it is not there yet".to_owned())
             } else {
-                debian::usable().map_err(|error| format!("{error:#}"))
+                usable().map_err(|error| error.to_string())
             }
         },
     )

@@ -33,8 +33,8 @@ pub(super) fn find(package: &Path) -> Option<PathBuf> {
     ["_devel.tar.xz", "_devel.tar"].into_iter().map(|name| package.join(name)).find(|path| path.is_file())
 }
 
-/// Calls `each` with every entry's raw name, kind and content. `read` is told how many bytes of the archive's file were read,
-/// and sees them change while an entry's content is read.
+/// Calls `each` with every entry's raw name, kind and content. `read` is told how many bytes of the archive's file were
+/// read, and sees them change while an entry's content is read.
 pub(super) fn for_each(
     archive: &Path,
     read: &Rc<Cell<u64>>,
@@ -108,7 +108,11 @@ pub(super) fn for_each(
 pub(super) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "it is cut short".to_owned(),
-        _ => format!("it is damaged: {error}"),
+        // The reader's words may quote the archive.
+        _ => {
+            let words = error.to_string().replace(char::is_control, " ");
+            format!("it is damaged: {}", words.chars().take(200).collect::<String>())
+        }
     }
 }
 

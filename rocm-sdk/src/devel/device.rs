@@ -1,4 +1,5 @@
-//! The files of `rocm-sdk-device-*` wheels, kernels for one GPU each, linked into the devel tree: as those wheels list them.
+//! The files of `rocm-sdk-device-*` wheels, kernels for one GPU each, linked into the devel tree: as those wheels list
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ impl Link {
     }
 }
 
-/// Links what is not linked yet; returns how many files that were. Costs little when nothing is to be done, and takes no lock then.
+/// Links what is not linked yet; returns how many files that were. Costs little when nothing is to be done, and takes
+/// no lock then.
 pub(super) fn link(
     site_packages: &Path,
     root: &Path,
@@ -149,7 +151,8 @@ fn read_list(list: &Path) -> Result<Vec<(String, String)>, Error> {
     texts.collect::<Option<_>>().ok_or_else(|| damaged("a link lacks \"relpath\" or \"target\"".to_owned()))
 }
 
-/// What `target`, seen from the file `place` of the devel tree, means below site-packages: `../../_rocm_sdk_libraries/lib/x`.
+/// What `target`, seen from the file `place` of the devel tree, means below site-packages:
+/// `../../_rocm_sdk_libraries/lib/x`.
 fn sibling_of(place: &[&str], target: &str) -> Result<String, String> {
     let up = "../".repeat(place.len());
     let sibling = target.strip_prefix(&up).ok_or("the target is not in a package beside the devel tree")?;

@@ -1,5 +1,5 @@
-//! One process at a time changes a wheel. The lock is the one that TheRock's Python takes (a record lock on the file), so the two
-//! wait for each other.
+//! One process at a time changes a wheel. The lock is the one that TheRock's Python takes (a record lock on the file),
+//! so the two wait for each other.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -1,18 +1,20 @@
 //! Expanding the devel wheel (feature `devel`).
 //!
-//! `pip install rocm[devel]` brings ROCm's headers, CMake files, static libraries and compilers as one archive inside the package
-//! `rocm_sdk_devel`, because a wheel cannot hold symbolic links. [`Devel::expand`] makes a tree of it, `_rocm_sdk_devel`, beside the
-//! wheels with the libraries: what those have is linked and takes no space. Python's `rocm-sdk init` does the same; either finds
-//! what the other did, and they wait for each other.
+//! `pip install rocm[devel]` brings ROCm's headers, CMake files, static libraries and compilers as one archive inside
+//! the package `rocm_sdk_devel`, because a wheel cannot hold symbolic links. [`Devel::expand`] makes a tree of it,
+//! `_rocm_sdk_devel`, beside the wheels with the libraries: what those have is linked and takes no space. Python's
+//! `rocm-sdk init` does the same; either finds what the other did, and they wait for each other.
 //!
-//! - Symbolic links to files become hard links: programs and libraries that look for files beside themselves must find those of the devel
-//!   tree. The compiler drivers in `bin` stay symbolic links, since it is in `lib/llvm/bin` that they must look; so do links to
-//!   directories, links to what is not installed, and all links where the file system has no hard links.
+//! - Symbolic links to files become hard links: programs and libraries that look for files beside themselves must find
+//!   those of the devel tree. The compiler drivers in `bin` stay symbolic links, since it is in `lib/llvm/bin` that
+//!   they must look; so do links to directories, links to what is not installed, and all links where the file system
+//!   has no hard links.
 //! - What is expanded is added to the wheel's RECORD, so that `pip uninstall` removes it.
 //! - Files of `rocm-sdk-device-*` wheels are linked in, also when such a wheel is installed later: expand again.
-//! - A run that is killed at any moment leaves the archive in place: the next run starts over. (As with pip, a power cut
-//!   can lose what was just written.)
-//! - The archive is not trusted: names and links out of the tree, devices and pipes are refused, and nothing is kept then.
+//! - A run that is killed at any moment leaves the archive in place: the next run starts over. (As with pip, a power
+//!   cut can lose what was just written.)
+//! - The archive is not trusted: names and links out of the tree, devices and pipes are refused, and nothing is kept
+//!   then.
 //!
 //! ```no_run
 //! use rocm_sdk::{Search, devel::Devel};
@@ -44,8 +46,8 @@ use record::Record;
 use unpack::Unpacked;
 use wheel::Wheel;
 
-/// Where the tree grows, and where the one that it replaces goes for a moment. At the depth of the tree itself, so that relative
-/// links mean the same there.
+/// Where the tree grows, and where the one that it replaces goes for a moment. At the depth of the tree itself, so that
+/// relative links mean the same there.
 const PARTIAL: &str = ".rocm_sdk_devel.partial";
 const REPLACED: &str = ".rocm_sdk_devel.replaced";
 
@@ -191,8 +193,9 @@ impl Devel {
         }
     }
 
-    /// Expands the archive if that has not been done, and links in the files of device wheels that are not linked yet. Waits for other
-    /// processes that do the same. `progress` is called often: every quarter of a mebibyte and for every file.
+    /// Expands the archive if that has not been done, and links in the files of device wheels that are not linked yet.
+    /// Waits for other processes that do the same. `progress` is called often: every quarter of a mebibyte and for
+    /// every file.
     ///
     /// # Errors
     /// Any but [`Error::NotInstalled`] and [`Error::NotExpanded`]. The archive is kept, no part of a tree is.

@@ -38,8 +38,8 @@ impl Record {
         self.names.iter().map(String::as_str)
     }
 
-    /// Adds a row with neither hash nor size, as TheRock does: both may be left out, and half of the files are links to files that
-    /// another wheel has recorded.
+    /// Adds a row with neither hash nor size, as TheRock does: both may be left out, and half of the files are links to
+    /// files that another wheel has recorded.
     pub(super) fn add(&mut self, name: &str) {
         if self.names.insert(name.to_owned()) {
             self.rows.push(format!("{},,", quoted(name)));
@@ -47,13 +47,15 @@ impl Record {
         }
     }
 
-    /// Replaces the file in one step. A new file, not the old one appended to: installers share files between environments by
-    /// hard links.
+    /// Replaces the file in one step. A new file, not the old one appended to: installers share files between
+    /// environments by hard links.
     pub(super) fn write(&self) -> Result<(), Error> {
+        let new = self.path.with_file_name("RECORD.rocm-sdk");
         if !self.changed {
+            // What a killed run may have left.
+            let _ = fs::remove_file(&new);
             return Ok(());
         }
-        let new = self.path.with_file_name("RECORD.rocm-sdk");
         let written = self.write_to(&new).and_then(|()| fs::rename(&new, &self.path));
         if written.is_err() {
             let _ = fs::remove_file(&new);

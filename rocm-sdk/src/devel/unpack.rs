@@ -1,6 +1,7 @@
 //! Writing what the archive holds, below a directory of its own.
 //!
-//! Files come first, links when the last file is written: so no entry can be led anywhere by a link of the same archive.
+//! Files come first, links when the last file is written: so no entry can be led anywhere by a link of the same
+//! archive.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -14,8 +15,8 @@ use super::error::Error;
 use super::names::{self, Names, Node, Place};
 use super::{Progress, Step};
 
-/// Compiler drivers find clang, and that its headers, by the directory that a link to them leads to; through a hard link in `bin`
-/// they would look beside it and find nothing.
+/// Compiler drivers find clang, and that its headers, by the directory that a link to them leads to; through a hard
+/// link in `bin` they would look beside it and find nothing.
 const DRIVERS: [&str; 7] = ["amdclang", "amdclang++", "amdclang-cl", "amdclang-cpp", "amdflang", "amdlld", "amdllvm"];
 
 /// What was unpacked.
@@ -32,7 +33,8 @@ pub(super) struct Unpacked {
     pub(super) dangling: Vec<PathBuf>,
 }
 
-/// Unpacks the archive so that what it has below its package is below `into`, an empty directory beside where the package will be.
+/// Unpacks the archive so that what it has below its package is below `into`, an empty directory beside where the
+/// package will be.
 pub(super) fn unpack(
     archive: &Path,
     site_packages: &Path,
@@ -114,7 +116,8 @@ fn damaged(archive: &Path, error: &io::Error) -> Error {
     Error::Damaged { archive: archive.to_owned(), why: archive::explain(error) }
 }
 
-/// With the rights that the user's umask gives a new file: no set-uid bit, no group or world write of the archive's making.
+/// With the rights that the user's umask gives a new file: no set-uid bit, no group or world write of the archive's
+/// making.
 fn create(path: &Path, executable: bool) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -163,7 +166,8 @@ fn place_link(
     Ok(())
 }
 
-/// The file or directory at `path` below site-packages, if it is there; an error if it is not inside the package that `path` names.
+/// The file or directory at `path` below site-packages, if it is there; an error if it is not inside the package that
+/// `path` names.
 pub(super) fn inside_sibling(site_packages: &Path, path: &str) -> Result<Option<PathBuf>, String> {
     let package = site_packages.join(path.split('/').next().unwrap_or(path));
     let (Ok(package), Ok(found)) = (package.canonicalize(), site_packages.join(path).canonicalize()) else {
@@ -183,8 +187,8 @@ pub(super) fn hard_link(source: &Path, place: &Path) -> Result<bool, Error> {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     match fs::hard_link(source, place) {
         Ok(()) => Ok(true),
-        // Another file system, or one without hard links, or a file of another user: a symbolic link serves all but programs that
-        // look for files beside themselves.
+        // Another file system, or one without hard links, or a file of another user: a symbolic link serves all but
+        // programs that look for files beside themselves.
         Err(e) if matches!(e.kind(), CrossesDevices | PermissionDenied | TooManyLinks | Unsupported) => Ok(false),
         Err(e) => Err(Error::io("link", place)(e)),
     }

@@ -119,7 +119,7 @@ impl Driver {
             _ if gpus > 0 => {}
             None if self.pci.is_empty() && !self.compute => problems.error(
                 "this machine has no AMD GPU",
-                "nothing, to build and to compile kernels; to run them without one, build with hip's feature `sim`, a GPU in software",
+                "kernels can be compiled without one; to run them, build with hip's feature `sim`, a GPU in software",
             ),
             None if !self.pci.is_empty() => problems.error(
                 format!("the AMD GPU {} is given to virtual machines (driver vfio-pci)", self.pci[0].address),

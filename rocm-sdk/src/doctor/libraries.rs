@@ -27,21 +27,36 @@ pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problem
 
 fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut Problems) {
     let optional = libraries::by_short_name(&probe.library).is_some_and(LibrarySpec::is_optional);
+    let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
+    let mut seen = BTreeSet::new();
     for step in probe.faults() {
-        let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
         let path = Path::new(&step.target);
-        let closure = if path.is_absolute() { loader.closure(path) } else { Closure::default() };
-        let explained = matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused))
-            && !(closure.missing.is_empty() && closure.outdated.is_empty());
-        if explained {
-            broken.add(probe, severity, closure);
+        // Several names of one file; and a soname means one of the files before it.
+        if !seen.insert(real(path)) || path.is_relative() && seen.len() > 1 && step.fault != Some(Fault::Crashed) {
             continue;
+        }
+        if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused)) {
+            if let Some(directory) = path.parent().filter(|dir| !loader.leads_to(dir) && has_c_library(dir)) {
+                broken.add_foreign(probe, severity, directory);
+                broken.add(probe, severity, loader.with(directory).closure(path));
+                continue;
+            }
+            let closure = loader.closure(path);
+            if !(closure.missing.is_empty() && closure.outdated.is_empty()) {
+                broken.add(probe, severity, closure);
+                continue;
+            }
         }
         let remark = step.remark.as_deref().unwrap_or("cannot be used");
         let instead = probe.found.as_ref().and_then(|found| found.path.as_deref());
         let instead = instead.map(|path| format!("; {path} is used instead")).unwrap_or_default();
         problems.add(severity, format!("{}: {remark}{instead}", step.target), todo(step));
     }
+}
+
+/// Whether the libraries of a directory bring their own C library: those of a whole system, unpacked.
+fn has_c_library(directory: &Path) -> bool {
+    directory.join("libc.so.6").is_file()
 }
 
 fn todo(step: &Step) -> String {
@@ -61,6 +76,8 @@ struct Broken {
     missing: BTreeMap<String, Affected>,
     /// By the library that is too old and the letters of the version.
     outdated: BTreeMap<(PathBuf, String), TooOld>,
+    /// By the directory that has a C library of its own.
+    foreign: BTreeMap<PathBuf, Affected>,
 }
 
 #[derive(Default)]
@@ -80,12 +97,16 @@ struct TooOld {
 impl Affected {
     fn add(&mut self, probe: &Probe, severity: Severity, needed_by: &Path) {
         self.error |= severity == Severity::Error;
-        self.needed_by.insert(needed_by.display().to_string());
+        self.needed_by.insert(needed_by.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.libraries.insert(probe.library.clone());
     }
 
     fn severity(&self) -> Severity {
         if self.error { Severity::Error } else { Severity::Warning }
+    }
+
+    fn need(&self) -> &'static str {
+        if self.needed_by.len() == 1 { "needs" } else { "need" }
     }
 
     fn libraries(&self) -> String {
@@ -109,7 +130,25 @@ impl Broken {
         }
     }
 
+    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path) {
+        self.foreign.entry(directory.to_owned()).or_default().add(probe, severity, directory);
+    }
+
     fn judge(self, places: &[Place], problems: &mut Problems) {
+        for (directory, affected) in &self.foreign {
+            let (directory, libraries) = (directory.display(), affected.libraries());
+            problems.add(
+                affected.severity(),
+                format!(
+                    "the libraries in {directory} go with the C library that is there too, not with this machine's: \
+                     a program that is started as usual cannot load {libraries}"
+                ),
+                format!(
+                    "start it by `rocm-sdk run RELEASE -- PROGRAM`, if `rocm-sdk install` has put them there; \
+                     else by `{directory}/ld-linux-*.so.2 --library-path {directory} PROGRAM`"
+                ),
+            );
+        }
         for (name, affected) in &self.missing {
             let verb = if affected.libraries.len() == 1 { "is" } else { "are" };
             problems.add(
@@ -117,7 +156,7 @@ impl Broken {
                 format!(
                     "{name} is not found by the loader: {} {} it, so {} {verb} of no use",
                     list(&affected.needed_by),
-                    if affected.needed_by.len() == 1 { "needs" } else { "need" },
+                    affected.need(),
                     affected.libraries()
                 ),
                 where_to_get(name, places),
@@ -129,9 +168,10 @@ impl Broken {
             problems.add(
                 old.affected.severity(),
                 format!(
-                    "{} is too old: it has {newest}, {} needs {needed}, so {} cannot be loaded",
+                    "{} is too old: it has {newest}, {} {} {needed}, so {} cannot be loaded",
                     path.display(),
                     list(&old.affected.needed_by),
+                    old.affected.need(),
                     old.affected.libraries()
                 ),
                 newer(family),
@@ -170,7 +210,7 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
         ]
         .map(|dir| place.root.join(dir))
     });
-    if let Some(dir) = dirs.into_iter().find(|dir| dir.join(name).is_file()) {
+    if let Some(dir) = dirs.into_iter().find(|dir| dir.join(name).is_file() && !has_c_library(dir)) {
         let dir = dir.display();
         return format!("it is in {dir}: `eval \"$(rocm-sdk env)\"` puts that into LD_LIBRARY_PATH");
     }

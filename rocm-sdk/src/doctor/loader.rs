@@ -71,6 +71,23 @@ impl Loader {
         }
     }
 
+    /// The same, with `directory` in front of what `LD_LIBRARY_PATH` names.
+    pub(crate) fn with(&self, directory: &Path) -> Self {
+        Self {
+            root: self.root.clone(),
+            library_path: std::iter::once(directory.to_owned()).chain(self.library_path.iter().cloned()).collect(),
+            cache: self.cache.clone(),
+            defaults: self.defaults.clone(),
+            read: RefCell::new(self.read.borrow().clone()),
+        }
+    }
+
+    /// Whether it looks into `directory` for every library.
+    pub(crate) fn leads_to(&self, directory: &Path) -> bool {
+        let same = |dir: &PathBuf| dir == directory || fs::canonicalize(dir).ok() == fs::canonicalize(directory).ok();
+        self.library_path.iter().chain(&self.defaults).any(same)
+    }
+
     /// Everything that the library file `path` brings with it.
     pub(crate) fn closure(&self, path: &Path) -> Closure {
         let mut found = Closure::default();

@@ -25,6 +25,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("HIP_PATH", "the ROCm installation to use, after ROCM_PATH"),
     ("VIRTUAL_ENV", "Python environment whose ROCm wheels are used"),
     ("CONDA_PREFIX", "Python environment whose ROCm wheels are used, after VIRTUAL_ENV"),
+    ("ROCM_SDK_INSTALL_DIR", "where `rocm-sdk install` installs, and what it has installed is found"),
     ("LD_LIBRARY_PATH", "where the system loader looks first"),
     ("LD_PRELOAD", "libraries that the system loader puts before all others"),
     ("ROCM_SDK_PRELOAD_LIBRARIES", "libraries that a program opens at its start"),

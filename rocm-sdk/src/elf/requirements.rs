@@ -2,17 +2,13 @@
 
 use std::io::{Read, Seek};
 
-use super::{Dynamic, Table, dynamic, inspect, read_up_to, u16_at, u32_at};
+use super::versions::{chain, versions_needed};
+use super::{Dynamic, Table, dynamic, inspect, read_up_to, u32_at};
 use crate::report::Reason;
 
 const TAG_RPATH: u64 = 15;
 const TAG_RUNPATH: u64 = 29;
 const TAG_VERSIONS_DEFINED: u64 = 0x6fff_fffc;
-const TAG_VERSIONS_NEEDED: u64 = 0x6fff_fffe;
-const FLAG_WEAK: u16 = 2;
-
-/// A bound on what is read from a file that may be anything.
-const MAX_VERSIONS: usize = 4096;
 
 /// What a library needs, and which versions it has of its own symbols.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,25 +40,6 @@ pub(crate) fn requirements(file: &mut (impl Read + Seek)) -> Result<Requirements
     Ok(found)
 }
 
-/// `Elf64_Verneed` and, a list from each, `Elf64_Vernaux`.
-fn versions_needed(file: &mut (impl Read + Seek), table: &Table, little: bool) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let start = table.value(TAG_VERSIONS_NEEDED).and_then(|at| table.offset_of(at));
-    for (at, need) in chain(file, start, (16, 12), little) {
-        let library = u32_at(&need, 4, little).and_then(|name| table.string(file, name.into()));
-        let first = u32_at(&need, 8, little).and_then(|aux| at.checked_add(aux.into()));
-        let Some(library) = library else { continue };
-        for (_, aux) in chain(file, first, (16, 12), little) {
-            if u16_at(&aux, 4, little).is_some_and(|flags| flags & FLAG_WEAK != 0) {
-                continue;
-            }
-            let version = u32_at(&aux, 8, little).and_then(|name| table.string(file, name.into()));
-            found.extend(version.map(|version| (library.clone(), version)));
-        }
-    }
-    found
-}
-
 /// `Elf64_Verdef`, the first `Elf64_Verdaux` of each.
 fn versions_defined(file: &mut (impl Read + Seek), table: &Table, little: bool) -> Vec<String> {
     let start = table.value(TAG_VERSIONS_DEFINED).and_then(|at| table.offset_of(at));
@@ -76,27 +53,10 @@ fn versions_defined(file: &mut (impl Read + Seek), table: &Table, little: bool) 
         .collect()
 }
 
-/// The records of a linked list, each with its offset: `size` bytes, of which those at `next` say how far on the next one is.
-fn chain(
-    file: &mut (impl Read + Seek),
-    start: Option<u64>,
-    (size, next): (u64, usize),
-    little: bool,
-) -> Vec<(u64, Vec<u8>)> {
-    let mut found = Vec::new();
-    let mut at = start;
-    while let Some(offset) = at.filter(|_| found.len() < MAX_VERSIONS) {
-        let Some(record) = read_up_to(file, offset, size).filter(|r| r.len() as u64 == size) else { break };
-        let step = u32_at(&record, next, little).unwrap_or(0);
-        at = offset.checked_add(step.into()).filter(|_| step != 0);
-        found.push((offset, record));
-    }
-    found
-}
-
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
+    use super::super::versions::TAG_VERSIONS_NEEDED;
     use super::*;
     use std::fs::File;
     use std::io::Cursor;

@@ -1,52 +1,51 @@
 //! What `apt-get --print-uris` says: one package a line, `'URI' FILE SIZE HASH`.
 
-use anyhow::{Context, Result, ensure};
+use crate::install::error::{Error, Result};
 
 /// A package file in the archive, as apt would fetch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Package {
+pub struct Package {
     /// Name, such as `libamdhip64-7`.
-    pub(crate) name: String,
+    pub name: String,
     /// Full version with epoch, such as `1:22.1.8-3`.
-    pub(crate) version: String,
+    pub version: String,
     /// Name of the file that apt writes, with the epoch's colon escaped.
-    pub(crate) file: String,
+    pub file: String,
     /// Size of the file in bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// SHA-256 of the file, in hexadecimal.
-    pub(crate) sha256: String,
+    pub sha256: String,
 }
 
 impl Package {
     /// `name=version`, as apt takes it.
-    pub(crate) fn exact(&self) -> String {
+    pub fn exact(&self) -> String {
         format!("{}={}", self.name, self.version)
     }
 }
 
 /// Parses the output; lines that are no package (apt's notices) are passed over.
-pub(crate) fn parse(output: &str) -> Result<Vec<Package>> {
-    output
-        .lines()
-        .filter(|line| line.starts_with('\''))
-        .map(|line| package(line).with_context(|| format!("apt-get answered a line that cannot be read: {line}")))
-        .collect()
+pub(super) fn parse(output: &str) -> Result<Vec<Package>> {
+    let lines = output.lines().filter(|line| line.starts_with('\''));
+    lines.map(|line| package(line).map_err(|why| Error::Answer { line: line.to_owned(), why })).collect()
 }
 
-fn package(line: &str) -> Result<Package> {
+fn package(line: &str) -> Result<Package, &'static str> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    ensure!(words.len() >= 4, "expected 'URI' FILE SIZE HASH");
-    let (file, size, hash) = (words[1], words[2], words[3]);
-    let sha256 = hash.strip_prefix("SHA256:").context("the hash is not SHA256")?;
-    ensure!(sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()), "the hash is not SHA256");
-    ensure!(!file.contains('/') && file.ends_with(".deb"), "the file is not a package");
-    let mut parts = file.trim_end_matches(".deb").split('_');
-    let (name, version) = (parts.next().unwrap_or_default(), parts.next().context("no version in the file name")?);
+    let &[_, file, size, hash, ..] = &words[..] else { return Err("expected 'URI' FILE SIZE HASH") };
+    let sha256 = hash.strip_prefix("SHA256:").ok_or("the hash is not SHA256")?;
+    if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err("the hash is not SHA256");
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"%+-._~".contains(&byte);
+    let file_name = file.strip_suffix(".deb").filter(|name| name.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    let mut parts = file_name.filter(|name| name.bytes().all(plain)).ok_or("the file is not a package")?.split('_');
+    let (Some(name), Some(version)) = (parts.next(), parts.next()) else { return Err("no version in the file name") };
     Ok(Package {
         name: unescape(name),
         version: unescape(version),
         file: file.to_owned(),
-        size: size.parse().context("the size is no number")?,
+        size: size.parse().map_err(|_| "the size is no number")?,
         sha256: sha256.to_ascii_lowercase(),
     })
 }
@@ -76,7 +75,7 @@ fn unescape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const OUTPUT: &str = include_str!("../../fixtures/print-uris.txt");
+    const OUTPUT: &str = include_str!("fixtures/print-uris.txt");
 
     #[test]
     fn names_versions_with_epoch_sizes_and_hashes() {
@@ -92,7 +91,10 @@ mod tests {
     fn a_weaker_hash_or_a_path_for_a_file_is_refused() {
         assert!(parse("'http://m/a_1_all.deb' a_1_all.deb 5 MD5Sum:26e128fa514e77c2959cc3834792d1a2").is_err());
         let hash = "0".repeat(64);
-        assert!(parse(&format!("'http://m/a' ../a_1_all.deb 5 SHA256:{hash}")).is_err());
+        for file in ["../a_1_all.deb", "-a_1_all.deb", ".a_1_all.deb", "a\\b_1_all.deb", "a_1_all", "a.deb"] {
+            assert!(parse(&format!("'http://m/a' {file} 5 SHA256:{hash}")).is_err(), "{file}");
+        }
+        assert_eq!(parse(&format!("'http://m/a' a_1_all.deb 5 SHA256:{hash}")).unwrap().len(), 1);
         assert!(parse(&format!("'http://m/a' a_1_all.deb five SHA256:{hash}")).is_err());
     }
 

@@ -1,0 +1,33 @@
+//! `rocm-sdk completions`
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use super::Cli;
+use super::output::{self, Outcome};
+
+/// Print a script that completes this command's subcommands and options in a shell
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Completions {
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+const AFTER: &str = "\
+Examples:
+  rocm-sdk completions bash > ~/.local/share/bash-completion/completions/rocm-sdk
+  rocm-sdk completions fish > ~/.config/fish/completions/rocm-sdk.fish
+  rocm-sdk completions zsh > ~/.zfunc/_rocm-sdk";
+
+impl Completions {
+    pub(crate) fn run(&self) -> Outcome {
+        // By way of memory: it would not survive that whoever reads it stops.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "rocm-sdk", &mut script);
+        output::bytes(&script)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,59 @@
+//! `rocm-sdk doctor`
+
+use std::process::ExitCode;
+
+use rocm_sdk::doctor::Doctor as Examination;
+use rocm_sdk::probe::Probe;
+
+use super::myself::Myself;
+use super::open;
+use super::output::{self, Outcome};
+use super::place::{Place, absolute};
+
+/// Find out what keeps programs from using ROCm and a GPU, and what to do about it
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Doctor {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER: &str = "\
+Looked at: the places of the search and what is in them, every library (opened in a process of its own), what the
+libraries need of each other and of the system, the kernel driver, the device nodes and their permissions, the GPUs, the
+variables that matter. Nothing is changed, and no function of ROCm is called.
+
+Exit codes:
+  0  programs can use a GPU; there may be warnings
+  1  they cannot, or something is broken: the errors say what, and what to do
+
+Examples:
+  rocm-sdk doctor
+  rocm-sdk doctor --json | jq '.problems[] | select(.severity == \"error\")'
+  rocm-sdk --root /opt/rocm-7.2.4 doctor";
+
+impl Doctor {
+    pub(crate) fn run(&self, place: &Place) -> Outcome {
+        let mut examination = Examination::new(place.search()?);
+        if let Some(system) = &place.system_root {
+            examination = examination.system_root(absolute(system)?);
+        }
+        let loader = Myself::find().and_then(|myself| myself.library_path().map(ToOwned::to_owned));
+        let children = place.clone();
+        let diagnosis = examination
+            .library_path(loader)
+            .probe(move |specs| {
+                open::all(&children, specs).unwrap_or_else(|error| {
+                    let why = error.message();
+                    specs.iter().map(|spec| Probe::crashed(spec, why.to_owned())).collect()
+                })
+            })
+            .examine();
+        match self.json {
+            true => output::line(diagnosis.to_json())?,
+            false => output::line(&diagnosis)?,
+        }
+        Ok(if diagnosis.usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

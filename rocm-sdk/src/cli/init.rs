@@ -1,0 +1,46 @@
+//! `rocm-sdk init`
+
+use std::process::ExitCode;
+
+use rocm_sdk::devel::{self, Devel};
+
+use super::installation;
+use super::output::{self, Outcome};
+use super::place::Place;
+
+/// Expand the devel wheel of a Python environment: headers, CMake files, compilers
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Init {
+    /// Write nothing to stdout, and show no progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+const AFTER: &str = "\
+Does what AMD's own `rocm-sdk init` does, and either finds what the other did. Run it again after a device wheel was
+installed or removed. An installation that is no wheel has nothing to expand: that is no error.";
+
+impl Init {
+    pub(crate) fn run(&self, place: &Place) -> Outcome {
+        let search = place.search()?;
+        let said = match Devel::find(&search) {
+            Ok(devel) => {
+                let expansion = installation::expand(&devel, self.quiet)?;
+                format!("Devel contents expanded to '{}'", expansion.root.display())
+            }
+            Err(missing @ devel::Error::NotInstalled { .. }) => {
+                let layout = search.layout()?;
+                if layout.kind() == rocm_sdk::LayoutKind::Wheels {
+                    return Err(missing.into());
+                }
+                format!("Nothing to expand: '{}' is no Python wheel", layout.root().display())
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if !self.quiet {
+            output::line(said)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

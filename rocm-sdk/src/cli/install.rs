@@ -1,0 +1,141 @@
+//! `rocm-sdk install`, `list`, `remove` and `run`: ROCm from Debian's packages in a folder of the user's.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use rocm_sdk::install::{self, Bars, Installed, Installer, Silent};
+
+use super::output::{self, Outcome};
+
+/// Install ROCm from Debian's packages into a folder of yours, without root
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = INSTALL)]
+pub(crate) struct Install {
+    /// 5.7, 6.4 or 7.2
+    release: String,
+
+    /// Libraries beside HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
+    #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
+    with: Vec<String>,
+
+    /// Replace what is there by Debian's newest packages of that release
+    #[arg(long)]
+    update: bool,
+
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+const INSTALL: &str = "\
+Into ~/.local/share/rocm-sdk, or where ROCM_SDK_INSTALL_DIR says. Needs apt-get, dpkg-deb and the keys of the Debian
+archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only unpacks: nothing is
+installed into the system, and no script of a package runs. Run it again to add libraries, or to go on after an end.
+
+Every search finds what is installed, after ROCM_PATH and Python environments, before /opt/rocm. The libraries need the C
+library that comes with them: `rocm-sdk run` starts a program with it.
+
+Examples:
+  rocm-sdk install 7.2
+  rocm-sdk install 7.2 --with rocblas,rocrand
+  rocm-sdk run 7.2 -- target/release/my-program";
+
+/// List what `rocm-sdk install` has installed
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = LIST)]
+pub(crate) struct List {
+    /// Write JSON: an array of objects with release, version, root, libraries
+    #[arg(long)]
+    json: bool,
+}
+
+const LIST: &str = "\
+A line for each: release, version, root and the libraries that were asked for. For all of this machine's ROCm, however it
+came here, see `rocm-sdk doctor`.";
+
+/// Remove what `rocm-sdk install` has installed
+#[derive(Debug, clap::Args)]
+pub(crate) struct Remove {
+    /// As `rocm-sdk list` shows it: 7.2
+    release: String,
+}
+
+/// Run a program on what `rocm-sdk install` has installed
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = RUN)]
+pub(crate) struct Run {
+    /// As `rocm-sdk list` shows it: 7.2
+    release: String,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+const RUN: &str = "\
+The program runs through the loader and the C library of that release, with ROCM_PATH set to it, in place of this
+command: its exit code is the program's. A script is no program here: name its interpreter first.
+
+Examples:
+  rocm-sdk run 7.2 -- target/release/my-program --size 1024
+  rocm-sdk run 6.4 -- rocm-sdk doctor";
+
+impl Install {
+    pub(crate) fn run(&self) -> Outcome {
+        let request = Installer::standard()?.release(&self.release)?.with(&self.with).update(self.update);
+        let done = if self.quiet { request.run(&mut Silent)? } else { request.run(&mut Bars::new())? };
+        let (installed, root) = (describe(&done.installed), done.installed.root());
+        output::line(match done.added.len() {
+            0 => format!("{installed} is in '{}' already", root.display()),
+            n => format!("{installed} installed in '{}', {n} packages", root.display()),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl List {
+    pub(crate) fn run(&self) -> Outcome {
+        let installed = install::installed()?;
+        if self.json {
+            let all: Vec<_> = installed.iter().map(json).collect();
+            output::line(serde_json::to_string_pretty(&all)?)?;
+        } else if installed.is_empty() {
+            output::note(format!("nothing is installed in '{}'", install::directory()?.display()));
+        }
+        for installed in installed.iter().filter(|_| !self.json) {
+            let version = installed.version().unwrap_or("-");
+            let libraries: Vec<&str> = installed.libraries().collect();
+            let line =
+                format!("{}\t{version}\t{}\t{}", installed.release(), installed.root().display(), libraries.join(","));
+            output::line(line.trim_end())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Remove {
+    pub(crate) fn run(&self) -> Outcome {
+        let removed = install::remove(&self.release)?;
+        output::line(format!("{} removed from '{}'", describe(&removed), removed.folder().display()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Outcome {
+        match install::run(&self.release, &self.command)? {}
+    }
+}
+
+fn describe(installed: &Installed) -> String {
+    format!("ROCm {}", installed.version().unwrap_or(installed.release()))
+}
+
+fn json(installed: &Installed) -> serde_json::Value {
+    serde_json::json!({
+        "release": installed.release(),
+        "version": installed.version(),
+        "root": installed.root().to_string_lossy(),
+        "libraries": installed.libraries().collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,60 @@
+//! `rocm-sdk libs`
+
+use std::process::ExitCode;
+
+use rocm_sdk::{LibrarySpec, libraries};
+
+use super::open;
+use super::output::{self, Outcome};
+use super::place::Place;
+
+/// Show every library of ROCm: where it is found, its version and soname, or why it is not
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Libs {
+    /// Only these libraries, by short name: amdhip64, hipblas, rccl...
+    names: Vec<String>,
+
+    /// Show the steps of each search too
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Write JSON: an array with an object for each library, each step of its search in it
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER: &str = "\
+Each library is opened in a process of its own, as a new program would open it.
+
+Exit codes:
+  0  every library asked for was found; without names: none is broken
+  1  one asked for was not found, or one that is there cannot be used";
+
+impl Libs {
+    pub(crate) fn run(&self, place: &Place) -> Outcome {
+        let specs: Vec<&'static LibrarySpec> = if self.names.is_empty() {
+            libraries::ALL.iter().copied().filter(|spec| spec.is_on_this_platform()).collect()
+        } else {
+            let spec = |name| rocm_sdk::LibraryName::library(name);
+            self.names.iter().map(spec).collect::<Result<_, _>>()?
+        };
+        let probes = open::all(place, &specs)?;
+        if self.json {
+            output::line(serde_json::to_string_pretty(&probes)?)?;
+        } else {
+            let width = specs.iter().map(|spec| spec.name().len()).max().unwrap_or(0);
+            let mut text = String::new();
+            for probe in &probes {
+                text += &format!("{:width$}  {probe}\n", probe.library);
+                let steps = probe.steps.iter().enumerate().filter(|_| self.verbose);
+                steps.for_each(|(n, step)| text += &format!("{:width$}  {:>2}. {step}\n", "", n + 1));
+            }
+            output::bytes(text.as_bytes())?;
+        }
+        let bad = |probe: &rocm_sdk::probe::Probe| {
+            probe.found.is_none() && (!self.names.is_empty() || probe.faults().next().is_some())
+        };
+        Ok(if probes.iter().any(bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}

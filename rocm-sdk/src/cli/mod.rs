@@ -1,0 +1,103 @@
+//! The command: its subcommands, one file each.
+
+mod completions;
+mod doctor;
+mod env;
+mod init;
+mod install;
+mod installation;
+mod libs;
+mod myself;
+mod open;
+mod output;
+mod path;
+mod place;
+mod version;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use output::Outcome;
+use place::Place;
+
+/// Find, check and prepare a ROCm installation.
+#[derive(Debug, Parser)]
+#[command(name = "rocm-sdk", version, after_long_help = AFTER, disable_help_subcommand = true)]
+struct Cli {
+    #[command(flatten)]
+    place: Place,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER: &str = "\
+ROCm is looked for in this order, and the first hit wins: ROCM_PATH, HIP_PATH; the wheels of the Python environment of
+VIRTUAL_ENV, CONDA_PREFIX; what `rocm-sdk install` has installed; /opt/rocm and /opt/rocm-*, newest first; the system
+loader. `--root` names one and no other.
+
+Examples:
+  rocm-sdk doctor                        what is wrong, and what to do
+  rocm-sdk libs                          which libraries there are, and where
+  rocm-sdk install 7.2                   ROCm in your home, without root (Debian, Ubuntu)
+  rocm-sdk run 7.2 -- my-program         a program on it
+  eval \"$(rocm-sdk env)\"                 PATH and the like, for this shell
+  cmake -DCMAKE_PREFIX_PATH=$(rocm-sdk path --cmake) ..
+
+Exit codes:
+  0  done
+  1  not done, or something is wrong; stderr says what, behind `ERROR: `
+  2  the command line is wrong";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Path(path::Path),
+    Version(With<version::Version>),
+    Init(With<init::Init>),
+    Libs(With<libs::Libs>),
+    Doctor(With<doctor::Doctor>),
+    Env(With<env::Env>),
+    Install(install::Install),
+    List(install::List),
+    Remove(install::Remove),
+    Run(install::Run),
+    Completions(completions::Completions),
+    #[command(name = open::NAME, hide = true)]
+    Open {
+        name: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct With<T: clap::Args> {
+    #[command(flatten)]
+    place: Place,
+
+    #[command(flatten)]
+    command: T,
+}
+
+pub(crate) fn main() -> ExitCode {
+    output::end(Cli::parse().run())
+}
+
+impl Cli {
+    fn run(&self) -> Outcome {
+        let place = &self.place;
+        match &self.command {
+            Command::Path(path) => path.run(place),
+            Command::Version(with) => with.command.run(&with.place.or(place)),
+            Command::Init(with) => with.command.run(&with.place.or(place)),
+            Command::Libs(with) => with.command.run(&with.place.or(place)),
+            Command::Doctor(with) => with.command.run(&with.place.or(place)),
+            Command::Env(with) => with.command.run(&with.place.or(place)),
+            Command::Install(command) => command.run(),
+            Command::List(command) => command.run(),
+            Command::Remove(command) => command.run(),
+            Command::Run(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Open { name } => open::run(place, name),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Opens each library in a process of its own: one must not serve another's dependencies, and one that crashes takes nothing along.
+
+use std::io::Read;
+use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rocm_sdk::probe::Probe;
+use rocm_sdk::{LibrarySpec, libraries};
+
+use super::myself::Myself;
+use super::output::{self, Failure, Outcome};
+use super::place::Place;
+
+/// The subcommand of such a process, which no help shows.
+pub(crate) const NAME: &str = "__open";
+/// What stands before its answer: libraries may write to stdout while they are opened.
+const MARK: &str = "\u{1}rocm-sdk opened ";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What becomes of each library, in the order given.
+pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<Probe>, Failure> {
+    let search = place.search()?;
+    let Some(myself) = Myself::find() else {
+        return Ok(specs.iter().map(|spec| Probe::run(&search, spec)).collect());
+    };
+    let next = AtomicUsize::new(0);
+    let probes = Mutex::new(vec![None; specs.len()]);
+    let workers = thread::available_parallelism().map_or(1, |n| n.get()).min(specs.len());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(spec) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let probe = one(&myself, place, spec);
+                    let mut probes = probes.lock().unwrap_or_else(|e| e.into_inner());
+                    if let Some(slot) = specs.iter().position(|s| std::ptr::eq(*s, *spec)) {
+                        probes[slot] = Some(probe);
+                    }
+                }
+            });
+        }
+    });
+    Ok(probes.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().flatten().collect())
+}
+
+fn one(myself: &Myself, place: &Place, spec: &'static LibrarySpec) -> Probe {
+    let mut command = myself.command();
+    command.args(place.arguments()).args([NAME, spec.name()]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = match child {
+        Ok(child) => child,
+        Err(error) => return Probe::crashed(spec, format!("a process to open it could not be started: {error}")),
+    };
+    let (status, said, complained) = match wait(child) {
+        Ok(ended) => ended,
+        Err(why) => return Probe::crashed(spec, why),
+    };
+    let answer = said.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
+    match answer.and_then(|answer| serde_json::from_str(answer).ok()) {
+        // How it ends after that is not about opening.
+        Some(probe) => probe,
+        None => {
+            let last = complained.lines().rev().find(|line| !line.trim().is_empty());
+            let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
+            Probe::crashed(spec, format!("opening it ended the process: {status}{last}"))
+        }
+    }
+}
+
+/// Waits for the end of a process, not for ever; tells what it wrote to stdout and stderr.
+fn wait(mut child: Child) -> Result<(ExitStatus, String, String), String> {
+    let read = |from: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut from) = from {
+                let _ = from.read_to_end(&mut bytes);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let said = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
+    let complained = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if started.elapsed() < PATIENCE => {
+                thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(20));
+            }
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("opening it took more than {} seconds", PATIENCE.as_secs()));
+            }
+            Err(error) => return Err(format!("the process that opens it cannot be waited for: {error}")),
+        }
+    };
+    Ok((status, said.join().unwrap_or_default(), complained.join().unwrap_or_default()))
+}
+
+/// Opens the library in this process and tells the one that started it.
+pub(crate) fn run(place: &Place, name: &str) -> Outcome {
+    let spec = libraries::by_short_name(name).ok_or_else(|| format!("no library has the short name {name}"))?;
+    let probe = Probe::run(&place.search()?, spec);
+    output::line(format!("\n{MARK}{}", serde_json::to_string(&probe)?))?;
+    Ok(ExitCode::SUCCESS)
+}

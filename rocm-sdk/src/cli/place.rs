@@ -1,0 +1,56 @@
+//! Where the command looks.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rocm_sdk::Search;
+
+use super::output::Failure;
+
+// The options before a subcommand, and behind each but `path`, whose `--root` is another thing. A doc comment would be taken for the
+// subcommand's.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Place {
+    /// Use the ROCm installation in this directory and no other
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Look at the system below this directory, such as a container's, in place of /
+    #[arg(long, value_name = "DIR")]
+    pub(crate) system_root: Option<PathBuf>,
+}
+
+impl Place {
+    /// These options, and `outer` where they say nothing.
+    pub(crate) fn or(&self, outer: &Self) -> Self {
+        Self {
+            root: self.root.clone().or_else(|| outer.root.clone()),
+            system_root: self.system_root.clone().or_else(|| outer.system_root.clone()),
+        }
+    }
+
+    /// The search that these options ask for.
+    pub(crate) fn search(&self) -> Result<Search, Failure> {
+        let search = match &self.root {
+            Some(root) => Search::nowhere().root(absolute(root)?),
+            None => Search::standard(),
+        };
+        Ok(match &self.system_root {
+            // Its libraries would not go with this system's loader.
+            Some(system) if self.root.is_none() => search.opt(Some(absolute(system)?.join("opt"))).system(false),
+            _ => search,
+        })
+    }
+
+    /// The same options, for another process.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let options = [("--root", &self.root), ("--system-root", &self.system_root)];
+        let given =
+            options.into_iter().filter_map(|(name, value)| Some([name.into(), value.clone()?.into_os_string()]));
+        given.flatten().collect()
+    }
+}
+
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    Ok(std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?)
+}

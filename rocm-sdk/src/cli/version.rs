@@ -1,0 +1,22 @@
+//! `rocm-sdk version`
+
+use std::process::ExitCode;
+
+use super::output::{self, Outcome};
+use super::place::Place;
+
+/// Print the release of the ROCm installation
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub(crate) struct Version {}
+
+const AFTER: &str = "\
+One line, as the installation writes it: of wheels the version of the packages (7.10.0a20251120), else what `.info/version`
+says (7.2.4), else the number in the name of HIP's library (7.2.53211). `rocm-sdk --version` is this command's own.";
+
+impl Version {
+    pub(crate) fn run(&self, place: &Place) -> Outcome {
+        output::line(place.search()?.version()?.text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

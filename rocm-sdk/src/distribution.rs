@@ -1,0 +1,174 @@
+//! What a distribution made by AMD's TheRock says of itself (feature `distribution`).
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::layout::Layout;
+
+/// Where the two files are, below a root.
+const INFO: &str = "share/therock/dist_info.json";
+const MANIFEST: &str = "share/therock/therock_manifest.json";
+const TARGETS: &str = "dist_amdgpu_targets";
+/// More than either file has.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A distribution: the targets that it has code for, and what it was made from.
+///
+/// ```
+/// use rocm_sdk::{Distribution, Error};
+///
+/// let root = std::env::temp_dir().join("rocm-sdk-doctest-distribution");
+/// std::fs::create_dir_all(root.join("share/therock"))?;
+/// std::fs::write(root.join("share/therock/dist_info.json"), r#"{ "dist_amdgpu_targets": "gfx942;gfx950" }"#)?;
+/// let distribution = Distribution::at(&root)?.expect("a distribution of TheRock");
+/// assert_eq!(distribution.targets(), ["gfx942", "gfx950"]);
+/// # std::fs::remove_dir_all(&root)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    path: PathBuf,
+    info: Map<String, Value>,
+    manifest: Option<Map<String, Value>>,
+}
+
+impl Distribution {
+    /// The one whose root this is; `None` if it has no `share/therock/dist_info.json`, as distributions of others.
+    ///
+    /// # Errors
+    /// [`Error::Distribution`] if the file cannot be read or is not what it should be.
+    pub fn at(root: &Path) -> Result<Option<Self>, Error> {
+        let path = root.join(INFO);
+        let Some(info) = read(&path)? else { return Ok(None) };
+        let targets = info.get(TARGETS);
+        if !matches!(targets, Some(Value::String(_) | Value::Array(_))) {
+            let why = format!("{TARGETS} is {}", targets.map_or("missing", kind_of));
+            return Err(Error::Distribution { path, why });
+        }
+        let manifest = read(&root.join(MANIFEST))?;
+        Ok(Some(Self { path, info, manifest }))
+    }
+
+    /// The file, `dist_info.json`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The targets as they are written there, `gfx942;gfx950`: what AMD's `rocm-sdk targets` prints.
+    pub fn targets_text(&self) -> String {
+        match self.info.get(TARGETS) {
+            Some(Value::String(text)) => text.clone(),
+            _ => self.targets().join(";"),
+        }
+    }
+
+    /// The targets that it has code for, each once, in the order written.
+    pub fn targets(&self) -> Vec<String> {
+        let texts: Vec<&str> = match self.info.get(TARGETS) {
+            Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(text)) => vec![text],
+            _ => Vec::new(),
+        };
+        let mut targets: Vec<String> = Vec::new();
+        for target in texts.iter().flat_map(|text| text.split([';', ',', ' '])).map(str::trim).filter(|t| !t.is_empty())
+        {
+            if !targets.iter().any(|known| known == target) {
+                targets.push(target.to_owned());
+            }
+        }
+        targets
+    }
+
+    /// Whether it has code for the target `gfx90a`, or for that with certain features as `gfx90a:xnack+`; a target without features serves
+    /// one with any.
+    pub fn has_target(&self, target: &str) -> bool {
+        let base = target.split(':').next().unwrap_or(target);
+        self.targets().iter().any(|known| known == target || known == base)
+    }
+
+    /// The commit of TheRock that it was made from.
+    pub fn commit(&self) -> Option<&str> {
+        self.manifest_text("the_rock_commit")
+    }
+
+    /// ROCm's release, where the maker told it.
+    pub fn rocm_version(&self) -> Option<&str> {
+        self.manifest_text("rocm_version")
+    }
+
+    /// The version of the packages, where the maker told it.
+    pub fn package_version(&self) -> Option<&str> {
+        self.manifest_text("rocm_package_version")
+    }
+
+    /// The sources that it was made from: the path in TheRock, and the commit where it is told.
+    pub fn sources(&self) -> Vec<(&str, Option<&str>)> {
+        let modules = self.manifest.as_ref().and_then(|m| m.get("submodules")).and_then(Value::as_array);
+        modules.into_iter().flatten().filter_map(source).collect()
+    }
+
+    /// Any other entry of `dist_info.json`, else of `therock_manifest.json`: a text as it is, anything else as JSON.
+    pub fn entry(&self, key: &str) -> Option<String> {
+        let value = self.info.get(key).or_else(|| self.manifest.as_ref()?.get(key))?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    }
+
+    /// The keys of `dist_info.json`, then those of `therock_manifest.json`.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.info.keys().chain(self.manifest.iter().flat_map(Map::keys)).map(String::as_str)
+    }
+
+    fn manifest_text(&self, key: &str) -> Option<&str> {
+        self.manifest.as_ref()?.get(key)?.as_str()
+    }
+}
+
+impl Layout {
+    /// The distribution that this is, if TheRock made it: of wheels the core tells.
+    ///
+    /// # Errors
+    /// As [`Distribution::at`].
+    pub fn distribution(&self) -> Result<Option<Distribution>, Error> {
+        for root in self.library_roots().iter().map(PathBuf::as_path).chain([self.root()]) {
+            if let Some(distribution) = Distribution::at(root)? {
+                return Ok(Some(distribution));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn source(module: &Value) -> Option<(&str, Option<&str>)> {
+    Some((module.get("submodule_path")?.as_str()?, module.get("pin_sha").and_then(Value::as_str)))
+}
+
+/// The object in a file; `None` if there is no file.
+fn read(path: &Path) -> Result<Option<Map<String, Value>>, Error> {
+    let failed = |why: String| Error::Distribution { path: path.to_owned(), why };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.len() > MOST_BYTES => return Err(failed(format!("{} bytes long", metadata.len()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let text = fs::read_to_string(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(map)) => Ok(Some(map)),
+        Ok(other) => Err(failed(format!("not an object but {}", kind_of(&other)))),
+        Err(error) => Err(failed(format!("not JSON: {error}"))),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,402 @@
+//! Which GPUs there are, and which of a distribution's packages is for them.
+
+mod tool;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::layout::{Layout, LayoutKind};
+use crate::process::process_search;
+use crate::search::{Search, names_in};
+
+/// The variable that names the family.
+const VARIABLE: &str = "ROCM_SDK_TARGET_FAMILY";
+
+/// The GPUs of data centres that ROCm names a family for.
+const DATA_CENTRE: &[&str] = &["gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1250"];
+/// The GPUs inside of processors.
+const INTEGRATED: &[&str] = &[
+    "gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1103", "gfx1150", "gfx1151",
+    "gfx1152", "gfx1153",
+];
+
+/// What kind of GPU a target is; the kinds in the order in which they are preferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum GpuKind {
+    /// Made for data centres (`dcgpu` in the names of families).
+    DataCentre,
+    /// A graphics card (`dgpu`).
+    Discrete,
+    /// Part of a processor (`igpu`).
+    Integrated,
+}
+
+impl GpuKind {
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::DataCentre => "dcgpu",
+            Self::Discrete => "dgpu",
+            Self::Integrated => "igpu",
+        }
+    }
+}
+
+/// A GPU as compilers name it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GpuTarget {
+    /// The processor, `gfx90a`.
+    pub name: String,
+    /// The features that the tool told, `sramecc+:xnack-`; empty if none.
+    pub features: String,
+}
+
+impl GpuTarget {
+    /// Of `gfx90a` or `gfx90a:sramecc+:xnack-`; `None` for what names no GPU.
+    fn parse(text: &str) -> Option<Self> {
+        let (name, features) = text.split_once(':').unwrap_or((text, ""));
+        let number = name.strip_prefix("gfx")?;
+        let known = (3..=5).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_hexdigit()) && number != "000";
+        known.then(|| Self { name: name.to_owned(), features: features.to_owned() })
+    }
+
+    /// Of the driver's number: 90402 is `gfx942`, 90010 is `gfx90a`. 0 is a processor.
+    fn of_driver(version: u32) -> Option<Self> {
+        let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
+        (major > 0).then(|| Self { name: format!("gfx{major}{minor:x}{stepping:x}"), features: String::new() })
+    }
+
+    /// What kind of GPU it is, as AMD's families have it.
+    pub fn kind(&self) -> GpuKind {
+        match &*self.name {
+            name if DATA_CENTRE.contains(&name) => GpuKind::DataCentre,
+            name if INTEGRATED.contains(&name) => GpuKind::Integrated,
+            _ => GpuKind::Discrete,
+        }
+    }
+}
+
+impl fmt::Display for GpuTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.features {
+            "" => f.write_str(&self.name),
+            features => write!(f, "{}:{features}", self.name),
+        }
+    }
+}
+
+/// What told of the GPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GpuSource {
+    /// A program of the installation.
+    Tool(PathBuf),
+    /// The kernel driver's folder.
+    Driver(PathBuf),
+}
+
+/// The GPUs of this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DetectedGpus {
+    /// One for each GPU, in the order of the driver's nodes, which is the order in which the tools list them.
+    pub targets: Vec<GpuTarget>,
+    /// What told of them; `None` where there are none.
+    pub source: Option<GpuSource>,
+    /// What was asked and did not answer, and why.
+    pub failures: Vec<(PathBuf, String)>,
+}
+
+/// A target family: the packages of AMD's wheels that have code for certain GPUs are named by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetFamily {
+    /// Its name, `gfx94X-dcgpu`, or of distributions with a package for each GPU the target, `gfx942`.
+    pub name: String,
+    /// Why it is this one.
+    pub source: FamilySource,
+}
+
+impl fmt::Display for TargetFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Why a family was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FamilySource {
+    /// `ROCM_SDK_TARGET_FAMILY` names it.
+    Variable,
+    /// This GPU is in it.
+    Gpu(GpuTarget, GpuSource),
+    /// It is the distribution's default.
+    Default,
+}
+
+/// Finds out about GPUs and families, as told by the methods. What it finds is not kept: programs may be started.
+///
+/// ```
+/// use rocm_sdk::{Search, TargetDetection};
+///
+/// // What the kernel driver says, no program started.
+/// let gpus = TargetDetection::new(Search::nowhere()).tools(false).gpus();
+/// for gpu in &gpus.targets {
+///     println!("{gpu}, {:?}", gpu.kind());
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct TargetDetection {
+    search: Search,
+    sysfs: Option<PathBuf>,
+    tools: bool,
+    limit: Duration,
+    available: Option<Vec<String>>,
+    default: Option<String>,
+}
+
+impl TargetDetection {
+    /// With the installation that `search` finds, and its environment.
+    pub fn new(search: Search) -> Self {
+        Self {
+            search,
+            sysfs: cfg!(target_os = "linux").then(|| PathBuf::from("/sys")),
+            tools: true,
+            limit: Duration::from_secs(10),
+            available: None,
+            default: None,
+        }
+    }
+
+    /// Reads the driver's folder under this one instead of `/sys`; `None`: does not.
+    pub fn sysfs(mut self, folder: Option<PathBuf>) -> Self {
+        self.sysfs = folder;
+        self
+    }
+
+    /// Whether to ask the installation's programs (`offload-arch`, `amdgpu-arch`, `rocm_agent_enumerator`) before the driver's folder; it
+    /// does if not told. In a container they tell of the GPUs that can be used there, the driver of all. A set-uid program starts none.
+    pub fn tools(mut self, ask: bool) -> Self {
+        self.tools = ask;
+        self
+    }
+
+    /// How long each program may take: 10 s if not told.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The families to choose from, instead of those that the installed Python package `rocm_sdk` names or whose wheels are there.
+    pub fn available<S: Into<String>>(mut self, families: impl IntoIterator<Item = S>) -> Self {
+        self.available = Some(families.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The family where no GPU decides, instead of the distribution's default.
+    pub fn default_family(mut self, family: impl Into<String>) -> Self {
+        self.default = Some(family.into());
+        self
+    }
+
+    /// All GPUs of this machine.
+    pub fn gpus(&self) -> DetectedGpus {
+        self.gpus_with(self.search.layout().ok().as_ref())
+    }
+
+    fn gpus_with(&self, layout: Option<&Layout>) -> DetectedGpus {
+        let mut failures = Vec::new();
+        let tools = layout.filter(|_| self.tools && !self.search.is_set_uid()).map_or_else(Vec::new, tools_of);
+        for path in tools {
+            match tool::output(&path, self.limit) {
+                Ok(text) => {
+                    let targets: Vec<_> = text.lines().filter_map(|line| GpuTarget::parse(line.trim())).collect();
+                    if !targets.is_empty() {
+                        return DetectedGpus { targets, source: Some(GpuSource::Tool(path)), failures };
+                    }
+                    failures.push((path, "names no GPU".to_owned()));
+                }
+                Err(why) => failures.push((path, why)),
+            }
+        }
+        let Some(sysfs) = &self.sysfs else { return DetectedGpus { failures, ..Default::default() } };
+        let nodes = sysfs.join("class/kfd/kfd/topology/nodes");
+        let targets = gpus_of_driver(&nodes, &mut failures);
+        let source = (!targets.is_empty()).then_some(GpuSource::Driver(nodes));
+        DetectedGpus { targets, source, failures }
+    }
+
+    /// The target family, in this order: `ROCM_SDK_TARGET_FAMILY`; that of a GPU of this machine; the distribution's default.
+    ///
+    /// Of several GPUs, those of data centres come before graphics cards and these before GPUs inside of processors; among equals
+    /// the first in the driver's order whose family the distribution has. Where it is not known which families there
+    /// are, as in ROCm that is no wheel, the GPU's target is its family.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFamily`] if the variable names one that the distribution does not have; [`Error::NoFamily`] if nothing decides.
+    pub fn family(&self) -> Result<TargetFamily, Error> {
+        let layout = self.search.layout().ok();
+        let mut families = layout.as_ref().map(Families::of).unwrap_or_default();
+        if let Some(available) = &self.available {
+            families = Families { available: available.clone(), default: None };
+        }
+        families.default = self.default.clone().or(families.default);
+        if let Some(value) = self.search.heeded(VARIABLE) {
+            let family = value.to_string_lossy().trim().to_owned();
+            if !families.available.is_empty() && !families.available.contains(&family) {
+                return Err(Error::UnknownFamily { family, variable: VARIABLE, available: families.available });
+            }
+            return Ok(TargetFamily { name: family, source: FamilySource::Variable });
+        }
+        let gpus = self.gpus_with(layout.as_ref());
+        let mut preferred = gpus.targets.clone();
+        preferred.sort_by_key(GpuTarget::kind);
+        for target in &preferred {
+            if let (Some(name), Some(source)) = (families.of_target(target), &gpus.source) {
+                let source = FamilySource::Gpu(target.clone(), source.clone());
+                return Ok(TargetFamily { name, source });
+            }
+        }
+        match families.default {
+            Some(name) => Ok(TargetFamily { name, source: FamilySource::Default }),
+            None => Err(Error::NoFamily { gpus: Box::new(gpus), available: families.available }),
+        }
+    }
+}
+
+/// The family for this machine and the installation that the search of this process finds; see [`TargetDetection::family`].
+///
+/// # Errors
+/// As [`TargetDetection::family`].
+///
+/// ```
+/// match rocm_sdk::target_family() {
+///     Ok(family) => println!("{family} ({:?})", family.source),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+pub fn target_family() -> Result<TargetFamily, Error> {
+    TargetDetection::new(process_search()).family()
+}
+
+/// The programs of an installation that list GPUs.
+fn tools_of(layout: &Layout) -> Vec<PathBuf> {
+    let llvm = layout.llvm().join("bin");
+    let bin = |root: &Path| root.join("bin");
+    let mut paths = vec![layout.bin().join("offload-arch")];
+    paths.extend(layout.library_roots().iter().map(|root| bin(root).join("offload-arch")));
+    paths.extend([llvm.join("offload-arch"), llvm.join("amdgpu-arch"), layout.bin().join("rocm_agent_enumerator")]);
+    paths.extend(layout.library_roots().iter().map(|root| bin(root).join("rocm_agent_enumerator")));
+    let mut seen = Vec::new();
+    for path in paths.into_iter().map(|path| path.with_extension(std::env::consts::EXE_EXTENSION)) {
+        let file = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if file.is_file() && !seen.iter().any(|(_, other)| *other == file) {
+            seen.push((path, file));
+        }
+    }
+    seen.into_iter().map(|(path, _)| path).collect()
+}
+
+/// The GPUs among the driver's nodes, by the nodes' numbers.
+fn gpus_of_driver(nodes: &Path, failures: &mut Vec<(PathBuf, String)>) -> Vec<GpuTarget> {
+    let mut numbers: Vec<u32> = names_in(nodes, |_| true).iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    let mut targets = Vec::new();
+    for number in numbers {
+        let path = nodes.join(number.to_string()).join("properties");
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let version = text.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
+                match version.map(|v| v.trim().parse::<u32>()) {
+                    Some(Ok(version)) => targets.extend(GpuTarget::of_driver(version)),
+                    Some(Err(error)) => failures.push((path, format!("gfx_target_version: {error}"))),
+                    // A driver too old to tell.
+                    None => {}
+                }
+            }
+            Err(error) => failures.push((path, error.to_string())),
+        }
+    }
+    targets
+}
+
+/// What a distribution has packages for.
+#[derive(Debug, Default)]
+struct Families {
+    /// Empty if that is not known.
+    available: Vec<String>,
+    default: Option<String>,
+}
+
+impl Families {
+    /// Of wheels: what the package `rocm_sdk` says, else the wheels that are there.
+    fn of(layout: &Layout) -> Self {
+        let Some(site) = layout.root().parent().filter(|_| layout.kind() == LayoutKind::Wheels) else {
+            return Self::default();
+        };
+        let told = fs::read_to_string(site.join("rocm_sdk/_dist_info.py")).ok().map(|text| Self::told_by(&text));
+        let mut families = told.filter(|families| !families.available.is_empty()).unwrap_or_else(|| {
+            let prefix = "_rocm_sdk_libraries_";
+            let mut available: Vec<String> = names_in(site, |name| name.starts_with(prefix))
+                .iter()
+                .map(|name| name[prefix.len()..].replace('_', "-"))
+                .filter(|name| name.starts_with("gfx"))
+                .collect();
+            available.sort();
+            Self { available, default: None }
+        });
+        if let (None, [only]) = (&families.default, families.available.as_slice()) {
+            families.default = Some(only.clone());
+        }
+        families
+    }
+
+    /// The lines that the build appends to `_dist_info.py`: `DEFAULT_TARGET_FAMILY = 'X'`, `AVAILABLE_TARGET_FAMILIES.append('X')`.
+    fn told_by(python: &str) -> Self {
+        let quoted = |text: &str| -> Option<String> {
+            let quote = text.chars().next().filter(|c| ['\'', '"'].contains(c))?;
+            let inside = text[1..].split(quote).next()?;
+            Some(inside.to_owned()).filter(|name| !name.is_empty() && name != "DEFAULT")
+        };
+        let mut families = Self::default();
+        for line in python.lines() {
+            if let Some(family) = line.strip_prefix("AVAILABLE_TARGET_FAMILIES.append(").and_then(quoted) {
+                if !families.available.contains(&family) {
+                    families.available.push(family);
+                }
+            }
+            let default = line.strip_prefix("DEFAULT_TARGET_FAMILY").and_then(|rest| rest.split_once('='));
+            if let Some(family) = default.and_then(|(_, value)| quoted(value.trim_start())) {
+                families.default = Some(family);
+            }
+        }
+        families
+    }
+
+    /// The available family that has this target: `gfx942` is in `gfx94X-all`, `gfx94X-dcgpu`, `gfx942-dcgpu`, `gfx942`, `gfx94X`,
+    /// `dcgpu-all`; the first of these.
+    fn of_target(&self, target: &GpuTarget) -> Option<String> {
+        let name = &target.name;
+        if self.available.is_empty() {
+            return Some(name.clone());
+        }
+        let any = format!("{}X", &name[..name.len() - 1]);
+        let kind = target.kind().suffix();
+        let names = [
+            format!("{any}-all"),
+            format!("{any}-{kind}"),
+            format!("{name}-all"),
+            format!("{name}-{kind}"),
+            name.clone(),
+            any,
+            format!("{kind}-all"),
+        ];
+        // An available one may have a feature, `gfx942:xnack+`.
+        let available =
+            |name: &String| self.available.iter().find(|family| family.split(':').next() == Some(name.as_str()));
+        names.iter().find_map(available).cloned()
+    }
+}

@@ -1,0 +1,56 @@
+//! Debian packages unpacked into a folder: nothing is installed, root is not needed, no script of a package runs, and apt itself
+//! resolves the dependencies and verifies signatures and checksums.
+//!
+//! apt gets a state of its own (lists, cache, sources, pins) in a folder, so the machine's is neither read nor changed, apart from two
+//! things: which mirror it uses for Debian, and how it reaches it (`Acquire::*`).
+//!
+//! [`Tree`] keeps a folder of unpacked packages, which a [`Selection`] of an [`Archive`]'s suites and a [`Wanted`] list fill; [`Apt`]
+//! drives apt. ROCm's releases are a use of it ([`Installer`](super::Installer)), but nothing here knows of ROCm.
+
+mod apt;
+mod plan;
+mod sources;
+mod tree;
+mod uris;
+
+pub use apt::{Apt, Selection, numbered};
+pub use plan::Plan;
+pub use sources::{Archive, KEYRING_VARIABLE, MIRROR_VARIABLE};
+pub(crate) use tree::replace;
+pub use tree::{Contents, Fetch, Lock, Recipe, Stamp, Tree, Wanted};
+pub use uris::Package;
+
+use super::command::find;
+use super::error::{Error, Result};
+
+/// Folder of Debian's libraries inside a tree.
+pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// The loader that goes with a tree's libc.
+pub const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+
+/// Whether Debian packages can be unpacked on this machine.
+///
+/// # Errors
+/// [`Error::Unsupported`] says what is missing and what to do.
+pub fn usable() -> Result<()> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(Error::Unsupported {
+            why: "Debian's packages of ROCm are for x86-64 Linux".to_owned(),
+            help: "install ROCm as AMD describes for this system".to_owned(),
+        });
+    }
+    for (tool, package) in
+        [("apt-get", "apt"), ("apt-cache", "apt"), ("dpkg", "dpkg"), ("dpkg-deb", "dpkg"), ("sha256sum", "coreutils")]
+    {
+        if find(tool).is_none() {
+            return Err(Error::Unsupported {
+                why: format!("{tool} is not on this machine"),
+                help: format!(
+                    "install the package {package} (every Debian and Ubuntu has it, and so has a container of them), or \
+                     ROCm from AMD or this distribution"
+                ),
+            });
+        }
+    }
+    sources::keyring().map(drop)
+}

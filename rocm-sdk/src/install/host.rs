@@ -1,0 +1,98 @@
+//! What differs between operating systems.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Whether this process may do anything.
+pub(crate) fn is_root() -> bool {
+    #[cfg(unix)]
+    return rustix::process::geteuid().is_root();
+    #[cfg(not(unix))]
+    false
+}
+
+/// Locks the file for this process alone until it is closed; `wait` says whether to wait for others, `false` comes back if not
+/// and there are some.
+pub(crate) fn lock(file: &File, wait: bool) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{FlockOperation, flock};
+        use rustix::io::Errno;
+        let operation = if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+        loop {
+            match flock(file, operation) {
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if !wait => return Ok(false),
+                other => return Ok(other.map(|()| true)?),
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, wait);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Bytes that this user may still write in the file system that holds `folder`.
+pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
+    #[cfg(unix)]
+    {
+        let stat = rustix::fs::statvfs(folder)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Writes to the disk what is still in memory of the file system that holds `folder`, so that a rename that follows never shows
+/// files of which a power failure left only names.
+pub(crate) fn sync(folder: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(File::open(folder)?)?;
+    let _ = folder;
+    Ok(())
+}
+
+/// Exchanges two folders in one step, where the file system can.
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (one, other);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Makes a symbolic link at `to` that says what the one at `from` says.
+pub(crate) fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(std::fs::read_link(from)?, to);
+    #[cfg(not(unix))]
+    {
+        let _ = (from, to);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Takes from a file the right to run as somebody else.
+pub(crate) fn drop_special_rights(path: &Path, data: &std::fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = data.permissions().mode();
+        if mode & 0o7000 != 0 {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o777))?;
+        }
+    }
+    let _ = (path, data);
+    Ok(())
+}

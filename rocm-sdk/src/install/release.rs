@@ -1,0 +1,274 @@
+//! The ROCm releases that Debian has, and which packages they are made of.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::debian::{Apt, Contents, Package, Recipe, Selection, Wanted, numbered, replace};
+use super::error::{Error, Result};
+use crate::libraries;
+use crate::spec::LibrarySpec;
+
+/// A ROCm release that Debian has.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DebianRelease {
+    /// What it is called, `7.2`.
+    pub name: &'static str,
+    /// ROCm's major release, which is also the soname number of the HIP runtime.
+    pub major: u32,
+    /// Suites of the Debian archive that hold it.
+    pub suites: &'static [&'static str],
+    /// Patterns of packages, and the version that they are held at, as the suites hold several releases.
+    pub pins: &'static [(&'static str, &'static str)],
+}
+
+const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl*";
+
+/// Every release that can be installed, oldest first.
+pub const RELEASES: &[DebianRelease] = &[
+    DebianRelease { name: "5.7", major: 5, suites: &["trixie"], pins: &[] },
+    DebianRelease { name: "6.4", major: 6, suites: &["sid"], pins: &[(PACKAGES, "6.4.*")] },
+    DebianRelease { name: "7.2", major: 7, suites: &["sid", "experimental"], pins: &[(PACKAGES, "7.2.*")] },
+];
+
+/// The release of that name.
+///
+/// # Errors
+/// [`Error::UnknownRelease`] tells the names that there are.
+pub fn release(name: &str) -> Result<&'static DebianRelease> {
+    RELEASES.iter().find(|release| release.name == name).ok_or_else(|| Error::UnknownRelease {
+        name: name.to_owned(),
+        known: RELEASES.iter().map(|release| release.name).collect(),
+    })
+}
+
+impl DebianRelease {
+    /// Package of its HIP runtime.
+    pub fn runtime(&self) -> String {
+        format!("libamdhip64-{}", self.major)
+    }
+
+    /// What to ask apt for: `name` keeps the files of its state apart from those of others.
+    pub fn selection<'a>(&self, name: &'a str) -> Selection<'a> {
+        Selection { name, suites: self.suites, pins: self.pins }
+    }
+
+    /// The version of ROCm in a tree of this release: that of the HIP runtime's package, without Debian's part.
+    pub fn version_in(&self, contents: &Contents) -> Option<String> {
+        let version = &contents.package(&self.runtime())?.version;
+        let upstream = version.split_once(':').map_or(version.as_str(), |(_, rest)| rest);
+        let end = upstream.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upstream.len());
+        Some(upstream[..end].trim_end_matches('.').to_owned()).filter(|version| !version.is_empty())
+    }
+
+    /// HIP, HIPRTC, what they need, and their headers; nothing yet if Debian has moved on from this release.
+    ///
+    /// # Errors
+    /// [`Error::MovedOn`]; [`Error::Command`].
+    pub fn base(&self, apt: &Apt) -> Result<Wanted> {
+        let runtime = self.runtime();
+        self.check_version(&runtime, apt.candidate(&runtime)?)?;
+        let known = apt.names("lib")?;
+        let major = self.major;
+        // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
+        let more =
+            [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
+        let headers = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
+        Ok(Wanted {
+            roots: [runtime].into_iter().chain(more.into_iter().filter(|name| known.contains(name))).collect(),
+            alone: headers.map(str::to_owned).into_iter().filter(|name| known.contains(name)).collect(),
+        })
+    }
+
+    /// A library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and number.
+    ///
+    /// # Errors
+    /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Command`].
+    pub fn library(&self, name: &str, apt: &Apt) -> Result<Wanted> {
+        let stem = stem(name);
+        let names = apt.names(&stem)?;
+        let mut other = None;
+        for package in numbered(&names, &stem) {
+            let Some(runtime) = self.other_runtime(&apt.closure(std::slice::from_ref(&package))?) else {
+                let headers = format!("{stem}-dev");
+                return Ok(Wanted {
+                    roots: vec![package],
+                    alone: names.into_iter().filter(|n| *n == headers).collect(),
+                });
+            };
+            other.get_or_insert((package, runtime));
+        }
+        let (name, release) = (name.to_owned(), self.name.to_owned());
+        Err(match other {
+            Some((package, runtime)) => {
+                let version = apt.candidate(&package)?.unwrap_or_default();
+                Error::OtherRelease { package: format!("{package} {version}"), runtime, release }
+            }
+            None => Error::UnknownLibrary { name, release, known: self.libraries(apt)? },
+        })
+    }
+
+    /// Among what a library needs, the HIP runtime of another release: two of them in a process do not get on.
+    fn other_runtime(&self, packages: &[Package]) -> Option<String> {
+        let other =
+            |name: &str| name.starts_with("libamdhip64-") && name != "libamdhip64-dev" && name != self.runtime();
+        packages.iter().map(|package| &package.name).find(|name| other(name)).cloned()
+    }
+
+    /// Short names of the libraries that Debian has of this release.
+    ///
+    /// # Errors
+    /// [`Error::Command`].
+    pub fn libraries(&self, apt: &Apt) -> Result<Vec<String>> {
+        let names = apt.names("lib")?;
+        let there = |spec: &&&LibrarySpec| !numbered(&names, &stem(spec.name())).is_empty();
+        let found: BTreeSet<&str> = libraries::ALL.iter().filter(there).map(|spec| spec.name()).collect();
+        Ok(found.into_iter().map(str::to_owned).collect())
+    }
+
+    /// A suite moves on: what apt would choose must be the release that was asked for.
+    fn check_version(&self, package: &str, found: Option<String>) -> Result<()> {
+        let ours = |version: &String| version.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('.'));
+        if found.as_ref().is_some_and(ours) {
+            return Ok(());
+        }
+        Err(Error::MovedOn {
+            package: package.to_owned(),
+            found,
+            release: self.name.to_owned(),
+            suites: self.suites.iter().map(|&suite| suite.to_owned()).collect(),
+        })
+    }
+
+    /// Writes the file that tells the release as AMD's own installations do, `.info/version`, into a tree.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write_version(&self, folder: &Path, contents: &Contents) -> Result<()> {
+        match self.version_in(contents) {
+            Some(version) => {
+                replace(&folder.join(crate::installs::ROOT).join(".info/version"), &format!("{version}\n"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the names of a library's packages begin with: `librocm-smi64` for `rocm_smi64`, `libmiopen` for `miopen`.
+fn stem(name: &str) -> String {
+    let plain = name.strip_prefix("lib").unwrap_or(name);
+    let spec = libraries::ALL.iter().find(|spec| spec.name() == plain);
+    let file = spec.and_then(|spec| spec.unversioned().strip_prefix("lib")?.strip_suffix(".so"));
+    format!("lib{}", file.unwrap_or(plain).to_ascii_lowercase().replace('_', "-"))
+}
+
+/// Whether something can be a library's name at all; it becomes a word of a command line.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub fn check_name(name: &str) -> Result<()> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if plain && name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return Ok(());
+    }
+    Err(Error::setting(format!("library {name:?}"), "not a library's name, such as rocblas"))
+}
+
+/// HIP with libraries, as [`Installer`](super::Installer) puts them together.
+#[derive(Debug)]
+pub(super) struct Standard<'a> {
+    pub(super) release: &'static DebianRelease,
+    pub(super) libraries: &'a [String],
+}
+
+impl Recipe for Standard<'_> {
+    fn wanted(&self, apt: &Apt) -> Result<Wanted> {
+        let mut wanted = self.release.base(apt)?;
+        for name in self.libraries {
+            wanted.add(self.release.library(name, apt)?);
+        }
+        Ok(wanted)
+    }
+
+    fn finish(&self, folder: &Path, contents: &Contents) -> Result<()> {
+        self.release.write_version(folder, contents)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_known_by_name() {
+        assert_eq!(release("6.4").unwrap().major, 6);
+        for bad in ["6.5", "7", "", "7.2.4"] {
+            let error = release(bad).unwrap_err().to_string();
+            assert!(error.contains("5.7, 6.4, 7.2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_suite_that_moved_on_is_told_apart() {
+        let release = release("7.2").unwrap();
+        release.check_version("libamdhip64-7", Some("7.2.4-1".into())).unwrap();
+        for candidate in [None, Some("7.20.1-1"), Some("7.3.0-1")] {
+            let error = release.check_version("libamdhip64-7", candidate.map(str::to_owned)).unwrap_err().to_string();
+            assert!(error.contains(super::super::debian::MIRROR_VARIABLE), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_library_is_a_plain_name() {
+        for good in ["rocblas", "librocblas", "rocm_smi64", "rocm-smi64", "MIOpen"] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", "-o", "a b", "a;b", "../x", "_x", "a=1"] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn short_names_become_debians() {
+        for (name, package) in [
+            ("rocblas", "librocblas"),
+            ("librocblas", "librocblas"),
+            ("rocm_smi64", "librocm-smi64"),
+            ("amd_comgr", "libamd-comgr"),
+            ("miopen", "libmiopen"),
+            ("rocalution", "librocalution"),
+        ] {
+            assert_eq!(stem(name), package);
+        }
+    }
+
+    fn package(name: &str, version: &str) -> Package {
+        let (file, sha256) = (format!("{name}.deb"), String::new());
+        Package { name: name.into(), version: version.into(), file, size: 1, sha256 }
+    }
+
+    #[test]
+    fn the_runtime_of_another_release_is_told() {
+        let release = release("6.4").unwrap();
+        let own = [package("libamdhip64-6", "6.4.3-5"), package("libamdhip64-dev", "6.4.3-5")];
+        assert_eq!(release.other_runtime(&own), None);
+        let mixed = [package("librccl1", "5.4.3-3"), package("libamdhip64-5", "5.7.1-7")];
+        assert_eq!(release.other_runtime(&mixed).as_deref(), Some("libamdhip64-5"));
+    }
+
+    #[test]
+    fn a_tree_tells_its_version() {
+        let release = release("7.2").unwrap();
+        let contents = |version: &str| {
+            let control = format!("Package: libamdhip64-7\nVersion: {version}");
+            Contents::parse(&format!("Sets: hip\n\nFetched: 1 0 complete\n{control}\n")).unwrap()
+        };
+        for (debian, rocm) in
+            [("7.2.4-1~exp2", "7.2.4"), ("7.2.4+dfsg-1", "7.2.4"), ("1:7.2.4~rc1-1", "7.2.4"), ("7.2", "7.2")]
+        {
+            assert_eq!(release.version_in(&contents(debian)).as_deref(), Some(rocm));
+        }
+        assert_eq!(release.version_in(&contents("x")), None);
+        assert_eq!(release.version_in(&Contents::default()), None);
+    }
+}

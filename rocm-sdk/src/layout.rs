@@ -1,0 +1,306 @@
+//! Where an installation keeps what.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::libraries;
+use crate::open::{Purpose, Trail, look_at_directory, nothing_found};
+use crate::process::process_search;
+use crate::report::{Attempt, Origin, Reason, Report};
+use crate::search::{Installation, Search, names_in, wheels_beside};
+use crate::spec::LibrarySpec;
+use crate::version::{Release, release_at};
+
+/// How an installation is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LayoutKind {
+    /// All under one root, as in `/opt/rocm`.
+    Prefix,
+    /// AMD's wheels side by side in a Python environment.
+    Wheels,
+    /// Among the system's other packages, libraries in a directory of the machine's architecture (Debian, Ubuntu).
+    Multiarch,
+}
+
+/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages have no `include`.
+///
+/// ```
+/// match rocm_sdk::layout() {
+///     Ok(rocm) => println!("ROCm at {}, headers in {}", rocm.root().display(), rocm.include().display()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+    kind: LayoutKind,
+    origin: Origin,
+    lib: PathBuf,
+    library_roots: Vec<PathBuf>,
+}
+
+/// Libraries that no other software than ROCm has.
+fn tell_tale(spec: &&&'static LibrarySpec) -> bool {
+    !["LLVM", "clang"].contains(&spec.name())
+}
+
+/// Other files of an installation that may have no library.
+const TELL_TALE_FILES: &[&str] =
+    &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/rocminfo"];
+
+impl Layout {
+    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or tools tell.
+    pub fn at(root: impl Into<PathBuf>) -> Option<Self> {
+        Self::inspect(&Installation { root: root.into(), origin: Origin::Explicit }).ok()
+    }
+
+    fn inspect(installation: &Installation) -> Result<Self, Reason> {
+        let root = &installation.root;
+        if !root.is_absolute() {
+            return Err(Reason::RelativePath);
+        }
+        look_at_directory(root)?;
+        let origin = installation.origin;
+        if let Some(layout) = Self::of_wheel(root, origin) {
+            return layout.ok_or(Reason::NotAnInstallation);
+        }
+        let with_libraries = installation.library_dirs().find(|dir| has_library(dir));
+        if with_libraries.is_none() && !TELL_TALE_FILES.iter().any(|file| root.join(file).is_file()) {
+            return Err(Reason::NotAnInstallation);
+        }
+        let lib = with_libraries.filter(|_| !cfg!(windows)).unwrap_or_else(|| root.join("lib"));
+        // ROCm 7.10 and later: all in `core`, of which `/opt/rocm` is but the parent.
+        let root = if lib == root.join("core/lib") { root.join("core") } else { root.clone() };
+        let kind = match lib.parent() {
+            Some(parent) if parent == root => LayoutKind::Prefix,
+            _ => LayoutKind::Multiarch,
+        };
+        Ok(Self { library_roots: vec![root.clone()], root, kind, origin, lib })
+    }
+
+    /// Of a wheel its whole environment; `None` inside if only directories are left of it.
+    fn of_wheel(wheel: &Path, origin: Origin) -> Option<Option<Self>> {
+        let site = wheel.parent()?;
+        wheel.file_name()?.to_str()?.strip_prefix("_rocm_sdk_")?;
+        let devel = expanded_devel(site);
+        let mut library_roots = wheels_beside(site);
+        let root = devel.clone().or_else(|| library_roots.first().cloned()).unwrap_or_else(|| wheel.to_owned());
+        if library_roots.is_empty() {
+            library_roots.push(root.clone());
+        }
+        let has_library = library_roots.iter().any(|root| {
+            let installation = Installation { root: root.clone(), origin };
+            installation.library_dirs().any(|dir| has_library(&dir))
+        });
+        let layout = Self { lib: root.join("lib"), root, kind: LayoutKind::Wheels, origin, library_roots };
+        Some((has_library || devel.is_some()).then_some(layout))
+    }
+
+    /// Its root: of wheels, the devel tree if it is expanded, else the core wheel.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// How it is laid out.
+    pub fn kind(&self) -> LayoutKind {
+        self.kind
+    }
+
+    /// What led to it.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The programs.
+    pub fn bin(&self) -> PathBuf {
+        self.root.join("bin")
+    }
+
+    /// The libraries; on Windows the import libraries, the others being in [`bin`](Layout::bin).
+    pub fn lib(&self) -> &Path {
+        &self.lib
+    }
+
+    /// The C headers.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    /// The CMake packages, for `CMAKE_PREFIX_PATH` and the like.
+    pub fn cmake(&self) -> PathBuf {
+        self.lib.join("cmake")
+    }
+
+    /// The root of its LLVM, with `bin/clang`: ROCm's own, or in a distribution the one that its Comgr needs.
+    pub fn llvm(&self) -> PathBuf {
+        let own = self.root.join("lib/llvm");
+        let candidates =
+            [own.clone(), self.root.join("llvm"), self.lib.join("rocm/llvm"), self.root.join("lib64/rocm/llvm")];
+        if let Some(found) = candidates.into_iter().find(|dir| dir.is_dir()) {
+            return found;
+        }
+        let numbered = versioned_llvm(&self.root.join("lib"));
+        let needed = self.llvm_of_comgr();
+        let of_comgr = numbered.iter().find(|(number, _)| Some(*number) == needed);
+        of_comgr.or(numbered.first()).map_or(own, |(_, path)| path.clone())
+    }
+
+    /// The major number of the LLVM that Comgr needs.
+    fn llvm_of_comgr(&self) -> Option<u32> {
+        let comgr = self.search().find(&libraries::AMD_COMGR).ok()?;
+        // `libLLVM.so.22.1`, `libLLVM-17.so.1`
+        comgr.needed().iter().find_map(|name| {
+            let number = name.strip_prefix("libLLVM")?.trim_start_matches(".so.").trim_start_matches('-');
+            number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        })
+    }
+
+    /// The roots that hold its libraries: one, or of wheels the core, then the others.
+    pub fn library_roots(&self) -> &[PathBuf] {
+        &self.library_roots
+    }
+
+    /// A search of this installation and nothing else.
+    pub fn search(&self) -> Search {
+        self.library_roots.iter().fold(Search::nowhere(), |search, root| search.root(root))
+    }
+
+    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the HIP
+    /// library's file tells.
+    pub fn release(&self) -> Option<Release> {
+        let roots = self.library_roots.iter().chain([&self.root]);
+        let of_root = roots.map(PathBuf::as_path).find_map(release_at);
+        of_root.or_else(|| self.search().find(&libraries::AMDHIP64).ok()?.release())
+    }
+}
+
+/// Whether a directory has a library of ROCm, whatever is behind its name.
+fn has_library(directory: &Path) -> bool {
+    let specs: Vec<_> = libraries::ALL.iter().filter(tell_tale).collect();
+    let of = |name: &str, spec: &LibrarySpec| {
+        if cfg!(windows) {
+            return spec.windows_names().contains(&name);
+        }
+        name.strip_prefix(spec.unversioned()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    !names_in(directory, |name| specs.iter().any(|spec| of(name, spec))).is_empty()
+}
+
+/// The devel tree of the wheels in a `site-packages`, if it is expanded: the archive goes when that is complete.
+fn expanded_devel(site: &Path) -> Option<PathBuf> {
+    let package = site.join("rocm_sdk_devel");
+    if ["_devel.tar", "_devel.tar.xz"].iter().any(|archive| package.join(archive).exists()) {
+        return None;
+    }
+    let mut names = names_in(site, |name| name.starts_with("_rocm_sdk_devel"));
+    names.sort();
+    names.into_iter().map(|name| site.join(name)).find(|tree| tree.is_dir())
+}
+
+/// `llvm-NN` in a directory, newest first.
+fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
+    let number = |name: &str| -> Option<u32> { name.strip_prefix("llvm-")?.parse().ok() };
+    let mut found: Vec<_> = names_in(directory, |name| number(name).is_some())
+        .into_iter()
+        .filter_map(|name| Some((number(&name)?, directory.join(&name))))
+        .collect();
+    found.sort_by_key(|&(number, _)| std::cmp::Reverse(number));
+    found
+}
+
+impl Search {
+    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the system's HIP runtime
+    /// where the system loader would.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places looked at.
+    ///
+    /// ```
+    /// use rocm_sdk::Search;
+    /// let error = Search::nowhere().root("/no/such/rocm").layout().unwrap_err();
+    /// assert!(error.to_string().contains("/no/such/rocm [path given in code]: not there"));
+    /// ```
+    pub fn layout(&self) -> Result<Layout, Error> {
+        let mut attempts = Vec::new();
+        for step in self.steps() {
+            match step {
+                Err(refused) => attempts.push(refused),
+                Ok(installation) => match Layout::inspect(&installation) {
+                    Ok(layout) => return Ok(layout),
+                    Err(reason) => {
+                        let target = installation.root.display().to_string();
+                        attempts.push(Attempt::failed(installation.origin, target, reason));
+                    }
+                },
+            }
+        }
+        for spec in [&libraries::AMDHIP64, &libraries::HSA_RUNTIME64, &libraries::AMD_COMGR] {
+            let mut trail = Trail::new(spec, Purpose::Find);
+            let found = match self.follow_system(&mut trail) {
+                Some(hit) => trail.into_found(hit),
+                None => Err(trail.into_error()),
+            };
+            match found {
+                Ok(found) => {
+                    let inspect = |root| Layout::inspect(&Installation { root, origin: Origin::System }).ok();
+                    if let Some(layout) = root_above(found.path()).and_then(inspect) {
+                        return Ok(layout);
+                    }
+                }
+                Err(error) => attempts.extend(error.report().into_iter().flat_map(|r| r.attempts().to_vec())),
+            }
+        }
+        let report = Arc::new(Report::new("ROCm", attempts));
+        Err(nothing_found("ROCm", report))
+    }
+
+    /// The release of the installation that the search finds.
+    ///
+    /// # Errors
+    /// As [`layout`](Search::layout); [`Error::NoRelease`] if there is an installation and it does not say.
+    pub fn version(&self) -> Result<Release, Error> {
+        let layout = self.layout()?;
+        layout.release().ok_or_else(|| Error::NoRelease { root: layout.root().to_owned() })
+    }
+}
+
+/// The root of the installation that the library file belongs to: `/usr` for `/usr/lib/x86_64-linux-gnu/libX.so`.
+fn root_above(library: &Path) -> Option<PathBuf> {
+    let directory = library.parent()?;
+    let roots = directory.ancestors().skip(1).map(Path::to_owned);
+    // `/lib` is a link to `/usr/lib` on most systems, and what else there is is under `/usr`.
+    let usual = |root: PathBuf| if root == Path::new("/") { PathBuf::from("/usr") } else { root };
+    let same = |dir: PathBuf| fs::canonicalize(dir).ok() == fs::canonicalize(directory).ok();
+    roots.map(usual).find(|root| {
+        let installation = Installation { root: root.clone(), origin: Origin::System };
+        let mut dirs = installation.library_dirs();
+        dirs.any(&same)
+    })
+}
+
+/// The installation that the search of this process finds.
+///
+/// # Errors
+/// As [`Search::layout`].
+pub fn layout() -> Result<Layout, Error> {
+    process_search().layout()
+}
+
+/// The release of the installation that the search of this process finds: what AMD's `rocm-sdk version` prints is
+/// [`Release::text`].
+///
+/// # Errors
+/// As [`Search::version`].
+///
+/// ```
+/// match rocm_sdk::version() {
+///     Ok(release) => println!("{} ({release}, says {})", release.text, release.source.display()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+pub fn version() -> Result<Release, Error> {
+    process_search().version()
+}

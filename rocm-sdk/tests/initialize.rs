@@ -1,0 +1,191 @@
+//! Preparing the process: preloading by name, the variable, the check of the release.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use rocm_sdk::{
+    Error, Initialized, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process, libraries,
+    preload, preloaded, set_root, set_search,
+};
+use semver::VersionReq;
+use support::{Tree, id, in_child, is_child};
+
+const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
+
+/// An installation of ROCm 7.2.4 with three libraries; that of hipFFT needs a symbol of hipRAND's that it does not ask for.
+fn installation() -> Tree {
+    let tree = Tree::new();
+    tree.write(".info/version", "7.2.4-93\n");
+    tree.stub("lib/libamdhip64.so.7", "libamdhip64.so.7", 1);
+    tree.library("lib/libhiprand.so.1", "libhiprand.so.1", "int random_value(void) { return 4; }");
+    let c = "int random_value(void); int stub_id(void) { return random_value() + 1; }";
+    tree.library("lib/libhipfft.so.0", "libhipfft.so.0", c);
+    tree
+}
+
+fn names(done: &Initialized) -> Vec<&'static str> {
+    done.preloaded.iter().map(|library| library.spec().name()).collect()
+}
+
+#[test]
+fn nothing_asked_for_is_nothing_done() {
+    if !is_child() {
+        return in_child("nothing_asked_for_is_nothing_done", &[(VARIABLE, " , ;")]);
+    }
+    set_search(Search::nowhere().environment(|name| std::env::var_os(name))).unwrap();
+    let done = initialize_process().run().unwrap();
+    assert!(done.preloaded.is_empty() && done.skipped.is_empty() && done.mismatch.is_none() && done.release.is_none());
+}
+
+#[test]
+fn libraries_are_preloaded_in_order_and_globally() {
+    if !is_child() {
+        return in_child("libraries_are_preloaded_in_order_and_globally", &[]);
+    }
+    let tree = installation();
+    set_root(tree.root()).unwrap();
+    // With hipRAND's symbols private, hipFFT cannot be opened.
+    let local = initialize_process().scope(Scope::Local).preload(["hiprand", "hipfft"]).run();
+    assert!(matches!(local, Err(Error::Unusable { library: "hipfft", .. })), "{local:?}");
+    let done = initialize_process().preload(["hiprand", "rocdxg"]).preload(["hipfft", "hiprand"]).run().unwrap();
+    assert_eq!(names(&done), ["hiprand", "hipfft"]);
+    assert_eq!(id(done.preloaded[1]), 5);
+    assert_eq!((done.skipped[0].spec.name(), done.skipped[0].why), ("rocdxg", SkipReason::Optional));
+    // Once in a process, whatever they are named by.
+    let again = initialize_process().preload([&libraries::HIPFFT]).run().unwrap();
+    assert!(std::ptr::eq(again.preloaded[0], done.preloaded[1]));
+    assert!(std::ptr::eq(preload("hipfft", Scope::Global).unwrap(), done.preloaded[1]));
+    assert_eq!(preloaded().len(), 2);
+}
+
+#[test]
+fn unknown_names_are_refused_before_anything_is_loaded() {
+    if !is_child() {
+        return in_child("unknown_names_are_refused_before_anything_is_loaded", &[]);
+    }
+    let tree = installation();
+    set_root(tree.root()).unwrap();
+    let error = initialize_process().preload(["amdhip64", "hipBLAS"]).run().unwrap_err();
+    assert!(matches!(&error, Error::UnknownLibrary { name, meant: Some("hipblas") } if name == "hipBLAS"), "{error}");
+    assert!(matches!(preload("nothing", Scope::Local), Err(Error::UnknownLibrary { .. })));
+    let missing = initialize_process().preload(["hipblas"]).run().unwrap_err();
+    assert!(matches!(missing, Error::NotFound { library: "hipblas", .. }), "{missing}");
+    assert!(preloaded().is_empty());
+}
+
+#[test]
+fn the_variable_adds_libraries() {
+    if !is_child() {
+        return in_child("the_variable_adds_libraries", &[(VARIABLE, " hiprand;hipfft , amdhip64,")]);
+    }
+    let tree = installation();
+    set_root(tree.root()).unwrap();
+    let without = initialize_process().preload(["amdhip64"]).env_override(false).run().unwrap();
+    assert_eq!(names(&without), ["amdhip64"]);
+    let with = initialize_process().preload(["amdhip64"]).run().unwrap();
+    assert_eq!(names(&with), ["amdhip64", "hiprand", "hipfft"]);
+}
+
+#[test]
+fn a_wrong_variable_is_named_in_the_error() {
+    if !is_child() {
+        in_child("a_wrong_variable_is_named_in_the_error", &[(VARIABLE, "amdhip64;hipblass")]);
+        return in_child("a_wrong_variable_is_named_in_the_error", &[(VARIABLE, "amdhip64;hipblas")]);
+    }
+    let tree = installation();
+    set_root(tree.root()).unwrap();
+    let value = std::env::var(VARIABLE).unwrap();
+    let error = initialize_process().run().unwrap_err();
+    let Error::PreloadVariable { variable, value: told, error: cause } = &error else { panic!("{error}") };
+    assert_eq!((*variable, told), (VARIABLE, &value));
+    let message = error.to_string();
+    assert!(message.contains(&format!("{VARIABLE}={value}: ")) && message.contains("Unset"), "{message}");
+    if value.ends_with("hipblass") {
+        assert!(matches!(**cause, Error::UnknownLibrary { .. }) && preloaded().is_empty());
+    } else {
+        assert!(matches!(**cause, Error::NotFound { library: "hipblas", .. }) && error.report().is_some());
+        assert_eq!(error.library(), Some("hipblas"));
+    }
+}
+
+#[test]
+fn a_set_uid_program_does_not_heed_the_variable() {
+    if !is_child() {
+        return in_child("a_set_uid_program_does_not_heed_the_variable", &[(VARIABLE, "amdhip64")]);
+    }
+    let tree = installation();
+    set_search(Search::standard().root(tree.root()).set_uid(true)).unwrap();
+    assert!(initialize_process().run().unwrap().preloaded.is_empty());
+}
+
+#[test]
+fn the_release_is_checked() {
+    if !is_child() {
+        return in_child("the_release_is_checked", &[]);
+    }
+    let tree = installation();
+    set_search(Search::nowhere().root(tree.root())).unwrap();
+    for wanted in ["7.2.4-93", "7.2.*", "*", "7*93"] {
+        let done = initialize_process().check_version(wanted).fail_on_version_mismatch(true).run().unwrap();
+        assert_eq!((done.mismatch, done.release.unwrap().text.as_str()), (None, "7.2.4-93"), "{wanted}");
+    }
+    for wanted in [">=6.4, <8", "7.2", "=7.2.4", "^7"] {
+        let wanted = VersionReq::parse(wanted).unwrap();
+        assert_eq!(initialize_process().check_version(wanted).run().unwrap().mismatch, None);
+    }
+    // No regular expressions: a dot is a dot.
+    for wanted in ["7.2.4", "7.2", "7x2.4-93", "8.*", ""] {
+        let done = initialize_process().check_version(wanted).preload(["amdhip64"]).run().unwrap();
+        let mismatch = done.mismatch.unwrap();
+        assert_eq!(mismatch.wanted, VersionCheck::Text(wanted.to_owned()));
+        let message = mismatch.to_string();
+        assert!(message.contains(&format!("ROCm {wanted}, but ROCm 7.2.4-93 is installed")), "{message}");
+        assert_eq!(names_of_preloaded(), ["amdhip64"], "a warning stops nothing");
+    }
+    let wanted = VersionReq::parse("<7").unwrap();
+    let error = initialize_process()
+        .check_version(wanted)
+        .fail_on_version_mismatch(true)
+        .preload(["hiprand"])
+        .run()
+        .unwrap_err();
+    assert!(matches!(error, Error::VersionMismatch { .. }) && error.to_string().contains("ROCm <7"), "{error}");
+    assert_eq!(names_of_preloaded(), ["amdhip64"], "an error comes before anything is loaded");
+}
+
+fn names_of_preloaded() -> Vec<&'static str> {
+    preloaded().iter().map(|library| library.spec().name()).collect()
+}
+
+#[test]
+fn a_release_that_cannot_be_told_is_a_mismatch() {
+    if !is_child() {
+        return in_child("a_release_that_cannot_be_told_is_a_mismatch", &[]);
+    }
+    set_search(Search::nowhere().root("/no/such/rocm")).unwrap();
+    let mismatch = initialize_process().check_version("*").run().unwrap().mismatch.unwrap();
+    assert_eq!(mismatch.found, None);
+    assert!(mismatch.to_string().contains("cannot be told"), "{mismatch}");
+}
+
+#[test]
+fn requirements_are_met_in_rocms_count() {
+    let release = |text: &str, numbering| {
+        let version = rocm_sdk::parse_release(text).unwrap();
+        Release { version, text: text.to_owned(), numbering, source: PathBuf::new() }
+    };
+    let accepts =
+        |wanted: &str, release: &Release| VersionCheck::from(VersionReq::parse(wanted).unwrap()).accepts(release);
+    let hip_7_15 = release("7.15.26333", Numbering::Hip);
+    assert!(accepts(">=10", &hip_7_15) && accepts("~10.0", &hip_7_15) && !accepts("7", &hip_7_15));
+    let hip_7_2 = release("7.2.53211", Numbering::Hip);
+    assert!(accepts("7.2", &hip_7_2) && accepts("~7.2.4", &hip_7_2) && !accepts("=7.2.4", &hip_7_2));
+    let nightly = release("7.10.0a20251120", Numbering::Rocm);
+    assert!(accepts(">=7.2", &nightly) && accepts("7.10", &nightly) && !accepts(">=7.11", &nightly));
+    assert!(accepts(">7.10.0-a2, <7.11", &nightly) && !accepts(">=7.10.0-b", &nightly));
+    assert!(VersionCheck::from("7.10.0a*").accepts(&nightly));
+    let build = release("6.2.0-66", Numbering::Rocm);
+    assert!(accepts("=6.2.0", &build) && VersionCheck::from(String::from("6.2.0*")).accepts(&build));
+}
