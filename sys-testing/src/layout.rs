@@ -21,6 +21,10 @@ pub struct Proof {
     pub tree: &'static str,
     /// The include directory in it.
     pub include: &'static str,
+    /// Headers to leave out: they are C++, and the C interface does not need them.
+    pub shims: &'static [&'static str],
+    /// The headers are C++.
+    pub cplusplus: bool,
 }
 
 /// Size and alignment of a type.
@@ -50,15 +54,25 @@ macro_rules! field {
     }};
 }
 
-/// Bits of a bit field.
+/// The bytes of a struct of which a bit field has all bits set.
 #[macro_export]
 macro_rules! bit {
     ($out:expr, $type:ident, $get:ident, $set:ident) => {{
-        let mut value = $type::default();
+        let mut place = std::mem::MaybeUninit::<$type>::zeroed();
+        // SAFETY: all zero is a value of every struct that `cargo xtask bindgen` writes.
+        let value = unsafe { &mut *place.as_mut_ptr() };
         value.$set(!0);
         assert_ne!(value.$get(), 0);
-        $out.push(format!("bits {}.{} {}", stringify!($type), stringify!($get), value.bits));
+        // SAFETY: all bytes of the place were written, as zero and then through the field.
+        let bytes = unsafe { std::slice::from_raw_parts(place.as_ptr().cast::<u8>(), size_of::<$type>()) };
+        $out.push($crate::layout::bits(concat!(stringify!($type), ".", stringify!($get)), bytes));
     }};
+}
+
+/// A line of the bytes that are not zero.
+pub fn bits(name: &str, bytes: &[u8]) -> String {
+    let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+    format!("bits {name}{}", set.map(|(at, byte)| format!(" {at}:{byte}")).collect::<String>())
 }
 
 /// Compiles the C program against the headers and compares what it prints with the bindings.
@@ -83,12 +97,19 @@ pub fn compare(bindings: &Bindings, proof: Option<Proof>) {
     for name in ["cstddef", "cstdint"] {
         std::fs::write(folder.path().join(name), format!("#include <{}.h>\n", &name[1..])).expect("a file");
     }
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    for name in proof.shims {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, "").expect("a file");
+    }
+    let (variable, usual, standard) =
+        if proof.cplusplus { ("CXX", "c++", "-xc++") } else { ("CC", "cc", "-std=gnu11") };
+    let compiler = std::env::var_os(variable).unwrap_or_else(|| usual.into());
     let output = Command::new(&compiler)
-        .args(["-std=gnu11", "-w", "-D__HIP_PLATFORM_AMD__", "-I"])
-        .arg(&include)
-        .arg("-I")
+        .args([standard, "-w", "-D__HIP_PLATFORM_AMD__", "-I"])
         .arg(folder.path())
+        .arg("-I")
+        .arg(&include)
         .arg(&source)
         .arg("-o")
         .arg(&executable)

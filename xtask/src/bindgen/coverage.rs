@@ -107,6 +107,9 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     for (name, why) in library.absent {
         lines.push(format!("- `{name}` of those packages is not here: {why}."));
     }
+    for (name, why) in library.mistaken {
+        lines.push(format!("- `{name}` is declared otherwise by those packages: {why}."));
+    }
     if !lines.is_empty() {
         write!(text, "\n{}\n", lines.join("\n"))?;
     }

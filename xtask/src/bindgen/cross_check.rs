@@ -6,19 +6,22 @@ use quote::ToTokens;
 
 use super::facts::{Facts, words_of};
 use super::levels::Level;
+use super::library::Library;
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 
-/// Where the two disagree, a difference a line; some functions are known to be beyond the facts. Neither `const` nor
+/// Where the two disagree, a difference a line; some functions are known to be beyond the facts, or wrong in them. Neither `const` nor
 /// the name of an integer counts, since the facts are not reliable there.
-pub(crate) fn differences(sources: &Sources, beyond: &[(&str, &str)]) -> Vec<String> {
+pub(crate) fn differences(sources: &Sources, library: &Library) -> Vec<String> {
     let mut found = Vec::new();
     for (level, header) in sources.headers.iter().filter(|(level, _)| !sources.reference.contains(level)) {
         if let (Some(facts), Some(written)) = (sources.facts.get(level), sources.written.get(level)) {
             compare(sources, *level, header, facts, written, &mut found);
         }
     }
-    found.retain(|line| !beyond.iter().any(|(name, _)| line.ends_with(&format!(" {name}: not in the facts"))));
+    let beyond = |line: &String| library.beyond_facts.iter().any(|(name, _)| line.ends_with(&format!(" {name}: not in the facts")));
+    let mistaken = |line: &String| library.mistaken.iter().any(|(name, _)| line.contains(&format!(" {name}: ")));
+    found.retain(|line| !beyond(line) && !mistaken(line));
     found
 }
 

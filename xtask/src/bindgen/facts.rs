@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde::Deserialize;
 
 use super::levels::Level;
+use super::library::Library;
 
 /// In the made-up name of a pointer to a function that the header does not name.
 pub(crate) const NAMELESS: &str = "_anon_funptr_";
@@ -38,20 +39,19 @@ pub(crate) struct Struct {
 }
 
 impl Facts {
-    /// Reads the facts of `library` at the release that witnesses `level`, if there are any; `renames` gives names
-    /// that the headers replace by a macro.
-    pub(crate) fn read(
-        api: &Path,
-        level: Level,
-        library: &str,
-        renames: &[(&str, &str, &str)],
-    ) -> Result<Option<Facts>> {
-        let path = api.join(format!("rocm-{}/{library}.json", level.witness()));
+    /// Reads the facts of `library` at the release that witnesses `level`, if there are any.
+    pub(crate) fn read(api: &Path, level: Level, library: &Library) -> Result<Option<Facts>> {
+        let folder = api.join(format!("rocm-{}", level.witness()));
+        let table = folder.join(format!("{}.tsv", library.name));
+        if library.names_only && table.exists() {
+            return Facts::names_of(&table).map(Some);
+        }
+        let path = folder.join(format!("{}.json", library.name));
         if !path.exists() {
             return Ok(None);
         }
         let mut text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        for (from, to, _) in renames {
+        for (from, to, _) in library.renames {
             text = replace_word(&text, from, to);
         }
         let mut facts: Facts = serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
@@ -63,7 +63,55 @@ impl Facts {
                 *field = array_after_name(field);
             }
         }
+        facts.widths(&api.join("bit_fields.tsv"), level, library)?;
+        facts.more_enums(&folder, library)?;
         Ok(Some(facts))
+    }
+
+    /// A table of functions: module, function, result, parameters.
+    fn names_of(table: &Path) -> Result<Facts> {
+        let mut facts = Facts::default();
+        for row in rows(table)? {
+            let [_, name, returns, parameters] = &row[..] else { bail!("{}: {row:?}", table.display()) };
+            let function = Function { returns: returns.clone(), parameters: parameters.clone() };
+            facts.functions.insert(name.clone(), function);
+        }
+        Ok(facts)
+    }
+
+    /// The widths of bit fields, which have no place among the fields of the packages.
+    fn widths(&mut self, table: &Path, level: Level, library: &Library) -> Result<()> {
+        for row in rows(table)? {
+            let [of, name, field, width, first, last] = &row[..] else { bail!("{}: {row:?}", table.display()) };
+            let at = |release: &str| Level::all().find(|level| level.witness() == release);
+            let there = at(first).is_some_and(|first| first <= level) && at(last).is_some_and(|last| level <= last);
+            if of != library.name || !there {
+                continue;
+            }
+            let declared = self.structs.get_mut(name).with_context(|| format!("bit fields of {name}, which is not there"))?;
+            let text = declared.fields.iter_mut().find(|text| text.split_whitespace().last() == Some(field));
+            *text.with_context(|| format!("no bit field {field} in {name}"))? += &format!(" : {width}");
+        }
+        Ok(())
+    }
+
+    /// Enums of which the packages tell the names only; of some the values are known from elsewhere, the others become
+    /// types without constants.
+    fn more_enums(&mut self, folder: &Path, library: &Library) -> Result<()> {
+        for row in rows(&folder.join("enum_names.tsv"))? {
+            let [of, name, ..] = &row[..] else { bail!("{}: {row:?}", folder.display()) };
+            if of == library.name {
+                self.enum_values.entry(name.clone()).or_default();
+            }
+        }
+        for row in rows(&folder.join("enum_values.tsv"))? {
+            let [of, name, constant, value] = &row[..] else { bail!("{}: {row:?}", folder.display()) };
+            if of == library.name {
+                let value = value.parse().with_context(|| format!("value of {constant}"))?;
+                self.enum_values.entry(name.clone()).or_default().insert(constant.clone(), value);
+            }
+        }
+        Ok(())
     }
 
     /// Removes what belongs to another library.
@@ -200,6 +248,15 @@ impl Facts {
             _ => words.push(word.to_owned()),
         }
     }
+}
+
+/// Cells of the rows below the head of a table, if there is one.
+fn rows(table: &Path) -> Result<Vec<Vec<String>>> {
+    if !table.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(table).with_context(|| format!("reading {}", table.display()))?;
+    Ok(text.lines().skip(1).map(|row| row.split('\t').map(str::to_owned).collect()).collect())
 }
 
 /// Identifiers, numbers and single signs of C text.

@@ -21,6 +21,10 @@ pub(crate) struct Input<'a> {
     pub(crate) text: &'a str,
     /// Include directory, where the text includes anything.
     pub(crate) include: Option<&'a Path>,
+    /// Read it as C++.
+    pub(crate) cplusplus: bool,
+    /// Headers to leave out.
+    pub(crate) shims: &'a [&'a str],
     /// Folders below it whose macros are the library's.
     pub(crate) folders: &'a [&'a str],
     /// Regular expression: names that belong to the library.
@@ -35,11 +39,13 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     if let Err(error) = clang_sys::load() {
         bail!("libclang cannot be loaded (Debian: apt-get install libclang1-19 libclang-common-19-dev): {error}");
     }
-    let shims = shims()?;
+    let shims = shims(input.shims)?;
     let macros = Rc::new(RefCell::new(Vec::new()));
+    let language = if input.cplusplus { ["-x", "c++", "-std=c++17"] } else { ["-x", "c", "-std=c11"] };
     let mut builder = ::bindgen::builder()
         .header_contents("input.h", input.text)
-        .clang_args(["-x", "c", "-std=c11", "-D__HIP_PLATFORM_AMD__"])
+        .clang_args(language)
+        .clang_arg("-D__HIP_PLATFORM_AMD__")
         .allowlist_item(input.allow)
         .default_enum_style(::bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
         .prepend_enum_name(false)
@@ -52,8 +58,8 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
         .formatter(::bindgen::Formatter::None)
         .parse_callbacks(Box::new(Macros(Rc::clone(&macros))));
     if let Some(include) = input.include {
-        builder = builder.clang_arg(format!("-I{}", include.display()));
         builder = builder.clang_arg(format!("-I{}", shims.path().display()));
+        builder = builder.clang_arg(format!("-I{}", include.display()));
     }
     for folder in input.foreign {
         builder = builder.blocklist_file(format!(".*/include/{folder}/.*"));
@@ -68,9 +74,14 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     Ok(Parsed { file, macros })
 }
 
-/// A folder with the C++ headers that some headers include though they are C.
-fn shims() -> Result<tempfile::TempDir> {
+/// A folder with the C++ headers that some headers include though they are C, and with empty ones.
+fn shims(empty: &[&str]) -> Result<tempfile::TempDir> {
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
+    for name in empty {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().context("a header without a folder")?).context("creating a folder")?;
+        std::fs::write(path, "").context("writing to a temporary folder")?;
+    }
     for name in ["cstddef", "cstdint"] {
         let text = format!("#include <{}.h>\n", &name[1..]);
         std::fs::write(folder.path().join(name), text).context("writing to a temporary folder")?;

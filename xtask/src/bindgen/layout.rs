@@ -61,8 +61,8 @@ fn modules(library: &Library, headers: &BTreeMap<Level, Surface>) -> String {
         let stem = stem(*level);
         text += &format!(
             "#[cfg({condition})]\nmod {stem};\n#[cfg({condition})]\npub(crate) const LAYOUT: Option<Proof> = Some(Proof {{\n    \
-             program: include_str!(\"{stem}.c\"),\n    lines: {stem}::lines,\n    tree: \"{}\",\n    include: \"{}\",\n}});\n",
-            of.tree, of.include
+             program: include_str!(\"{stem}.c\"),\n    lines: {stem}::lines,\n    tree: \"{}\",\n    include: \"{}\",\n    shims: &{:?},\n    cplusplus: {},\n}});\n",
+            of.tree, of.include, library.shims, library.cplusplus
         );
         conditions.push(condition);
     }
@@ -79,17 +79,18 @@ fn stem(level: Level) -> String {
 
 const C_START: &str = "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n";
 const C_MACROS: &str = r#"
-#define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
+#define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), __alignof__(type))
 #define FIELD(name, type, field) \
   printf("field %s.%s offset %zu size %zu\n", name, #field, offsetof(type, field), sizeof(((type*)0)->field))
 #define BIT(name, type, field) \
   do { \
     type value; \
-    unsigned long long bits = 0; \
     memset(&value, 0, sizeof value); \
     value.field = -1; \
-    memcpy(&bits, &value, sizeof value); \
-    printf("bits %s.%s %llu\n", name, #field, bits); \
+    printf("bits %s.%s", name, #field); \
+    for (size_t at = 0; at < sizeof value; ++at) \
+      if (((unsigned char*)&value)[at]) printf(" %zu:%u", at, (unsigned)((unsigned char*)&value)[at]); \
+    printf("\n"); \
   } while (0)
 #define CONSTANT(name) printf("constant %s %lld\n", #name, (long long)(name))
 #define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))
@@ -115,9 +116,7 @@ impl Writer<'_> {
                         writeln!(self.c, "  BIT(\"{name}\", {name}, {});", bit.name)?;
                         writeln!(self.rust, "    bit!(out, {name}, {0}, set_{0});", bit.name)?;
                     }
-                    if bits.is_empty() {
-                        self.fields(name, name, "", "")?;
-                    }
+                    self.fields(name, name, "", "")?;
                 }
                 Kind::Union(_) if !self.surface.parts.contains(name) => {
                     self.type_line(name, "union")?;
@@ -163,6 +162,11 @@ impl Writer<'_> {
         let c_outer = self.names.of(outer, tag);
         for field in &fields {
             let Some(name) = field.ident.as_ref().map(ToString::to_string) else { continue };
+            if name == "bits" && matches!(self.surface.get(part), Some(Kind::Struct(_, bits)) if !bits.is_empty())
+                || name.starts_with("__bindgen_padding")
+            {
+                continue;
+            }
             let anonymous = name.starts_with("anon_");
             let rust = format!("{rust_path}{name}");
             let c = if anonymous { c_path.to_owned() } else { format!("{c_path}{}", c_field(&name)) };

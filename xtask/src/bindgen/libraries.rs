@@ -1,6 +1,6 @@
 //! The libraries that bindings are made for, and what is particular to each.
 
-use super::library::{Binary, Headers, Library, Status};
+use super::library::{BackTo, Binary, Headers, Library, Status};
 
 /// All of them; a library comes after those that it shares types with.
 pub(crate) const LIBRARIES: &[Library] = &[
@@ -167,6 +167,49 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
         includes: &["hipblaslt/hipblaslt.h"],
+        cplusplus: true,
+        back_to: Some(BackTo {
+            level: (6, 2),
+            why: "the same as at 7.1, by the public headers of 6.2 and 6.3 and AMD's change log",
+            later: &[
+                ("HIPBLASLT_EPILOGUE_CLAMP_AUX_BIAS_EXT", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_CLAMP_AUX_EXT", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_CLAMP_BIAS_EXT", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_CLAMP_EXT", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_RELU_AUX", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_RELU_AUX_BIAS", (7, 1)),
+                ("HIPBLASLT_MATMUL_DESC_EPILOGUE_ACT_ARG0_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_DESC_EPILOGUE_ACT_ARG1_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_BLK32_UE8M0_32_8_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_END", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE5M3_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE8M0_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE4M3_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE5M3_EXT", (7, 1)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0", (7, 1)),
+                ("HIPBLASLT_ORDER_COL16_4R2", (7, 1)),
+                ("HIPBLASLT_ORDER_COL16_4R4", (7, 1)),
+                ("HIPBLASLT_EPILOGUE_SWISH_BIAS_EXT", (7, 0)),
+                ("HIPBLASLT_EPILOGUE_SWISH_EXT", (7, 0)),
+                ("HIPBLASLT_MATMUL_DESC_A_SCALE_MODE", (7, 0)),
+                ("HIPBLASLT_MATMUL_DESC_B_SCALE_MODE", (7, 0)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F", (7, 0)),
+                ("HIPBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F", (7, 0)),
+                ("HIPBLASLT_ORDER_COL16_4R16", (7, 0)),
+                ("HIPBLASLT_ORDER_COL16_4R8", (7, 0)),
+                ("HIPBLASLT_MATMUL_DESC_MAX", (6, 3)),
+                ("hipblasLtMatmulMatrixScale_t", (7, 0)),
+                ("HIPBLASLT_VERSION_MAJOR", (7, 1)),
+                ("HIPBLASLT_VERSION_MINOR", (7, 1)),
+                ("HIPBLASLT_VERSION_PATCH", (7, 1)),
+            ],
+        }),
+        // A class.
+        leave_out: &["hipblasLtBfloat16"],
         folders: &["hipblaslt"],
         allow: "hipblas[Ll]t.*|HIPBLASLT.*",
         uses: &["hip", "hipblas"],
@@ -184,6 +227,11 @@ pub(crate) const LIBRARIES: &[Library] = &[
         // Only C++ has it.
         prelude: "typedef unsigned short __half;\n",
         includes: &["hiprand/hiprand.h"],
+        mistaken: &[
+            ("hiprandGenerateLogNormalHalf", "the packages take a half for an int; it has 16 bits"),
+            ("hiprandGenerateNormalHalf", "the packages take a half for an int; it has 16 bits"),
+            ("hiprandGenerateUniformHalf", "the packages take a half for an int; it has 16 bits"),
+        ],
         folders: &["hiprand"],
         allow: "hiprand.*|HIPRAND.*",
         uses: &["hip"],
@@ -213,7 +261,18 @@ pub(crate) const LIBRARIES: &[Library] = &[
         headers: &[
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
+        back_to: Some(BackTo {
+            level: (6, 3),
+            why: "the same as at 7.2, by the public headers of 6.3 and AMD's change log",
+            later: &[
+                ("HIPSPARSELT_MATMUL_SPARSE_MAT_POINTER", (7, 2)),
+                ("hipsparseltVersionMajor", (7, 2)),
+                ("hipsparseltVersionMinor", (7, 2)),
+                ("hipsparseltVersionPatch", (7, 2)),
+            ],
+        }),
         includes: &["hipsparselt/hipsparselt.h"],
+        shims: &["hip/hip_bfloat16.h", "hip/hip_fp16.h", "hip/hip_fp8.h"],
         folders: &["hipsparselt"],
         allow: "hipsparseLt.*|hipsparselt.*|HIPSPARSELT.*",
         uses: &["hip", "hipsparse"],
@@ -229,6 +288,25 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
         includes: &["hipfft/hipfft.h", "hipfft/hipfftXt.h"],
+        beyond_facts: &[
+            ("hipfftXtClearCallback", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExec", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptor", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorC2C", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorC2R", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorD2Z", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorR2C", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorZ2D", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtExecDescriptorZ2Z", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtFree", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtGetSizeMany", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtMakePlanMany", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtMalloc", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtMemcpy", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtSetCallback", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtSetCallbackSharedSize", "of hipfftXt.h, which the packages do not read"),
+            ("hipfftXtSetGPUs", "of hipfftXt.h, which the packages do not read"),
+        ],
         folders: &["hipfft"],
         allow: "hipfft.*|HIPFFT.*|hip[Ll]ib[Xx]t.*|hipXt.*",
         uses: &["hip"],
@@ -247,7 +325,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         includes: &["hipsolver/hipsolver.h"],
         folders: &["hipsolver"],
         allow: "hipsolver.*|HIPSOLVER.*",
-        uses: &["hip", "hipblas"],
+        uses: &["hip", "hipblas", "hipsparse"],
         statuses: &[Status::new("hipsolverStatus_t", "HIPSOLVER_STATUS_NOT_INITIALIZED", "HIPSOLVER_STATUS_NOT_SUPPORTED")],
         binaries: &[Binary::new((5, 7), "5.7", "libhipsolver.so.0"), Binary::new((6, 4), "6.4", "libhipsolver.so.0"), Binary::new((7, 2), "7.2", "libhipsolver.so.1")],
         ..Library::NEW
@@ -291,6 +369,9 @@ pub(crate) const LIBRARIES: &[Library] = &[
         includes: &["amd_smi/amdsmi.h"],
         folders: &["amd_smi"],
         allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
+        // A union: the place is of no matter.
+        anonymous: &[("amdsmi_bdf_t", 0, "amdsmi_bdf_t_struct_0")],
+        packed: &["amdsmi_cper_hdr_t", "amdsmi_hsmp_metrics_table_t"],
         statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")],
         binaries: &[Binary::new((10, 0), "7.2", "libamd_smi.so.27")],
         ..Library::NEW
@@ -305,8 +386,14 @@ pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "hiptensor",
         package: "hiptensor-sys",
+        prelude: "typedef struct FILE FILE;\n",
         allow: "hiptensor.*|HIPTENSOR.*",
         uses: &["hip"],
+        statuses: &[Status::new(
+            "hiptensorStatus_t",
+            "HIPTENSOR_STATUS_NOT_INITIALIZED",
+            "HIPTENSOR_STATUS_NOT_SUPPORTED",
+        )],
         ..Library::NEW
     },
     Library {
@@ -314,6 +401,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         package: "hipdnn-sys",
         allow: "hipdnn.*|Hipdnn.*|HIPDNN.*",
         uses: &["hip"],
+        statuses: &[Status::new("hipdnnStatus_t", "HIPDNN_STATUS_NOT_INITIALIZED", "HIPDNN_STATUS_NOT_SUPPORTED")],
         ..Library::NEW
     },
     Library {
@@ -330,6 +418,70 @@ pub(crate) const LIBRARIES: &[Library] = &[
         allow: "amd_comgr.*|AMD_COMGR.*|code_object_info_s",
         statuses: &[Status::new("amd_comgr_status_s", "AMD_COMGR_STATUS_ERROR", "AMD_COMGR_STATUS_ERROR")],
         binaries: &[Binary::new((5, 7), "5.7", "libamd_comgr.so.2"), Binary::new((7, 0), "6.4", "libamd_comgr.so.3"), Binary::new((7, 2), "7.2", "libamd_comgr.so.3")],
+        ..Library::NEW
+    },
+    Library {
+        name: "llvm_c",
+        package: "rocm-llvm-sys",
+        module: Some("llvm"),
+        headers: &[
+            Headers::new((5, 7), "5.7", "LLVM 17").below("usr/lib/llvm-17/include"),
+            Headers::new((6, 4), "6.4", "LLVM 19").below("usr/lib/llvm-19/include").reference(),
+            Headers::new((7, 2), "7.2", "LLVM 22").below("usr/lib/llvm-22/include").reference(),
+            Headers::new((10, 0), "7.2", "LLVM 23").below("usr/lib/llvm-23/include").reference(),
+        ],
+        includes: &[
+            "llvm-c/Analysis.h", "llvm-c/BitReader.h", "llvm-c/BitWriter.h", "llvm-c/blake3.h", "llvm-c/Comdat.h",
+            "llvm-c/Core.h", "llvm-c/DebugInfo.h", "llvm-c/Disassembler.h", "llvm-c/Error.h", "llvm-c/ErrorHandling.h",
+            "llvm-c/ExecutionEngine.h", "llvm-c/IRReader.h", "llvm-c/Linker.h", "llvm-c/LLJIT.h", "llvm-c/LLJITUtils.h",
+            "llvm-c/lto.h", "llvm-c/Object.h", "llvm-c/Orc.h", "llvm-c/OrcEE.h", "llvm-c/Remarks.h", "llvm-c/Support.h",
+            "llvm-c/Target.h", "llvm-c/TargetMachine.h", "llvm-c/Transforms/PassBuilder.h",
+        ],
+        folders: &["llvm-c"],
+        names_only: true,
+        absent: &[
+            ("LLVMInitializeAllAsmParsers", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeAllAsmPrinters", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeAllDisassemblers", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeAllTargetInfos", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeAllTargetMCs", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeAllTargets", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeNativeAsmParser", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeNativeAsmPrinter", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeNativeDisassembler", "static in the header, where it calls the function of each target: it has no symbol"),
+            ("LLVMInitializeNativeTarget", "static in the header, where it calls the function of each target: it has no symbol"),
+        ],
+        allow: "LLVM.*|lto_.*|thinlto_.*|llvm_.*|LTO.*|THINLTO.*",
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libLLVM-17.so.1"),
+            Binary::new((6, 4), "6.4", "libLLVM.so.19.1"),
+            Binary::new((7, 2), "7.2", "libLLVM.so.22.1"),
+        ],
+        ..Library::NEW
+    },
+    Library {
+        name: "clang_c",
+        package: "rocm-llvm-sys",
+        module: Some("clang"),
+        headers: &[
+            Headers::new((5, 7), "5.7", "libclang 17").below("usr/lib/llvm-17/include"),
+            Headers::new((6, 4), "6.4", "libclang 19").below("usr/lib/llvm-19/include").reference(),
+            Headers::new((7, 2), "7.2", "libclang 22").below("usr/lib/llvm-22/include").reference(),
+            Headers::new((10, 0), "7.2", "libclang 23").below("usr/lib/llvm-23/include").reference(),
+        ],
+        includes: &[
+            "clang-c/BuildSystem.h", "clang-c/CXCompilationDatabase.h", "clang-c/CXDiagnostic.h", "clang-c/CXErrorCode.h",
+            "clang-c/CXFile.h", "clang-c/CXSourceLocation.h", "clang-c/CXString.h", "clang-c/Documentation.h",
+            "clang-c/FatalErrorHandler.h", "clang-c/Index.h", "clang-c/Rewrite.h",
+        ],
+        folders: &["clang-c"],
+        names_only: true,
+        allow: "clang_.*|CX.*|CINDEX.*",
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libclang-17.so.1"),
+            Binary::new((6, 4), "6.4", "libclang-19.so.1"),
+            Binary::new((7, 2), "7.2", "libclang-22.so.1"),
+        ],
         ..Library::NEW
     },
 ];

@@ -17,6 +17,17 @@ pub(crate) struct Library {
     pub(crate) prelude: &'static str,
     /// Headers, as C includes them; those that a release lacks are left out.
     pub(crate) includes: &'static [&'static str],
+    /// Its headers are C++, though the interface is C.
+    pub(crate) cplusplus: bool,
+    /// Headers that are C++ and that the C interface does not need: left out.
+    pub(crate) shims: &'static [&'static str],
+    /// The packages tell the names of the functions only, and not reliably their types: those are the nearest
+    /// headers' own.
+    pub(crate) names_only: bool,
+    /// Structs without padding, of which the packages tell nothing.
+    pub(crate) packed: &'static [&'static str],
+    /// Functions that the packages declare otherwise than all headers, and why.
+    pub(crate) mistaken: &'static [(&'static str, &'static str)],
     /// Folders below the include directory that are this library's own.
     pub(crate) folders: &'static [&'static str],
     /// Regular expression: items that belong to it.
@@ -126,6 +137,11 @@ impl Library {
         headers: &[],
         prelude: "",
         includes: &[],
+        cplusplus: false,
+        shims: &[],
+        names_only: false,
+        packed: &[],
+        mistaken: &[],
         folders: &[],
         allow: "",
         uses: &[],

@@ -19,6 +19,10 @@ pub(crate) struct Sources {
     pub(crate) anonymous: Anonymous<'static>,
     /// Declarations that hold for older levels than those that witness them.
     pub(crate) back_to: Option<&'static BackTo>,
+    /// The facts are no more than the names of the functions.
+    pub(crate) names_only: bool,
+    /// Functions of the facts that are left out.
+    pub(crate) absent: Vec<&'static str>,
     /// Items of other libraries, with the Rust path of the library.
     pub(crate) foreign: BTreeMap<String, String>,
     /// Those of them that are second names.
@@ -50,6 +54,9 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
     for level in Level::all() {
         let surface = match sources.headers.get(&level) {
             Some(surface) if !sources.reference.contains(&level) => surface.clone(),
+            _ if sources.names_only && sources.facts.contains_key(&level) => {
+                by_names(sources, level).with_context(|| format!("level {level}"))?
+            }
             _ if sources.facts.contains_key(&level) => {
                 without_headers(sources, level).with_context(|| format!("level {level}"))?
             }
@@ -71,6 +78,35 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
         found.insert(level, closed(surface, &sources.foreign));
     }
     Ok(found)
+}
+
+/// The functions that the facts name, each as the nearest header has it, and the other items of the nearest header.
+fn by_names(sources: &Sources, level: Level) -> Result<Surface> {
+    let headers = sources.nearest_headers(level);
+    let (_, nearest) = headers.first().context("no header")?;
+    let mut surface = (*nearest).clone();
+    surface.retain(|_, kind| !matches!(kind, Kind::Function(_)));
+    let (mut unknown, facts) = (Vec::new(), &sources.facts[&level]);
+    for name in facts.functions.keys().filter(|name| !sources.absent.contains(&name.as_str())) {
+        let is_function = |header: &Surface| matches!(header.get(name), Some(Kind::Function(_)));
+        match headers.iter().find(|(_, header)| is_function(header)) {
+            Some((_, header)) => take_all(name, header, &mut surface),
+            None => unknown.push(name.as_str()),
+        }
+    }
+    ensure!(unknown.is_empty(), "functions in no header: {unknown:?}");
+    Ok(surface)
+}
+
+/// Copies an item and all that it mentions and that is not there yet.
+fn take_all(name: &str, from: &Surface, into: &mut Surface) {
+    let Some(kind) = from.get(name) else { return };
+    into.insert(name.to_owned(), kind.clone());
+    for used in uses(kind) {
+        if !into.contains_key(&used) {
+            take_all(&used, from, into);
+        }
+    }
 }
 
 /// What is the same in both.
@@ -115,6 +151,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             // A second name needs what it stands for.
             let complete = match header.get(&name)? {
                 Kind::Alias(target) => facts.fact(target).is_some(),
+                Kind::Const(_, Some(of), _) => facts.fact(of).is_some(),
                 _ => true,
             };
             (same && complete).then_some(header)
@@ -141,6 +178,15 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             kind.say(&format!(
                 "Declared as in AMD's Python packages of ROCm {level}: no C header of that release was at hand.{inferred}"
             ));
+        }
+    }
+    // C's own types, which no package lists.
+    for used in surface.values().flat_map(uses).collect::<BTreeSet<_>>() {
+        if !surface.contains_key(&used) && !sources.foreign.contains_key(&used) {
+            let headers = sources.nearest_headers(level).into_iter().map(|(_, header)| header);
+            if let Some(from) = headers.chain([written]).find(|from| from.contains_key(&used)) {
+                take_all(&used, from, &mut surface);
+            }
         }
     }
     // In rounds: one may stand for another.

@@ -143,12 +143,15 @@ fn read(
         foreign_folders.extend(other.library.folders);
         prelude += &other.library.include_text();
     }
+    prelude += library.prelude;
     let allow = Regex::new(&format!("^({})$", library.allow)).context("what belongs to the library")?;
     let is_foreign = |name: &str| foreign.contains_key(name);
     let mut texts = BTreeMap::new();
     let mut sources = Sources {
         anonymous: library.anonymous,
         back_to: library.back_to.as_ref(),
+        names_only: library.names_only,
+        absent: library.absent.iter().map(|(name, _)| *name).collect(),
         foreign: foreign.clone(),
         foreign_types,
         headers: BTreeMap::new(),
@@ -157,23 +160,31 @@ fn read(
         written: BTreeMap::new(),
     };
     for level in Level::all() {
-        if let Some(mut facts) = Facts::read(api, level, library.name, library.renames)? {
-            facts.only(&allow);
-            facts.without(|name| is_foreign(name) || library.leave_out.contains(&name));
-            let text = write_c::header(&facts, library.anonymous, &prelude).context("writing a header after the facts")?;
-            let include = nearest_include(trees, level, library.uses);
-            let input = headers::Input {
-                text: &text,
-                include: include.as_deref(),
-                folders: &[],
-                allow: library.allow,
-                foreign: &foreign_folders,
-            };
-            let mut surface = surface::surface(headers::parse(&input)?)
-                .with_context(|| format!("level {level}, header written after the facts"))?;
-            surface.retain(|name, _| !is_foreign(name));
-            sources.written.insert(level, surface);
-            sources.facts.insert(level, facts);
+        if let Some(mut facts) = Facts::read(api, level, library)? {
+            if library.names_only {
+                sources.facts.insert(level, facts);
+            } else {
+                facts.only(&allow);
+                facts.without(|name| is_foreign(name) || library.leave_out.contains(&name));
+                facts.without(|name| library.absent.iter().any(|(absent, _)| *absent == name));
+                let text = write_c::header(&facts, library.anonymous, library.packed, &prelude)
+                    .context("writing a header after the facts")?;
+                let include = nearest_include(trees, level, library.uses);
+                let input = headers::Input {
+                    text: &text,
+                    include: include.as_deref(),
+                    cplusplus: false,
+                    shims: library.shims,
+                    folders: &[],
+                    allow: library.allow,
+                    foreign: &foreign_folders,
+                };
+                let mut surface = surface::surface(headers::parse(&input)?)
+                    .with_context(|| format!("level {level}, header written after the facts"))?;
+                surface.retain(|name, _| !is_foreign(name) && !name.ends_with(write_c::NO_CONSTANT));
+                sources.written.insert(level, surface);
+                sources.facts.insert(level, facts);
+            }
         }
         if let Some(headers) = library.headers_of(level) {
             let include = trees.join(headers.tree).join(headers.include);
@@ -188,6 +199,8 @@ fn read(
             let input = headers::Input {
                 text: &text,
                 include: Some(&include),
+                cplusplus: library.cplusplus,
+                shims: library.shims,
                 folders: library.folders,
                 allow: library.allow,
                 foreign: &foreign_folders,
@@ -202,7 +215,7 @@ fn read(
             texts.insert(level, headers::text(&include, library.folders)?);
         }
     }
-    let differences = cross_check::differences(&sources, library.beyond_facts);
+    let differences = cross_check::differences(&sources, library);
     ensure!(differences.is_empty(), "headers and packages of one release disagree:\n  {}", differences.join("\n  "));
     let levels = merge::levels(&sources)?;
     let merged = merge::merge(&levels);

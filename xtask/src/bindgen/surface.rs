@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use quote::{ToTokens, format_ident};
 use syn::visit_mut::{self, VisitMut};
 
+use super::facts::words_of;
 use super::headers::Parsed;
 
 /// A bit field of a struct: name, first bit, width.
@@ -164,6 +165,9 @@ pub(crate) fn surface(parsed: Parsed) -> Result<Surface> {
             syn::Item::ForeignMod(block) => {
                 for item in block.items {
                     match item {
+                        // A function of C++ has another symbol than its name.
+                        syn::ForeignItem::Fn(function)
+                            if function.attrs.iter().any(|attr| attr.path().is_ident("link_name")) => {}
                         syn::ForeignItem::Fn(function) => {
                             insert(&mut surface, function.sig.ident.to_string(), Kind::Function(function))?;
                         }
@@ -322,7 +326,7 @@ fn name_anonymous_types(file: &mut syn::File) -> Result<BTreeSet<String>> {
         for field in fields {
             let Some(name) = &field.ident else { continue };
             let text = field.ty.to_token_stream().to_string();
-            for word in text.split_whitespace() {
+            for word in words_of(&text) {
                 if word.contains("__bindgen_ty_") {
                     wanted.push((ident.to_string(), field_name(&name.to_string()), word.to_owned()));
                 } else {
@@ -393,24 +397,46 @@ fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStr
     if bits.is_empty() {
         return Ok(item);
     }
-    let syn::Fields::Named(fields) = &item.fields else { bail!("bit fields in {}", item.ident) };
-    let names: Vec<String> = fields.named.iter().filter_map(|f| f.ident.as_ref().map(ToString::to_string)).collect();
+    let ident = item.ident.clone();
+    let syn::Fields::Named(fields) = &mut item.fields else { bail!("bit fields in {ident}") };
+    let name = |field: &syn::Field| field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+    let own = |field: &syn::Field| !name(field).starts_with("_bitfield_") && !name(field).starts_with("__bindgen_padding");
     let total: u32 = bits.iter().map(|bit| bit.width).sum();
-    ensure!(
-        names.iter().all(|name| name.starts_with("_bitfield_") || name.starts_with("__bindgen_padding")) && total <= 64,
-        "{} mixes bit fields with others: {names:?}",
-        item.ident
-    );
-    // The marker of the unit's alignment is an array of that integer.
-    let integer: syn::Type = match item.fields.iter().any(|field| field.ty.to_token_stream().to_string().contains("u64")) {
-        true => syn::parse_quote!(u64),
-        false => syn::parse_quote!(c_uint),
-    };
-    item.fields = syn::Fields::Named(syn::parse_quote!({
-        /// All bit fields, the first in the lowest bit.
-        pub bits: #integer,
-    }));
+    ensure!(total <= 64 && !fields.named.iter().any(|field| name(field) == "_bitfield_2"), "too many bit fields in {ident}");
+    if !fields.named.iter().any(own) {
+        // The marker of the unit's alignment is an array of that integer.
+        let wide = fields.named.iter().any(|field| field.ty.to_token_stream().to_string().contains("u64"));
+        let integer: syn::Type = if wide { syn::parse_quote!(u64) } else { syn::parse_quote!(c_uint) };
+        fields.named = [bits_field(&integer)].into_iter().collect();
+        return Ok(item);
+    }
+    fields.named = std::mem::take(&mut fields.named)
+        .into_iter()
+        .filter(|field| !name(field).starts_with("_bitfield_align_") && !name(field).starts_with("__bindgen_padding"))
+        .map(|field| {
+            if name(&field) != "_bitfield_1" {
+                return Ok(field);
+            }
+            let unit = field.ty.to_token_stream().to_string().replace(' ', "");
+            let integer: syn::Type = match unit.as_str() {
+                "__BindgenBitfieldUnit<[u8;1usize]>" => syn::parse_quote!(u8),
+                "__BindgenBitfieldUnit<[u8;2usize]>" => syn::parse_quote!(u16),
+                "__BindgenBitfieldUnit<[u8;4usize]>" => syn::parse_quote!(c_uint),
+                // With the padding behind it.
+                "__BindgenBitfieldUnit<[u8;5usize]>" | "__BindgenBitfieldUnit<[u8;8usize]>" => syn::parse_quote!(u64),
+                _ => bail!("bit fields of an odd size in {ident}: {unit}"),
+            };
+            Ok(bits_field(&integer))
+        })
+        .collect::<Result<_>>()?;
     Ok(item)
+}
+
+fn bits_field(integer: &syn::Type) -> syn::Field {
+    syn::parse_quote!(
+        /// All bit fields, the first in the lowest bit.
+        pub bits: #integer
+    )
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::facts::{Facts, NAMELESS, Struct, pointer_name, words_of};
 pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
 
 /// The header; `prelude` brings the types of other libraries.
-pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, prelude: &str) -> Result<String> {
-    let mut writer = Writer { facts, anonymous, out: prelude.to_owned(), done: BTreeSet::new() };
+pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, packed: &[&str], prelude: &str) -> Result<String> {
+    let mut writer = Writer { facts, anonymous, packed, out: prelude.to_owned(), done: BTreeSet::new() };
     for name in ["stddef", "stdint", "stdbool", "sys/types"] {
         writeln!(writer.out, "#include <{name}.h>")?;
     }
@@ -36,9 +36,19 @@ pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, prelude: &str) -> 
         writeln!(writer.out, "{} {name}({parameters});", function.returns)?;
     }
     for (name, value) in &facts.constants {
-        writeln!(writer.out, "#define {name} {value}")?;
+        writeln!(writer.out, "#define {name} {}", literal(*value))?;
     }
     Ok(writer.out)
+}
+
+/// A number as C writes it.
+fn literal(value: i128) -> String {
+    match value {
+        // C has no literal for the smallest.
+        _ if value == i128::from(i64::MIN) => format!("({} - 1)", i64::MIN + 1),
+        _ if value > i128::from(i64::MAX) => format!("{value}ULL"),
+        _ => value.to_string(),
+    }
 }
 
 /// Parts of a struct that are in none of its fields and of whose place nothing is known.
@@ -55,9 +65,13 @@ pub(crate) fn unplaced(facts: &Facts, anonymous: Anonymous<'_>, name: &str) -> V
     parts.filter(|part| !placed(part)).cloned().collect()
 }
 
+/// Ends the name of a constant that stands where none is known.
+pub(crate) const NO_CONSTANT: &str = "__none";
+
 struct Writer<'a> {
     facts: &'a Facts,
     anonymous: Anonymous<'a>,
+    packed: &'a [&'a str],
     out: String,
     done: BTreeSet<String>,
 }
@@ -68,6 +82,10 @@ impl Writer<'_> {
         for (name, values) in &self.facts.enum_values {
             if self.facts.typedefs.contains_key(name) {
                 continue; // comes as a typedef of its tag
+            }
+            if values.is_empty() {
+                writeln!(self.out, "typedef enum {name} {{ {name}{NO_CONSTANT} }} {name};")?;
+                continue;
             }
             let fresh: Vec<_> = values.iter().filter(|(constant, _)| seen.insert(constant)).collect();
             if fresh.is_empty() {
@@ -80,7 +98,7 @@ impl Writer<'_> {
             ensure!(fresh.len() == values.len(), "enum {name} shares constants with another");
             writeln!(self.out, "typedef enum {name} {{")?;
             for (constant, value) in fresh {
-                writeln!(self.out, "  {constant} = {value},")?;
+                writeln!(self.out, "  {constant} = {},", literal(*value))?;
             }
             writeln!(self.out, "}} {name};")?;
         }
@@ -125,7 +143,8 @@ impl Writer<'_> {
             }
         }
         let body = self.body(name, declared)?;
-        writeln!(self.out, "{} {name} {body};", declared.kind)?;
+        let packed = if self.packed.contains(&name) { "__attribute__((packed)) " } else { "" };
+        writeln!(self.out, "{} {packed}{name} {body};", declared.kind)?;
         Ok(())
     }
 
@@ -184,7 +203,7 @@ mod tests {
     #[test]
     fn what_is_held_by_value_comes_first() {
         let facts: Facts = serde_json::from_str(FACTS).unwrap();
-        let text = header(&facts, &[("S", 1, "S_union_1")], "").unwrap();
+        let text = header(&facts, &[("S", 1, "S_union_1")], &[], "").unwrap();
         let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in:\n{text}"));
         assert!(place("struct B { int x[3]; };") < place("struct A { B b; A * next; };"));
         place("struct S { int n; union { float y; } ; union { int i; struct { char c; } s; } named; };");

@@ -12,6 +12,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_5_7::lines,
     tree: "5.7",
     include: "usr/include",
+    shims: &[],
 });
 #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
 mod layout_7_0;
@@ -21,6 +22,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_7_0::lines,
     tree: "6.4",
     include: "usr/include",
+    shims: &[],
 });
 #[cfg(all(feature = "rocm-7-2", not(feature = "rocm-10-0")))]
 mod layout_7_2;
@@ -30,6 +32,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_7_2::lines,
     tree: "7.2",
     include: "usr/include",
+    shims: &[],
 });
 #[cfg(not(any(not(feature = "rocm-6-2"), all(feature = "rocm-7-0", not(feature = "rocm-7-1")), all(feature = "rocm-7-2", not(feature = "rocm-10-0")))))]
 pub(crate) const LAYOUT: Option<Proof> = None;

@@ -1,0 +1,12 @@
+//! The bindings are held to C's headers, to AMD's packages and to the real libraries; a missing library or function is
+//! a status.
+
+#![cfg(feature = "rocm-6-2")]
+
+#[rustfmt::skip]
+mod generated;
+
+sys_testing::bindings! {
+    hipblaslt_sys, "hipblaslt", generated;
+    hipblasLtCreate(&mut std::ptr::null_mut()) => HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED;
+}

@@ -1,0 +1,12 @@
+//! The bindings are held to C's headers, to AMD's packages and to the real libraries; a missing library or function is
+//! a status.
+
+#![cfg(feature = "rocm-6-3")]
+
+#[rustfmt::skip]
+mod generated;
+
+sys_testing::bindings! {
+    hipsparselt_sys, "hipsparselt", generated;
+    hipsparseLtInit(&mut Default::default()) => HIPSPARSE_STATUS_NOT_INITIALIZED, HIPSPARSE_STATUS_NOT_SUPPORTED;
+}
