@@ -72,6 +72,8 @@ pub enum Fault {
     Unreadable,
     /// It needs a library that was not found.
     DependencyMissing,
+    /// Made for a newer system than this one.
+    SystemTooOld,
     /// The loader refuses it.
     Refused,
     /// Opening it ended the process, or took too long.
@@ -140,7 +142,8 @@ impl Fault {
             Reason::WrongMajor { .. } => Some(Self::TooOld),
             Reason::Unreadable { .. } => Some(Self::Unreadable),
             Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
-            Reason::Loader { .. } | Reason::SystemTooOld { .. } => Some(Self::Refused),
+            Reason::SystemTooOld { .. } => Some(Self::SystemTooOld),
+            Reason::Loader { .. } => Some(Self::Refused),
             Reason::NotThere
             | Reason::NotAnInstallation
             | Reason::Unfinished { .. }

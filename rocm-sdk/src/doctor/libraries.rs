@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use super::loader::{Closure, Loader};
 use super::places::{Place, place_of};
 use super::problem::{Problems, Severity};
+use crate::installs;
 use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
+use crate::report::Origin;
 use crate::spec::LibrarySpec;
 use crate::version::{Release, release_of_file};
 
@@ -35,9 +37,10 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
         if !seen.insert(real(path)) || path.is_relative() && seen.len() > 1 && step.fault != Some(Fault::Crashed) {
             continue;
         }
-        if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused)) {
+        if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused | Fault::SystemTooOld)) {
             if let Some(directory) = path.parent().filter(|dir| !loader.leads_to(dir) && has_c_library(dir)) {
-                broken.add_foreign(probe, severity, directory);
+                let ours = step.step == Origin::Installed.to_string();
+                broken.add_foreign(probe, severity, directory, installs::how_to_run(path, ours));
                 broken.add(probe, severity, loader.with(directory).closure(path));
                 continue;
             }
@@ -77,7 +80,7 @@ struct Broken {
     /// By the library that is too old and the letters of the version.
     outdated: BTreeMap<(PathBuf, String), TooOld>,
     /// By the directory that has a C library of its own.
-    foreign: BTreeMap<PathBuf, Affected>,
+    foreign: BTreeMap<PathBuf, (Affected, Option<String>)>,
 }
 
 #[derive(Default)]
@@ -130,23 +133,26 @@ impl Broken {
         }
     }
 
-    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path) {
-        self.foreign.entry(directory.to_owned()).or_default().add(probe, severity, directory);
+    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path, run: Option<String>) {
+        let (affected, how) = self.foreign.entry(directory.to_owned()).or_default();
+        affected.add(probe, severity, directory);
+        *how = run;
     }
 
     fn judge(self, places: &[Place], problems: &mut Problems) {
-        for (directory, affected) in &self.foreign {
-            let (directory, libraries) = (directory.display(), affected.libraries());
+        for (directory, (affected, run)) in &self.foreign {
             problems.add(
                 affected.severity(),
                 format!(
-                    "the libraries in {directory} go with the C library that is there too, not with this machine's: \
-                     a program that is started as usual cannot load {libraries}"
+                    "the libraries in {} go with the C library that is there too, not with this machine's: \
+                     a program that is started as usual cannot load {}",
+                    directory.display(),
+                    affected.libraries()
                 ),
-                format!(
-                    "start it by `rocm-sdk run RELEASE -- PROGRAM`, if `rocm-sdk install` has put them there; \
-                     else by `{directory}/ld-linux-*.so.2 --library-path {directory} PROGRAM`"
-                ),
+                match run {
+                    Some(run) => format!("start it by `{run}`"),
+                    None => "start it by the loader that goes with that C library".to_owned(),
+                },
             );
         }
         for (name, affected) in &self.missing {
@@ -214,6 +220,13 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
         let dir = dir.display();
         return format!("it is in {dir}: `eval \"$(rocm-sdk env)\"` puts that into LD_LIBRARY_PATH");
     }
+    if let Some(spec) = libraries::ALL.iter().find(|spec| is_named(spec, name)) {
+        let library = spec.name();
+        return format!(
+            "install ROCm's {library}: AMD's package of that name, Debian's lib{library}; where `rocm-sdk install` was at work, \
+             `rocm-sdk install RELEASE --with {library}`"
+        );
+    }
     let package = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, package)| *package);
     match package {
         Some(package) => format!("install it: {package}"),
@@ -225,11 +238,7 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
 const PACKAGES: &[(&str, &str)] = &[
     ("libLLVM", "AMD's rocm-llvm; Debian's libllvm of that number"),
     ("libclang-cpp", "AMD's rocm-llvm; Debian's libclang-cpp of that number"),
-    ("libamd_comgr", "AMD's comgr; Debian's libamd-comgr; Fedora's rocm-comgr"),
-    ("libamdhip64", "AMD's hip-runtime-amd; Debian's libamdhip64; Fedora's rocm-hip"),
-    ("libhsa-runtime64", "AMD's hsa-rocr; Debian's libhsa-runtime64-1; Fedora's rocm-runtime"),
     ("librocprofiler-register", "AMD's rocprofiler-register; Debian's librocprofiler-register-0"),
-    ("libroctx64", "AMD's roctracer; Debian's libroctx64-4"),
     ("libnuma", "Debian's libnuma1; Fedora's numactl-libs"),
     ("libdrm_amdgpu", "Debian's libdrm-amdgpu1; Fedora's libdrm"),
     ("libdrm", "Debian's libdrm2; Fedora's libdrm"),
