@@ -64,7 +64,7 @@ impl GpuTarget {
     }
 
     /// Of the driver's number: 90402 is `gfx942`, 90010 is `gfx90a`. 0 is a processor.
-    fn of_driver(version: u32) -> Option<Self> {
+    pub(crate) fn of_driver(version: u32) -> Option<Self> {
         let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
         (major > 0).then(|| Self { name: format!("gfx{major}{minor:x}{stepping:x}"), features: String::new() })
     }

@@ -240,7 +240,7 @@ mod tests {
         for level in [(5, 7), (6, 4), (7, 2), (7, 14), (10, 0), (10, 3)] {
             let (major, minor) = hip_of_rocm(level);
             let version = Version::new(major.into(), minor.into(), 1);
-            let release = Release { version, numbering: Numbering::Hip, source: PathBuf::new() };
+            let release = Release { version, text: String::new(), numbering: Numbering::Hip, source: PathBuf::new() };
             assert_eq!(release.rocm(), (level.0.into(), level.1.into()));
         }
     }

@@ -223,7 +223,7 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
     if let Some(spec) = libraries::ALL.iter().find(|spec| is_named(spec, name)) {
         let library = spec.name();
         return format!(
-            "install ROCm's {library}: AMD's package of that name, Debian's lib{library}; where `rocm-sdk install` was at work, \
+            "install ROCm's {library} from where the rest of it came: a package of AMD's or of the distribution's, or \
              `rocm-sdk install RELEASE --with {library}`"
         );
     }

@@ -49,11 +49,11 @@ impl Place {
                     root: PathBuf::from(&attempt.target),
                     path: attempt.target,
                     present: false,
-                    refused: attempt.failure.as_ref().map(Reason::to_string),
+                    refused: attempt.failure.as_ref().filter(|r| **r != Reason::NotThere).map(Reason::to_string),
                     release: None,
                     libraries: 0,
                     dangling: Vec::new(),
-                    named: true,
+                    named: false,
                     todo: match attempt.failure {
                         Some(Reason::Unfinished { release }) => {
                             Some(format!("run `rocm-sdk install {release}` again, or `rm -r` the directory"))
