@@ -331,6 +331,14 @@ struct Families {
     default: Option<String>,
 }
 
+/// `_rocm_sdk_libraries_gfx94X_dcgpu` is the directory of a family's wheel; of those for one target each, which have none of
+/// their own, `rocm_sdk_device_gfx942-7.13.0.dist-info` is.
+fn family_of_wheel(name: &str) -> Option<String> {
+    let device = || Some(name.strip_prefix("rocm_sdk_device_")?.strip_suffix(".dist-info")?.split_once('-')?.0);
+    let family = name.strip_prefix("_rocm_sdk_libraries_").or_else(device).filter(|name| name.starts_with("gfx"))?;
+    Some(family.replace('_', "-"))
+}
+
 impl Families {
     /// Of wheels: what the package `rocm_sdk` says, else the wheels that are there.
     fn of(layout: &Layout) -> Self {
@@ -339,13 +347,10 @@ impl Families {
         };
         let told = fs::read_to_string(site.join("rocm_sdk/_dist_info.py")).ok().map(|text| Self::told_by(&text));
         let mut families = told.filter(|families| !families.available.is_empty()).unwrap_or_else(|| {
-            let prefix = "_rocm_sdk_libraries_";
-            let mut available: Vec<String> = names_in(site, |name| name.starts_with(prefix))
-                .iter()
-                .map(|name| name[prefix.len()..].replace('_', "-"))
-                .filter(|name| name.starts_with("gfx"))
-                .collect();
+            let mut available: Vec<String> =
+                names_in(site, |_| true).iter().filter_map(|name| family_of_wheel(name)).collect();
             available.sort();
+            available.dedup();
             Self { available, default: None }
         });
         if let (None, [only]) = (&families.default, families.available.as_slice()) {

@@ -19,7 +19,7 @@ use crate::spec::{LibrarySpec, Soname};
 macro_rules! windows_names {
     ($stem:literal, $($more:literal),*) => {
         windows_names!(@releases $stem, [$($more),*],
-            "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700" "0604" "0603" "0602" "0601" "0600" "0507")
+            "0716" "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700" "0604" "0603" "0602" "0601" "0600" "0507")
     };
     (@releases $stem:literal, [$($more:literal),*], $($release:literal)*) => {
         &[$(concat!($stem, $release, ".dll"),)* $($more),*]
@@ -116,7 +116,7 @@ pub static ROCJPEG: LibrarySpec = library!("rocjpeg", "rocjpeg", [1: 7 - 10, 0: 
 
 /// AMD SMI: temperatures, clocks, processes and the like. Each major has structures of its own. Linux only.
 pub static AMD_SMI: LibrarySpec =
-    library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 0: 6 - 6, 23: 5 - 6], &[]);
+    library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 23: 6 - 6, 0: 6 - 6, 1: 5 - 5], &[]);
 
 /// The way from WSL to the GPU of Windows: only in some distributions, and of use only in WSL.
 pub static ROCDXG: LibrarySpec = library!("rocdxg", "rocdxg", [1: 7 - 10], &[]).optional();
@@ -198,8 +198,8 @@ pub static ROCSPARSE: LibrarySpec =
 /// The HSA runtime under HIP on Linux. Numbered by itself, the same in every release.
 pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64", [1: 5 - 10], &[]);
 
-/// hipTensor, tensor contractions. Linux only.
-pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &[]).in_libraries();
+/// hipTensor, tensor contractions.
+pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
 /// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's that its Comgr is built with (`NN.1`).
 pub static LLVM: LibrarySpec = LibrarySpec::new(
