@@ -142,7 +142,7 @@ impl Request {
             Some(archive) => archive.clone(),
             None => Archive::of_this_machine()?,
         };
-        let _lock = Lock::hold(&folder.join(LOCK), progress)?;
+        let lock = Lock::hold(&folder.join(LOCK), progress)?;
         // Whoever was waited for may have installed it.
         if let Some(installed) = self.already(&folder, &sets)? {
             return Ok(Outcome { installed, added: Vec::new() });
@@ -158,7 +158,8 @@ impl Request {
         let state = folder.join(STATE);
         let name = format!("rocm-{}", self.release.name);
         let selection = self.release.selection(&name);
-        let fetch = Fetch { state: &state, archive: &archive, selection, sets: &sets, afresh: self.update };
+        let fetch =
+            Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: self.update };
         let added = tree.fetch(&fetch, &recipe, progress)?;
         // Lists of 200 MB, out of date by the next time.
         fs::remove_dir_all(&state).while_(|| format!("removing {}", state.display()))?;

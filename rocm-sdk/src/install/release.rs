@@ -65,7 +65,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::MovedOn`]; [`Error::Command`].
-    pub fn base(&self, apt: &Apt) -> Result<Wanted> {
+    pub fn base(&self, apt: &Apt<'_>) -> Result<Wanted> {
         let runtime = self.runtime();
         self.check_version(&runtime, apt.candidate(&runtime)?)?;
         let known = apt.names("lib")?;
@@ -84,7 +84,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Command`].
-    pub fn library(&self, name: &str, apt: &Apt) -> Result<Wanted> {
+    pub fn library(&self, name: &str, apt: &Apt<'_>) -> Result<Wanted> {
         let stem = stem(name);
         let names = apt.names(&stem)?;
         let mut other = None;
@@ -119,7 +119,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::Command`].
-    pub fn libraries(&self, apt: &Apt) -> Result<Vec<String>> {
+    pub fn libraries(&self, apt: &Apt<'_>) -> Result<Vec<String>> {
         let names = apt.names("lib")?;
         let there = |spec: &&&LibrarySpec| !numbered(&names, &stem(spec.name())).is_empty();
         let found: BTreeSet<&str> = libraries::ALL.iter().filter(there).map(|spec| spec.name()).collect();
@@ -182,7 +182,7 @@ pub(super) struct Standard<'a> {
 }
 
 impl Recipe for Standard<'_> {
-    fn wanted(&self, apt: &Apt) -> Result<Wanted> {
+    fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted> {
         let mut wanted = self.release.base(apt)?;
         for name in self.libraries {
             wanted.add(self.release.library(name, apt)?);
