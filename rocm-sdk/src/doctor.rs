@@ -13,7 +13,7 @@
 mod driver;
 mod gpus;
 mod libraries;
-mod loader;
+pub(crate) mod loader;
 mod machine;
 mod places;
 mod problem;
