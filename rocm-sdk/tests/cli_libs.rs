@@ -189,7 +189,7 @@ fn unreadable() {
     use std::os::unix::fs::PermissionsExt as _;
     let tree = Tree::new();
     let path = tree.stub("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let ended = libs(&tree.path("rocm"), "amdhip64");
     if fs::File::open(&path).is_ok() {
         assert_eq!(ended.code, Some(0), "{}", ended.stdout);
