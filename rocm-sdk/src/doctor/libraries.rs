@@ -217,19 +217,16 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
         .map(|dir| place.root.join(dir))
     });
     if let Some(dir) = dirs.into_iter().find(|dir| dir.join(name).is_file() && !has_c_library(dir)) {
-        let dir = dir.display();
-        return format!("it is in {dir}: `eval \"$(rocm-sdk env)\"` puts that into LD_LIBRARY_PATH");
+        return format!("it is in {}: put that into LD_LIBRARY_PATH", dir.display());
     }
-    if let Some(spec) = libraries::ALL.iter().find(|spec| is_named(spec, name)) {
-        let library = spec.name();
-        return format!(
+    if let Some((_, package)) = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+        return format!("install it: {package}");
+    }
+    match libraries::ALL.iter().find(|spec| is_named(spec, name)).map(|spec| spec.name()) {
+        Some(library) => format!(
             "install ROCm's {library} from where the rest of it came: a package of AMD's or of the distribution's, or \
              `rocm-sdk install RELEASE --with {library}`"
-        );
-    }
-    let package = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, package)| *package);
-    match package {
-        Some(package) => format!("install it: {package}"),
+        ),
         None => format!("install the package that has {name} (`apt-file search {name}`, `dnf provides '*/{name}'`)"),
     }
 }
