@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rocm_sdk::install::debian::Archive;
 use rocm_sdk::install::{Installer, command};
@@ -26,7 +26,7 @@ fn ok(command: &mut Command) -> Output {
     output
 }
 
-/// A key pair, made once a process.
+/// A key pair.
 struct Key {
     home: TempDir,
 }
@@ -40,16 +40,14 @@ impl Key {
         key
     }
 
-    /// The one that signs, and another one.
-    fn both() -> &'static [Self; 2] {
-        static KEYS: OnceLock<[Key; 2]> = OnceLock::new();
-        KEYS.get_or_init(|| {
-            let keys = [Self::new(), Self::new()];
-            for key in &keys {
-                // The agent that was started for it would outlive the folder.
-                let _ = Command::new("gpgconf").args(["--kill", "all"]).env("GNUPGHOME", key.home.path()).output();
-            }
-            keys
+    /// The one that signs, and another one: made once for all that use them at a time.
+    fn both() -> Arc<[Self; 2]> {
+        static KEYS: Mutex<Weak<[Key; 2]>> = Mutex::new(Weak::new());
+        let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.upgrade().unwrap_or_else(|| {
+            let new = Arc::new([Self::new(), Self::new()]);
+            *keys = Arc::downgrade(&new);
+            new
         })
     }
 
@@ -61,6 +59,13 @@ impl Key {
 
     fn ring(&self) -> PathBuf {
         self.home.path().join("keys.gpg")
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // The agent that gpg has started would outlive the folder.
+        let _ = Command::new("gpgconf").args(["--kill", "all"]).env("GNUPGHOME", self.home.path()).output();
     }
 }
 
@@ -167,6 +172,7 @@ impl Deb {
 /// The archive.
 pub struct Repository {
     folder: TempDir,
+    keys: Arc<[Key; 2]>,
     /// File and control stanza of each package.
     packages: Vec<(PathBuf, String)>,
     /// What the lists say that they are, where that is not what they are.
@@ -186,7 +192,14 @@ impl Repository {
         }
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("pool")).unwrap();
-        Some(Self { folder, packages: Vec::new(), suite: None, signed: Signed::Rightly, valid_until: None })
+        Some(Self {
+            folder,
+            keys: Key::both(),
+            packages: Vec::new(),
+            suite: None,
+            signed: Signed::Rightly,
+            valid_until: None,
+        })
     }
 
     /// With ROCM 7.2.4 of a few files in it: HIP, its headers, a library that needs HIP, and a C library's loader.
@@ -262,7 +275,7 @@ impl Repository {
             fs::write(folder.join("Release"), release).unwrap();
             let signed = folder.join("InRelease");
             let _ = fs::remove_file(&signed);
-            let [ours, another] = Key::both();
+            let [ours, another] = &*self.keys;
             let key = match self.signed {
                 Signed::Rightly => ours,
                 Signed::ByAnother => another,
@@ -288,7 +301,7 @@ impl Repository {
 
     pub fn archive(&self) -> Archive {
         // As a user would write it; apt copies from it.
-        Archive { mirror: format!("file:{}", self.folder.path().display()), keyring: Key::both()[0].ring() }
+        Archive { mirror: format!("file:{}", self.folder.path().display()), keyring: self.keys[0].ring() }
     }
 
     /// Installs from it into `folder`.
