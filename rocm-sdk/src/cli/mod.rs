@@ -12,6 +12,8 @@ mod open;
 mod output;
 mod path;
 mod place;
+mod targets;
+mod test;
 mod version;
 
 use std::process::ExitCode;
@@ -54,7 +56,9 @@ Exit codes:
 enum Command {
     Path(path::Path),
     Version(With<version::Version>),
+    Targets(With<targets::Targets>),
     Init(With<init::Init>),
+    Test(With<test::Test>),
     Libs(With<libs::Libs>),
     Doctor(With<doctor::Doctor>),
     Env(With<env::Env>),
@@ -79,6 +83,8 @@ struct With<T: clap::Args> {
 }
 
 pub(crate) fn main() -> ExitCode {
+    // In a process that a test has started, this does not return.
+    rocm_sdk::check::serve();
     output::end(Cli::parse().run())
 }
 
@@ -88,6 +94,8 @@ impl Cli {
         match &self.command {
             Command::Path(path) => path.run(place),
             Command::Version(with) => with.command.run(&with.place.or(place)),
+            Command::Targets(with) => with.command.run(&with.place.or(place)),
+            Command::Test(with) => with.command.run(&with.place.or(place)),
             Command::Init(with) => with.command.run(&with.place.or(place)),
             Command::Libs(with) => with.command.run(&with.place.or(place)),
             Command::Doctor(with) => with.command.run(&with.place.or(place)),

@@ -4,8 +4,10 @@ use serde::Serialize;
 
 use super::driver::Driver;
 use super::machine::Machine;
+use super::places::Place;
 use super::problem::Problems;
 use crate::family::GpuTarget;
+use crate::layout::Layout;
 
 /// A GPU, as the kernel driver describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -69,6 +71,28 @@ impl Gpu {
                 );
             }
         }
+    }
+}
+
+/// GPUs that the ROCm in use has no code for.
+pub(crate) fn judge_targets(gpus: &[Gpu], in_use: Option<&Place>, problems: &mut Problems) {
+    let Some(layout) = in_use.and_then(|place| Layout::at(&place.root)) else { return };
+    match layout.distribution() {
+        Ok(Some(distribution)) => {
+            for gpu in gpus.iter().filter(|gpu| !distribution.has_target(&gpu.target)) {
+                problems.warning(
+                    format!(
+                        "the libraries of {} have no code for the {}: they are built for {}",
+                        layout.root().display(),
+                        gpu.target,
+                        distribution.targets().join(", ")
+                    ),
+                    "install the build for this family of GPUs (of wheels, rocm-sdk-libraries-FAMILY); kernels of your own run",
+                );
+            }
+        }
+        Ok(None) => {}
+        Err(error) => problems.warning(error.to_string(), "install that ROCm again"),
     }
 }
 
