@@ -283,9 +283,8 @@ impl Partial {
             }
             return Err(Error::io("create", place)(error));
         }
-        // What cannot be removed is in nobody's way, and the next run tries again.
-        let _ = remove(aside);
-        Ok(())
+        // The archive is still there: what cannot be removed is told, and the next run tries again.
+        remove(aside).map_err(Error::io("remove", aside))
     }
 }
 
