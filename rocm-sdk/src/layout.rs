@@ -10,7 +10,7 @@ use crate::open::{Purpose, Trail, look_at_directory, nothing_found};
 use crate::process::process_search;
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, Search, names_in, wheels_beside};
-use crate::spec::LibrarySpec;
+use crate::spec::{LibrarySpec, number_of_llvm};
 use crate::version::{Release, release_at};
 
 /// How an installation is laid out.
@@ -150,12 +150,7 @@ impl Layout {
 
     /// The major number of the LLVM that Comgr needs.
     fn llvm_of_comgr(&self) -> Option<u32> {
-        let comgr = self.search().find(&libraries::AMD_COMGR).ok()?;
-        // `libLLVM.so.22.1`, `libLLVM-17.so.1`
-        comgr.needed().iter().find_map(|name| {
-            let number = name.strip_prefix("libLLVM")?.trim_start_matches(".so.").trim_start_matches('-');
-            number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-        })
+        number_of_llvm(self.search().find(&libraries::AMD_COMGR).ok()?.needed())
     }
 
     /// The roots that hold its libraries: one, or of wheels the core, then the others.

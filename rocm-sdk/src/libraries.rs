@@ -201,7 +201,7 @@ pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64
 /// hipTensor, tensor contractions.
 pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
-/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's that its Comgr is built with (`NN.1`).
+/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). Of several, the one that Comgr is built with.
 pub static LLVM: LibrarySpec = LibrarySpec::new(
     "LLVM",
     "libLLVM.so",
@@ -224,9 +224,11 @@ pub static LLVM: LibrarySpec = LibrarySpec::new(
     ],
     &["LLVM-C.dll"],
 )
-.in_directories(LLVM_DIRS);
+.in_directories(LLVM_DIRS)
+.numbered_as_needed_by(&AMD_COMGR);
 
-/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`).
+/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`). Of
+/// several, the one of the LLVM that Comgr is built with.
 pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     "clang",
     "libclang.so",
@@ -256,7 +258,8 @@ pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     ],
     &["libclang.dll"],
 )
-.in_directories(LLVM_DIRS);
+.in_directories(LLVM_DIRS)
+.numbered_as_needed_by(&AMD_COMGR);
 
 /// Every library of this table: those of AMD's `rocm_sdk` in its order, then the others.
 pub static ALL: &[&LibrarySpec] = &[

@@ -269,7 +269,7 @@ impl Search {
         if !self.system {
             return None;
         }
-        let directories = if trail.opens() { Vec::new() } else { self.loader_dirs() };
+        let directories = if trail.looks_at_loader_dirs() { self.loader_dirs() } else { Vec::new() };
         trail.try_system(&self.relative_loader_dirs(), &directories)
     }
 
