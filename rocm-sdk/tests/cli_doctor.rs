@@ -458,3 +458,20 @@ fn this_machine_is_survived() {
     let places = sections.map(|section| stdout.find(&format!("\n{section}")).or(stdout.find(section)));
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{stdout}");
 }
+
+#[test]
+fn a_distribution_for_other_gpus() {
+    let tree = machine();
+    let info = tree.write("opt/rocm/share/therock/dist_info.json", r#"{"dist_amdgpu_targets": "gfx942;gfx950"}"#);
+    let told = problem(&tree, doctor(&tree));
+    assert!(
+        told.starts_with(
+            "warning: the libraries of T/opt/rocm have no code for the gfx90a: they are built for gfx942, gfx950 -> "
+        ),
+        "{told}"
+    );
+    fs::write(&info, r#"{"dist_amdgpu_targets": "gfx90a;gfx942"}"#).unwrap();
+    assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
+    fs::write(&info, "").unwrap();
+    assert!(problem(&tree, doctor(&tree)).starts_with("warning: T/opt/rocm/share/therock/dist_info.json"));
+}

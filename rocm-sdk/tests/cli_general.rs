@@ -11,8 +11,21 @@ use std::process::Stdio;
 use cli_common::{json, on, rocm_sdk};
 use support::Tree;
 
-const COMMANDS: &[&str] =
-    &["path", "version", "init", "libs", "doctor", "env", "install", "list", "remove", "run", "completions"];
+const COMMANDS: &[&str] = &[
+    "path",
+    "version",
+    "targets",
+    "init",
+    "test",
+    "libs",
+    "doctor",
+    "env",
+    "install",
+    "list",
+    "remove",
+    "run",
+    "completions",
+];
 
 #[test]
 fn every_subcommand_has_its_help() {
@@ -164,4 +177,55 @@ fn a_damaged_installation_is_an_error() {
     tree.write("installs/7.2/.packages", "what is this");
     let error = rocm_sdk("list").env("ROCM_SDK_INSTALL_DIR", tree.path("installs")).fails();
     assert!(error.contains(tree.path("installs/7.2/.packages").to_str().unwrap()), "{error}");
+}
+
+/// What AMD's own prints: the text of `dist_info.json` as it is.
+#[test]
+fn targets_of_a_distribution() {
+    let tree = Tree::new();
+    tree.stub("opt/rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
+    let error = on(tree.root(), "targets").fails();
+    assert!(error.contains("opt/rocm") && error.contains("dist_info.json"), "{error}");
+    let info = tree.write("opt/rocm/share/therock/dist_info.json", r#"{"dist_amdgpu_targets": "gfx942;gfx950"}"#);
+    assert_eq!(on(tree.root(), "targets").says(), "gfx942;gfx950\n");
+    std::fs::write(&info, "{").unwrap();
+    let error = on(tree.root(), "targets").fails();
+    assert!(error.contains(info.to_str().unwrap()), "{error}");
+
+    let site = "venv/lib/python3.12/site-packages";
+    tree.stub(&format!("{site}/_rocm_sdk_core/lib/libamdhip64.so.7"), "libamdhip64.so.7", 0);
+    let of_wheels = || on(tree.root(), "targets").env("VIRTUAL_ENV", tree.path("venv"));
+    assert!(of_wheels().fails().contains("_rocm_sdk_core"));
+    let info = r#"{"dist_amdgpu_targets": "gfx1100;gfx1101"}"#;
+    tree.write(&format!("{site}/_rocm_sdk_core/share/therock/dist_info.json"), info);
+    assert_eq!(of_wheels().says(), "gfx1100;gfx1101\n");
+}
+
+/// Each outcome is shown as it comes; the exit code says whether all is well.
+#[test]
+fn the_self_test() {
+    let tree = Tree::new();
+    let error = on(tree.root(), "test").fails();
+    assert!(error.starts_with("ERROR: ROCm was not found"), "{error}");
+    tree.stub("opt/rocm/lib/libamdhip64.so.7.2.70204", "libamdhip64.so.7", 0);
+    tree.link("libamdhip64.so.7.2.70204", "opt/rocm/lib/libamdhip64.so.7");
+    tree.link("libamdhip64.so.7", "opt/rocm/lib/libamdhip64.so");
+    tree.write("opt/rocm/.info/version", "7.2.4");
+    tree.library(
+        "opt/rocm/lib/librccl.so.1",
+        "librccl.so.1",
+        "__attribute__((constructor)) static void f(void) { __builtin_trap(); }",
+    );
+    let ended = on(tree.root(), "test").end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""));
+    for line in ["loads: lib/libamdhip64.so.7.2.70204 (rocm) ... ok", "loads: lib/librccl.so.1 (rocm) ... FAIL"] {
+        assert!(ended.stdout.lines().any(|l| l == line), "{line}: {}", ended.stdout);
+    }
+    assert!(ended.stdout.lines().last().unwrap().starts_with("FAILED (failures="), "{}", ended.stdout);
+    let ended = on(tree.root(), "test --json").end();
+    let report = json(&ended.stdout);
+    let outcomes = report["outcomes"].as_array().unwrap();
+    let of = |name: &str| outcomes.iter().find(|o| o["name"] == name).map(|o| o["verdict"].as_str().unwrap());
+    assert_eq!((ended.code, of("loads: lib/librccl.so.1")), (Some(1), Some("fail")));
+    assert_eq!((&report["layout"], &report["release"]), (&"prefix".into(), &"7.2.4".into()));
 }
