@@ -349,6 +349,16 @@ fn an_installation_of_amd_s_packages() {
 }
 
 #[test]
+fn odd_paths() {
+    let tree = Tree::new();
+    tree.write("a:b c/.info/version", "7.2.4");
+    tree.stub("a:b c/lib/libamdhip64.so.7", "libamdhip64.so.7", 1);
+    let report = run(&tree.path("a:b c"));
+    assert!(report.is_success(), "{report}");
+    is_ok(&report, "preloads libraries by name");
+}
+
+#[test]
 fn half_an_installation() {
     // Of the runtime only the run-time compiler is there; then it is there and no library.
     let tree = Tree::new();

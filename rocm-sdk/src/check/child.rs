@@ -1,7 +1,8 @@
 //! What a process does that a check has started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,8 +15,10 @@ use crate::{find, process, sys};
 
 /// What is to be done; see [`Task`].
 pub(super) const TASK: &str = "ROCM_SDK_CHECK_TASK";
-/// The roots of the installation, as a list of paths.
+/// The roots of the installation, with [`SEPARATOR`] between them.
 pub(super) const ROOTS: &str = "ROCM_SDK_CHECK_ROOTS";
+/// The character that is for this; a colon may be in a path.
+pub(super) const SEPARATOR: u8 = 0x1f;
 /// What stands in front of the answer; see [`mark`].
 pub(super) const MARK: &str = "ROCM_SDK_CHECK_MARK";
 
@@ -53,7 +56,6 @@ impl Task {
     }
 
     fn parse(value: &OsString) -> Option<Self> {
-        use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
         let bytes = value.as_bytes();
         let colon = bytes.iter().position(|&b| b == b':')?;
         let rest = OsString::from_vec(bytes[colon + 1..].to_vec());
@@ -156,7 +158,8 @@ fn open(path: &Path) -> Result<(), String> {
 /// The installation that is checked and no other, with the variables that `initialize_process` heeds.
 fn set_search() -> Result<(), String> {
     let roots = std::env::var_os(ROOTS).unwrap_or_default();
-    let search = std::env::split_paths(&roots).fold(Search::nowhere(), |search, root| search.root(root));
+    let roots = roots.as_bytes().split(|&b| b == SEPARATOR).map(OsStr::from_bytes);
+    let search = roots.fold(Search::nowhere(), |search, root| search.root(root));
     let heeded = |name: &str| std::env::var_os(name).filter(|_| name == initialize::VARIABLE);
     process::set_search(search.environment(heeded)).map_err(|e| e.to_string())
 }
@@ -175,7 +178,6 @@ mod tests {
 
     #[test]
     fn tasks_are_read_as_written() {
-        use std::os::unix::ffi::OsStringExt as _;
         let odd = PathBuf::from(OsString::from_vec(b"/a:b/\xff.so".to_vec()));
         for task in [
             Task::Nothing,

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{MARK, ROOTS, TASK, Task, from_line, mark};
+use super::child::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
 use super::report::Finding;
 use crate::layout::Layout;
 use crate::search::names_in;
@@ -45,8 +46,8 @@ pub(super) enum How {
 
 impl Starter {
     pub(super) fn new(myself: Arc<dyn Fn() -> Command + Send + Sync>, layout: &Layout, limit: Duration) -> Self {
-        // A path with a colon cannot be in a list of paths; no installation has one.
-        let roots = std::env::join_paths(layout.library_roots()).unwrap_or_default();
+        let roots: Vec<_> = layout.library_roots().iter().map(|root| root.as_os_str()).collect();
+        let roots = roots.join(OsStr::from_bytes(&[SEPARATOR]));
         Self { myself, roots, foreign: Foreign::of(layout.lib()), limit }
     }
 
