@@ -25,7 +25,8 @@ pub enum LayoutKind {
     Multiarch,
 }
 
-/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages have no `include`.
+/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages
+/// have no `include`.
 ///
 /// ```
 /// match rocm_sdk::layout() {
@@ -52,7 +53,8 @@ const TELL_TALE_FILES: &[&str] =
     &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/rocminfo"];
 
 impl Layout {
-    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or tools tell.
+    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or
+    /// tools tell.
     pub fn at(root: impl Into<PathBuf>) -> Option<Self> {
         Self::inspect(&Installation { root: root.into(), origin: Origin::Explicit }).ok()
     }
@@ -163,8 +165,8 @@ impl Layout {
         self.library_roots.iter().fold(Search::nowhere(), |search, root| search.root(root))
     }
 
-    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the HIP
-    /// library's file tells.
+    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the
+    /// HIP library's file tells.
     pub fn release(&self) -> Option<Release> {
         let roots = self.library_roots.iter().chain([&self.root]);
         let of_root = roots.map(PathBuf::as_path).find_map(release_at);
@@ -207,8 +209,8 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
 }
 
 impl Search {
-    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the system's HIP runtime
-    /// where the system loader would.
+    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the
+    /// system's HIP runtime where the system loader would.
     ///
     /// # Errors
     /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places looked at.

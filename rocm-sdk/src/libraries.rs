@@ -1,8 +1,8 @@
 //! The libraries of ROCm that this workspace knows: a library more is a row more.
 //!
-//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are of AMD's packages and wheels and of Debian's
-//! packages. The two number some libraries otherwise, and a number may go down: `librocm_smi64.so.7` of ROCm 7 became
-//! `librocm_smi64.so.1` in ROCm 10.
+//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are of AMD's packages and wheels and of
+//! Debian's packages. The two number some libraries otherwise, and a number may go down: `librocm_smi64.so.7` of ROCm 7
+//! became `librocm_smi64.so.1` in ROCm 10.
 //!
 //! ```
 //! use rocm_sdk::{Group, libraries};
@@ -19,15 +19,16 @@ use crate::spec::{LibrarySpec, Soname};
 macro_rules! windows_names {
     ($stem:literal, $($more:literal),*) => {
         windows_names!(@releases $stem, [$($more),*],
-            "0716" "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700" "0604" "0603" "0602" "0601" "0600" "0507")
+            "0716" "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700"
+            "0604" "0603" "0602" "0601" "0600" "0507")
     };
     (@releases $stem:literal, [$($more:literal),*], $($release:literal)*) => {
         &[$(concat!($stem, $release, ".dll"),)* $($more),*]
     };
 }
 
-/// A library with its short name, the name of its file without version, its soname majors (`major, first release, last release`,
-/// newest first) and its Windows names.
+/// A library with its short name, the name of its file without version, its soname majors (`major, first release, last
+/// release`, newest first) and its Windows names.
 macro_rules! library {
     ($name:literal, $file:literal, [$($major:literal: $first:literal - $last:literal),*], $windows:expr) => {
         LibrarySpec::new(
@@ -201,7 +202,8 @@ pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64
 /// hipTensor, tensor contractions.
 pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
-/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). Of several, the one that Comgr is built with.
+/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). Of several, the one that Comgr is
+/// built with.
 pub static LLVM: LibrarySpec = LibrarySpec::new(
     "LLVM",
     "libLLVM.so",

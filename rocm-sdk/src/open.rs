@@ -166,8 +166,8 @@ impl Trail {
         }
     }
 
-    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to be opened,
-    /// looks in `directories`, which are the loader's, and which else only tell of a companion.
+    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to
+    /// be opened, looks in `directories`, which are the loader's, and which else only tell of a companion.
     pub(crate) fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
         let origin = Origin::System;
         for name in self.names(self.wanted_number(directories)) {
@@ -272,8 +272,9 @@ pub(crate) fn nothing_found(library: &'static str, report: Arc<Report>) -> Error
     }
 }
 
-/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages of a distribution
-/// rely on a place that the loader knows, and are not there where they were unpacked elsewhere. `above` are those that want this one.
+/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages
+/// of a distribution rely on a place that the loader knows, and are not there where they were unpacked elsewhere.
+/// `above` are those that want this one.
 fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
     check_versions(path)?;
     for _ in 0..MAX_DEPENDENCIES {
@@ -296,7 +297,8 @@ fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libl
     Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
 }
 
-/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for dependencies first.
+/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for
+/// dependencies first.
 fn check_versions(path: &Path) -> Result<(), Reason> {
     let Some(here) = sys::glibc() else { return Ok(()) };
     let Ok(mut file) = File::open(path) else { return Ok(()) };

@@ -57,8 +57,8 @@ pub struct LibrarySpec {
 }
 
 impl LibrarySpec {
-    /// Describes a library: its short name for messages, the unversioned file name (`libX.so`), its versioned sonames and
-    /// its Windows file names, both newest first.
+    /// Describes a library: its short name for messages, the unversioned file name (`libX.so`), its versioned sonames
+    /// and its Windows file names, both newest first.
     pub const fn new(
         name: &'static str,
         unversioned: &'static str,
@@ -85,14 +85,15 @@ impl LibrarySpec {
         self
     }
 
-    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at before the usual ones.
+    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at
+    /// before the usual ones.
     pub const fn in_directories(mut self, directories: &'static [&'static str]) -> Self {
         self.directories = directories;
         self
     }
 
-    /// Marks a library of which several releases may be installed side by side: the one with the number that `companion` needs, in its
-    /// own dependencies, is the one to take, though there is a newer one.
+    /// Marks a library of which several releases may be installed side by side: the one with the number that
+    /// `companion` needs, in its own dependencies, is the one to take, though there is a newer one.
     pub const fn numbered_as_needed_by(mut self, companion: &'static LibrarySpec) -> Self {
         self.companion = Some(companion);
         self
