@@ -307,6 +307,10 @@ fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
     for library in opened {
         for (name, path) in library.closure.loaded.iter().skip(1) {
             let Some(own) = opened.iter().find(|own| is_named(own.spec, name)) else { continue };
+            // Made for being there twice: their symbols have versions.
+            if ["LLVM", "clang"].contains(&own.spec.name()) {
+                continue;
+            }
             // Of the same soname only one is loaded; different releases of it are told above.
             if own.soname() != name && real(&own.path) != real(path) {
                 copies.entry((own.spec.name(), path.clone())).or_default().insert(library.spec.name());
