@@ -270,7 +270,8 @@ fn root_above(library: &Path) -> Option<PathBuf> {
     let roots = directory.ancestors().skip(1).map(Path::to_owned);
     // `/lib` is a link to `/usr/lib` on most systems, and what else there is is under `/usr`.
     let usual = |root: PathBuf| if root == Path::new("/") { PathBuf::from("/usr") } else { root };
-    let same = |dir: PathBuf| fs::canonicalize(dir).ok() == fs::canonicalize(directory).ok();
+    let real = fs::canonicalize(directory).ok()?;
+    let same = |dir: PathBuf| fs::canonicalize(dir).is_ok_and(|dir| dir == real);
     roots.map(usual).find(|root| {
         let installation = Installation { root: root.clone(), origin: Origin::System };
         let mut dirs = installation.library_dirs();
@@ -300,4 +301,25 @@ pub fn layout() -> Result<Layout, Error> {
 /// ```
 pub fn version() -> Result<Release, Error> {
     process_search().version()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// `/lib` leads to `/usr/lib` on most systems, and the installation is then in `/usr` whichever of them the loader names.
+    #[test]
+    fn the_root_above_a_library_of_the_system() {
+        for directory in
+            ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib", "/lib/x86_64-linux-gnu", "/lib64"]
+        {
+            let real = fs::canonicalize(directory);
+            if real.is_ok_and(|real| real.starts_with("/usr"))
+                && !directory.contains("x86_64") | cfg!(target_arch = "x86_64")
+            {
+                assert_eq!(root_above(&Path::new(directory).join("libx.so")), Some("/usr".into()), "{directory}");
+            }
+        }
+        assert_eq!(root_above(Path::new("/no/such/lib/libx.so")), None);
+    }
 }
