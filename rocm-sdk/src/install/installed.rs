@@ -162,7 +162,7 @@ pub fn run<S: AsRef<OsStr>>(release: &str, command: impl IntoIterator<Item = S>)
 #[cfg(unix)]
 fn exec(command: &mut Command, program: &OsStr) -> Result<Infallible> {
     use std::os::unix::process::CommandExt as _;
-    Err(command.exec()).while_(|| format!("starting {}", program.display()))
+    Err(command.exec()).while_(|| format!("starting {}", program.to_string_lossy()))
 }
 
 #[cfg(not(unix))]

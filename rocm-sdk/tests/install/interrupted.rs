@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rocm_sdk::install::{Event, Plan, Progress, Silent};
 use rocm_sdk::{Reason, Search, libraries};
 
-use crate::names;
+use crate::http::Server;
 use crate::repository::{Deb, Repository};
+use crate::{apart, names};
 
 /// Ends the process, as a kill would, while the step whose name begins so goes on.
 struct Killed<'a> {
@@ -119,6 +120,37 @@ fn a_download_that_failed_goes_on_where_it_stopped() {
     // The headers, which are downloaded on their own, had not had their turn.
     let missing = ["librocblas5", "libamdhip64-dev"].map(|name| fs::metadata(repository.file(name)).unwrap().len());
     assert_eq!(plan.download, missing.iter().sum::<u64>());
+}
+
+#[test]
+fn a_file_of_which_half_has_come_is_not_fetched_from_its_beginning() {
+    if apart("interrupted::a_file_of_which_half_has_come_is_not_fetched_from_its_beginning") {
+        return;
+    }
+    let Some(mut repository) = Repository::rocm() else { return };
+    let large: Vec<u8> = (0..1_u32 << 20).flat_map(u32::to_le_bytes).collect();
+    repository.add(Deb::new("librocrand1", "7.2.4-1").needs("libamdhip64-7").file("usr/share/large", &large));
+    repository.publish();
+    let file = repository.file("librocrand1");
+    let size = fs::metadata(&file).unwrap().len();
+    let server = Server::new(repository.folder().to_owned(), file.file_name().unwrap().to_str().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let archive = rocm_sdk::install::debian::Archive { mirror: server.uri(), ..repository.archive() };
+    let installer = rocm_sdk::install::Installer::new(folder.path()).archive(archive);
+    let request = installer.release("7.2").unwrap().with(["rocrand"]);
+    let error = request.run(&mut Silent).unwrap_err().to_string();
+    assert!(error.contains("run the command again"), "{error}");
+    assert_eq!(server.asked()[0], 0);
+
+    server.mend();
+    let before = server.asked().len();
+    let mut announced = Announced::default();
+    let installed = request.run(&mut announced).unwrap().installed;
+    assert_eq!(server.asked()[before..], [size / 2]);
+    let rest = size - size / 2;
+    let download = announced.0.unwrap().download;
+    assert!(download >= rest && download < rest + 100_000, "{download} of {rest} and some small ones");
+    assert_eq!(fs::read(installed.folder().join("usr/share/large")).unwrap(), large);
 }
 
 #[test]

@@ -239,6 +239,10 @@ impl Repository {
         self.packages.push((path, deb.control()));
     }
 
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn pool(&self) -> PathBuf {
         self.folder.path().join("pool")
     }
