@@ -489,6 +489,58 @@ fn the_devel_tree() {
     fails(&report, "the devel tree has lib/cmake/hip/hip-config.cmake", "no lib/cmake");
 }
 
+/// As where Debian's packages are unpacked: all is started by way of the loader that is there.
+#[test]
+#[cfg(target_env = "gnu")]
+fn an_installation_with_a_c_library_of_its_own() {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let mapped = |part: &str| {
+        let mut paths = maps.lines().filter_map(|line| line.split_whitespace().last());
+        PathBuf::from(paths.find(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with(part))).unwrap())
+    };
+    let (libc, loader) = (mapped("libc.so.6"), mapped("ld-linux"));
+    let tree = Tree::new();
+    let lib = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    tree.write(&format!("{lib}/libc.so.6"), fs::read(libc).unwrap());
+    let own =
+        tree.write(&format!("{lib}/{}", loader.file_name().unwrap().to_str().unwrap()), fs::read(&loader).unwrap());
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    tree.library(
+        &format!("{lib}/libamdhip64.so.7.2"),
+        "libamdhip64.so.7",
+        &format!(
+            "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\
+             __attribute__((constructor)) static void start(void) {{\n\
+             char exe[4096] = {{0}}; readlink(\"/proc/self/exe\", exe, sizeof exe - 1);\n\
+             if (strcmp(exe, \"{}\") != 0) abort(); }}",
+            own.canonicalize().unwrap().display()
+        ),
+    );
+    tree.link("libamdhip64.so.7.2", &format!("{lib}/libamdhip64.so.7"));
+    let program = |name: &str, body: &str| {
+        let path = tree.path(&format!("usr/bin/{name}"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let source = tree.write(&format!("{name}.c"), format!("int puts(const char *);\nint main(void) {{ {body} }}"));
+        assert!(Command::new("cc").arg("-o").arg(&path).arg(source).status().unwrap().success());
+    };
+    program("hipconfig", "puts(\"HIP version: 7.2\"); return 0;");
+    program("hipcc", "puts(\"clang: not found\"); return 127;");
+    program("amdlld", "*(volatile int *)8 = 1; return 0;");
+    script(&tree, "usr/bin/hipify-perl", "echo USAGE:");
+    let report = run(&tree.path("usr"));
+    for name in [
+        "a process can be started for each library".to_owned(),
+        format!("loads: lib/{}-linux-gnu/libamdhip64.so.7.2", std::env::consts::ARCH),
+        "preloads libraries by name".to_owned(),
+        "answers: hipconfig".to_owned(),
+    ] {
+        is_ok(&report, &name);
+    }
+    skips(&report, "answers: hipcc --help", "own loader it exited with 127");
+    skips(&report, "answers: hipify-perl --help", "a script of an installation that has a C library of its own");
+    fails(&report, "answers: amdlld -flavor ld.lld --help", "SIGSEGV");
+}
+
 /// Debian's packages, unpacked: with a C library of their own, newer than this machine's.
 #[test]
 #[cfg(target_arch = "x86_64")]

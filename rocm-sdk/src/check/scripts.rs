@@ -92,6 +92,10 @@ fn run(subject: &Subject, script: &Script, program: &Path) -> Finding {
         Err(why) if script.asks_driver && !Path::new("/dev/kfd").exists() && exited(&ended) => {
             Finding::Skipped(format!("without the GPU driver it {why}"))
         }
+        // A program finds its place by the file that runs, which is the loader then.
+        Err(why) if subject.starter.foreign().is_some() && has_loaded(&ended) => Finding::Skipped(format!(
+            "started by way of the installation's own loader it {why}: it may not find its files that way"
+        )),
         Err(why) => {
             let said = ended.last_words().map(|words| format!("; it said: {words}")).unwrap_or_default();
             Finding::Fail(format!("{} {why}{said}", program.display()))
@@ -99,10 +103,19 @@ fn run(subject: &Subject, script: &Script, program: &Path) -> Finding {
     }
 }
 
-/// By itself, not by a signal, and not for want of a library.
+/// By itself, and because of what it is and not because it is not there or no program.
 fn exited(ended: &Ended) -> bool {
+    let code = match &ended.how {
+        How::Exited(status) => status.code(),
+        How::TimedOut(_) => None,
+    };
+    has_loaded(ended) && !matches!(code, Some(126 | 127))
+}
+
+/// It has ended by itself, not by a signal, and not for want of a library.
+fn has_loaded(ended: &Ended) -> bool {
     let loaded = !ended.said.contains("error while loading shared libraries");
-    loaded && matches!(&ended.how, How::Exited(status) if status.code().is_some_and(|code| !matches!(code, 126 | 127)))
+    loaded && matches!(&ended.how, How::Exited(status) if status.code().is_some())
 }
 
 fn judge(script: &Script, ended: &Ended) -> Result<(), String> {
