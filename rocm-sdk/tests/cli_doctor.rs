@@ -475,3 +475,30 @@ fn a_distribution_for_other_gpus() {
     fs::write(&info, "").unwrap();
     assert!(problem(&tree, doctor(&tree)).starts_with("warning: T/opt/rocm/share/therock/dist_info.json"));
 }
+
+/// The system loader knows it, and not what it needs.
+#[test]
+#[cfg(target_env = "gnu")]
+fn a_library_of_the_system_that_lacks_another() {
+    let tree = Tree::new();
+    tree.stub("built/libnuma.so.1", "libnuma.so.1", 0);
+    let numa = tree.path("built/libnuma.so.1").display().to_string();
+    tree.library_with("x/libamdhip64.so.7", "libamdhip64.so.7", "int f;", &["-Wl,--no-as-needed", &numa]);
+    let diagnosis = json(&rocm_sdk("doctor --json").env("LD_LIBRARY_PATH", tree.path("x")).end().stdout);
+    let problem =
+        diagnosis["problems"].as_array().unwrap().iter().find(|p| p["problem"].as_str().unwrap().contains("libnuma"));
+    let Some(problem) = problem else {
+        // This machine has it.
+        return assert!(
+            std::process::Command::new("ldconfig")
+                .arg("-p")
+                .output()
+                .is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains("libnuma.so.1"))
+        );
+    };
+    assert_eq!(
+        problem["problem"],
+        "libnuma.so.1 is not found by the loader: libamdhip64.so.7 needs it, so amdhip64 is of no use"
+    );
+    assert_eq!(problem["todo"], "install it: Debian's libnuma1; Fedora's numactl-libs");
+}

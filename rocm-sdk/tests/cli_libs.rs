@@ -198,3 +198,39 @@ fn unreadable() {
         assert_eq!(ended.code, Some(1));
     }
 }
+
+/// AMD's wheels are several directories of one installation.
+#[test]
+fn libraries_of_every_wheel() {
+    let tree = Tree::new();
+    let site = "venv/lib/python3.12/site-packages";
+    tree.stub(&format!("{site}/_rocm_sdk_core/lib/libamdhip64.so.7"), "libamdhip64.so.7", 0);
+    tree.stub(&format!("{site}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3"), "libhipblas.so.3", 0);
+    tree.write(&format!("{site}/rocm_sdk_core-7.10.0a20251120.dist-info/METADATA"), "");
+    tree.write(&format!("{site}/rocm_sdk_libraries_gfx94x_dcgpu-7.10.0a20251120.dist-info/METADATA"), "");
+    let at = tree.path(site).display().to_string();
+    let expected = |step: &str| {
+        format!(
+            "amdhip64  {at}/_rocm_sdk_core/lib/libamdhip64.so.7 (ROCm 7.10.0-a20251120) [{step}]\n\
+             hipblas   {at}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3 (ROCm 7.10.0-a20251120) [{step}]\n"
+        )
+    };
+    for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+        let said = on(tree.root(), "libs amdhip64 hipblas").env(variable, tree.path("venv")).says();
+        assert_eq!(said, expected(&format!("wheels of {variable}")));
+    }
+    let ended = libs(&tree.path(site).join("_rocm_sdk_core"), "amdhip64 hipblas");
+    assert_eq!((ended.code, ended.stdout), (Some(0), expected("path given in code")));
+}
+
+/// Nothing but the system loader knows it.
+#[test]
+#[cfg(target_env = "gnu")]
+fn a_library_of_the_system() {
+    let tree = Tree::new();
+    tree.stub("x/libamdhip64.so.7.2.53211", "libamdhip64.so.7", 0);
+    tree.link("libamdhip64.so.7.2.53211", "x/libamdhip64.so.7");
+    let run = |names: &str| rocm_sdk(&format!("libs {names}")).env("LD_LIBRARY_PATH", tree.path("x"));
+    let path = tree.path("x/libamdhip64.so.7").display().to_string();
+    assert_eq!(run("amdhip64").says(), format!("amdhip64  {path} (HIP 7.2.53211) [system loader]\n"));
+}

@@ -32,11 +32,14 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
     let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
     let mut seen = BTreeSet::new();
     for step in probe.faults() {
-        let path = Path::new(&step.target);
-        // Several names of one file; and a soname means one of the files before it.
-        if !seen.insert(real(path)) || path.is_relative() && seen.len() > 1 && step.fault != Some(Fault::Crashed) {
+        // The system loader was given a name.
+        let by_name = || step.target.starts_with("lib").then(|| loader.locate(&step.target)).flatten();
+        let path = by_name().unwrap_or_else(|| PathBuf::from(&step.target));
+        // Several names of one file.
+        if !seen.insert(real(&path)) {
             continue;
         }
+        let path = path.as_path();
         if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused | Fault::SystemTooOld)) {
             if let Some(directory) = path.parent().filter(|dir| !loader.leads_to(dir) && has_c_library(dir)) {
                 let ours = step.step == Origin::Installed.to_string();
@@ -44,7 +47,7 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
                 broken.add(probe, severity, loader.with(directory).closure(path));
                 continue;
             }
-            let closure = loader.closure(path);
+            let closure = if path.is_absolute() { loader.closure(path) } else { Closure::default() };
             if !(closure.missing.is_empty() && closure.outdated.is_empty()) {
                 broken.add(probe, severity, closure);
                 continue;

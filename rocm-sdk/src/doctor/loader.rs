@@ -164,6 +164,14 @@ impl Loader {
         candidates.chain(defaults).chain(beside).find_map(usable)
     }
 
+    /// The file that a program gets which asks for the library `name`.
+    pub(crate) fn locate(&self, name: &str) -> Option<PathBuf> {
+        let cached = self.cache.get(name).into_iter().flatten().map(|path| below(&self.root, path));
+        let directories = |dirs: &[PathBuf]| dirs.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
+        let candidates = directories(&self.library_path).into_iter().chain(cached).chain(directories(&self.defaults));
+        candidates.into_iter().find(|path| self.read(path).is_some())
+    }
+
     /// `None` where the file is no library for this machine: the loader passes over it.
     pub(crate) fn read(&self, path: &Path) -> Option<Rc<Requirements>> {
         if let Some(known) = self.read.borrow().get(path) {
@@ -311,5 +319,6 @@ mod tests {
         assert_eq!(closure.loaded[0], ("libc.so.6".to_owned(), libc));
         assert!(closure.missing.is_empty() && closure.outdated.is_empty(), "{closure:?}");
         assert!(closure.loaded[1].0.starts_with("ld-"), "{closure:?}");
+        assert!(loader.locate("libc.so.6").is_some() && loader.locate("libc.so.7").is_none());
     }
 }
