@@ -62,7 +62,7 @@ impl Release {
     }
 
     /// Major and minor number in ROCm's count.
-    #[cfg(feature = "doctor")]
+    #[cfg(all(feature = "doctor", unix))]
     pub(crate) fn rocm(&self) -> (u64, u64) {
         match (self.numbering, self.version.major, self.version.minor) {
             (Numbering::Hip, 7, minor @ 15..) => (10, minor - 15),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "doctor")]
+    #[cfg(all(feature = "doctor", unix))]
     fn hip_s_count_and_back() {
         for level in [(5, 7), (6, 4), (7, 2), (7, 14), (10, 0), (10, 3)] {
             let (major, minor) = hip_of_rocm(level);

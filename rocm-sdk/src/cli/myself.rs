@@ -35,6 +35,7 @@ impl Myself {
     }
 
     /// The directories that the loader was told to look in, in place of those of `LD_LIBRARY_PATH`.
+    #[cfg(unix)]
     pub(crate) fn library_path(&self) -> Option<&OsStr> {
         let at = self.words.iter().position(|word| word == "--library-path")?;
         self.words.get(at + 1).map(OsString::as_os_str)
