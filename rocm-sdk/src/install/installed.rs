@@ -74,6 +74,19 @@ impl Installed {
         Ok(Self { release: release.to_owned(), tree, contents, version })
     }
 
+    /// As [`find`](Self::find), also where what it says of itself cannot be read.
+    pub(super) fn find_in_any_state(folder: &Path, release: &str) -> Result<Self> {
+        match Self::find(folder, release) {
+            Err(Error::Damaged { .. }) => Ok(Self {
+                release: release.to_owned(),
+                tree: Tree::new(folder.join(release)),
+                contents: Contents::default(),
+                version: None,
+            }),
+            other => other,
+        }
+    }
+
     /// Runs a program on this installation's libraries, through the loader and the C library that go with them, and with `ROCM_PATH` set to it: the
     /// packages need a newer C library than most machines have. `program` is looked for in `PATH` where it is no path.
     ///

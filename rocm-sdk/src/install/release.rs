@@ -154,6 +154,16 @@ impl DebianRelease {
     }
 }
 
+/// Libraries that every installation has.
+pub(super) const IN_BASE: &[&str] = &["hip", "amdhip64", "hiprtc", "hiprtc-builtins", "amd_comgr", "hsa-runtime64"];
+
+/// One name for a library that has several: that of the table, else Debian's.
+pub(super) fn short_name(name: &str) -> String {
+    let stem = stem(name);
+    let spec = libraries::ALL.iter().find(|spec| self::stem(spec.name()) == stem);
+    spec.map_or_else(|| stem["lib".len()..].to_owned(), |spec| spec.name().to_owned())
+}
+
 /// What the names of a library's packages begin with: `librocm-smi64` for `rocm_smi64`, `libmiopen` for `miopen`.
 fn stem(name: &str) -> String {
     let plain = name.strip_prefix("lib").unwrap_or(name);
@@ -240,6 +250,17 @@ mod tests {
         ] {
             assert_eq!(stem(name), package);
         }
+        for (name, short) in [
+            ("librocblas", "rocblas"),
+            ("rocm-smi64", "rocm_smi64"),
+            ("amd-comgr", "amd_comgr"),
+            ("MIOpen", "miopen"),
+            ("librocalution", "rocalution"),
+            ("libhiprtc", "hiprtc"),
+        ] {
+            assert_eq!(short_name(name), short);
+        }
+        assert!(IN_BASE[1..].iter().all(|name| short_name(name) == *name));
     }
 
     fn package(name: &str, version: &str) -> Package {

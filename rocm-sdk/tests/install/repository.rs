@@ -230,7 +230,7 @@ impl Repository {
         let control_tar = ok(Command::new("tar").args(["-cf", "-", "./control"]).current_dir(control.path())).stdout;
         let mut file = b"!<arch>\n".to_vec();
         for (name, content) in [("debian-binary", &b"2.0\n"[..]), ("control.tar", &control_tar), ("data.tar", tar)] {
-            let _ = write!(file, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 100_644, content.len());
+            let _ = writeln!(file, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`", 0, 0, 0, 100_644, content.len());
             file.extend(content);
             file.extend([b'\n'].iter().take(content.len() % 2));
         }

@@ -88,7 +88,8 @@ fn from_nothing_to_a_library_that_is_found_and_back() {
     assert!(nowhere.run(&mut Silent).unwrap().added.is_empty());
 
     // A library more.
-    let done = installer.clone().release("7.2").unwrap().with(["rocblas"]).run(&mut Silent).unwrap();
+    let request = installer.clone().release("7.2").unwrap().with(["librocblas", "rocblas", "hiprtc"]);
+    let done = request.run(&mut Silent).unwrap();
     assert_eq!(done.added.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["librocblas5"]);
     assert_eq!(done.installed.libraries().collect::<Vec<_>>(), ["rocblas"]);
     assert_eq!(id(&search(&folder).open(&libraries::ROCBLAS).unwrap()), 5);
@@ -217,6 +218,8 @@ fn damage_is_told_with_what_to_do() {
     fs::write(installed.folder().join(".packages"), "not a list").unwrap();
     let error = request.run(&mut Silent).unwrap_err();
     assert!(matches!(error, Error::Damaged { .. }) && error.to_string().contains("install again"), "{error}");
+    repository.installer(temporary.path()).remove("7.2", &mut Silent).unwrap();
+    request.run(&mut Silent).unwrap();
 }
 
 #[test]
@@ -243,4 +246,36 @@ fn not_even_the_users_apt_and_tar_settings_lead_astray() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("CHILD: installed"), "{said}");
+}
+
+#[test]
+fn a_machine_that_cannot_is_told_why_and_what_to_do() {
+    const CHILD: &str = "ROCM_SDK_TEST_BARE";
+    let run = |folder: &Path| rocm_sdk::install::Installer::new(folder).release("7.2").unwrap().run(&mut Silent);
+    if std::env::var_os(CHILD).is_some() {
+        let temporary = tempfile::tempdir().unwrap();
+        let error = run(&temporary.path().join("rocm")).unwrap_err();
+        println!("CHILD: {error}");
+        assert!(names(temporary.path()).is_empty(), "nothing is created in vain");
+        return;
+    }
+    let child = |variable: &str, value: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "whole::a_machine_that_cannot_is_told_why_and_what_to_do", "--nocapture"])
+            .env(CHILD, "1")
+            .env(variable, value)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        said.lines().find_map(|line| line.strip_prefix("CHILD: ")).unwrap().to_owned()
+    };
+    let said = child("PATH", "/nonexistent");
+    assert!(said.contains("apt-get is not on this machine; install the package apt"), "{said}");
+    if rocm_sdk::install::debian::usable().is_ok() {
+        let said = child("ROCM_SDK_DEBIAN_KEYRING", "/nonexistent/keys.gpg");
+        assert!(said.contains("/nonexistent/keys.gpg: no such file (ROCM_SDK_DEBIAN_KEYRING)"), "{said}");
+        let said = child("ROCM_SDK_DEBIAN_MIRROR", "debian");
+        assert!(said.contains("\"debian\": not the URI") && said.contains("ROCM_SDK_DEBIAN_MIRROR"), "{said}");
+    }
 }
