@@ -468,15 +468,16 @@ mod tests {
             "etc/ld.so.conf",
             "# first\ninclude /etc/ld.so.conf.d/*.conf\ninclude more.conf\n/srv/last # its own\nrelative\n",
         );
-        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\n");
+        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\ninclude /etc/deeper.conf\n");
+        write("etc/deeper.conf", "/srv/deeper\n");
         write("etc/ld.so.conf.d/10-a.conf", "/srv/a\n");
         write("etc/ld.so.conf.d/30-c.conf.old", "/srv/c\n");
         write("etc/more.conf", "include more.conf\n/srv/more\n");
-        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "usr/lib", "usr/lib64", "lib"] {
+        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "srv/deeper", "usr/lib", "usr/lib64", "lib"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();
         }
         let dirs = system_library_dirs(root.path(), None);
         let names: Vec<&str> = dirs.iter().map(|d| d.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["srv/a", "srv/b", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
+        assert_eq!(names, ["srv/a", "srv/b", "srv/deeper", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
     }
 }
