@@ -40,7 +40,7 @@ fn the_newest_complete_one_is_found_between_wheels_and_opt() {
     }
     tree.write("own/99.0", "a file");
     let own = ("ROCM_SDK_INSTALL_DIR", tree.path("own"));
-    let search = with(&[own.clone()]).opt(Some(tree.path("opt")));
+    let search = with(std::slice::from_ref(&own)).opt(Some(tree.path("opt")));
     for (n, release) in [(3, "10.0"), (2, "7.10"), (1, "7.2"), (0, "6.4")] {
         let library = search.open(&STUB).unwrap();
         assert_eq!((id(&library), library.origin()), (n, Origin::Installed));
@@ -84,7 +84,7 @@ fn the_folder_is_that_of_the_variable_else_the_users_data() {
     let found = |variables: &[_]| id(&with(variables).open(&STUB).unwrap());
     assert_eq!(found(&[home.clone(), data.clone(), own.clone()]), 0);
     assert_eq!(found(&[home.clone(), data]), 1);
-    assert_eq!(found(&[home.clone()]), 2);
+    assert_eq!(found(std::slice::from_ref(&home)), 2);
     // The base directory specification: what is not absolute is ignored.
     assert_eq!(found(&[home.clone(), ("XDG_DATA_HOME", "data".into())]), 2);
     assert!(with(&[]).installations().is_empty());
@@ -93,7 +93,7 @@ fn the_folder_is_that_of_the_variable_else_the_users_data() {
     let report = with(&[home, ("ROCM_SDK_INSTALL_DIR", "own".into())]).report(&STUB);
     assert_eq!(report.attempts().len(), 1);
     assert_eq!(report.attempts()[0].failure, Some(Reason::RelativePath));
-    for refused in [with(&[own.clone()]).set_uid(true), with(&[own]).without_environment()] {
+    for refused in [with(std::slice::from_ref(&own)).set_uid(true), with(&[own]).without_environment()] {
         assert!(refused.installations().is_empty());
         assert!(refused.report(&STUB).attempts().iter().all(|a| a.failure == Some(Reason::SetUid)));
     }

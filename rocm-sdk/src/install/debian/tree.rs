@@ -536,7 +536,7 @@ fn merge(from: &Path, to: &Path, root: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
