@@ -9,7 +9,9 @@ use std::process::Command;
 
 use super::command::find;
 use super::debian::{Contents, Tree};
-use super::error::{Error, Result, While as _};
+#[cfg(unix)]
+use super::error::While as _;
+use super::error::{Error, Result};
 use super::installer::Installer;
 use super::progress::Silent;
 use crate::installs::{self, ROOT, STAMP};
