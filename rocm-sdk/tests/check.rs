@@ -190,7 +190,7 @@ fn wheels_with_faults_of_their_layout() {
     script(&tree, "bin/amdflang", "echo 'something else'");
     script(&tree, "bin/amdlld", "kill -SEGV $$");
     script(&tree, "bin/amdclang-cl", "exec /no/such/interpreter");
-    tree.write("bin/hipconfig", "no program");
+    fs::set_permissions(tree.path("bin/hipconfig"), fs::Permissions::from_mode(0o644)).unwrap();
     let report = run(&core_of(&tree));
     assert!(!report.is_success());
     fails(&report, "the package rocm_sdk is beside the others", "rocm_sdk/__init__.py");
@@ -201,10 +201,12 @@ fn wheels_with_faults_of_their_layout() {
     fails(&report, "answers: amdflang --help", "did not say \"LLVM compiler\"; it said: something else");
     fails(&report, "answers: amdlld -flavor ld.lld --help", "SIGSEGV");
     fails(&report, "answers: amdclang-cl -help", "exited with 127");
-    fails(&report, "answers: hipconfig", "cannot be started");
+    fails(&report, "answers: hipconfig", "cannot be started: Permission denied");
     is_ok(&report, "loads: lib/libamdhip64.so.7");
     fs::remove_file(tree.path(&site("_rocm_sdk_core/share/therock/dist_info.json"))).unwrap();
-    fails(&run(&core_of(&tree)), "dist_info.json is valid", "No such file");
+    fails(&run(&core_of(&tree)), "dist_info.json is valid", "it has none; install rocm-sdk-core again");
+    tree.write(&site("_rocm_sdk_core/share/therock/dist_info.json"), "{");
+    fails(&run(&core_of(&tree)), "dist_info.json is valid", "dist_info.json");
 }
 
 #[test]
@@ -348,6 +350,47 @@ fn an_installation_of_amd_s_packages() {
     skips(&report, "has CMake packages", "not installed");
 }
 
+/// A check that is ended, at whatever library it is.
+#[test]
+fn what_a_check_has_started_ends_with_it() {
+    const TEST: &str = "what_a_check_has_started_ends_with_it";
+    const CHILD: &str = "ROCM_SDK_CHECK_TEST_ROOT";
+    if let Some(root) = std::env::var_os(CHILD) {
+        run(Path::new(&root));
+        return;
+    }
+    let tree = prefix();
+    let log = tree.path("pid");
+    tree.library(
+        "lib/hangs.so",
+        "",
+        &format!(
+            "#include <stdio.h>\n#include <unistd.h>\n\
+             __attribute__((constructor)) static void start(void) {{ FILE *f = fopen(\"{0}.new\", \"w\"); \
+             fprintf(f, \"%d\", getpid()); fclose(f); rename(\"{0}.new\", \"{0}\"); for (;;) pause(); }}",
+            log.display()
+        ),
+    );
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut checking = command.args(["--exact", TEST, "--nocapture"]).env(CHILD, tree.root()).spawn().unwrap();
+    let within = |what: &str, done: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !done() {
+            assert!(begun.elapsed() < Duration::from_secs(50), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    within("the library is loaded", &|| log.exists());
+    checking.kill().unwrap();
+    checking.wait().unwrap();
+    let pid = fs::read_to_string(&log).unwrap();
+    // Gone, or dead and not yet waited for by whoever has it now.
+    within("the process ends", &|| match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    });
+}
+
 #[test]
 fn odd_paths() {
     let tree = Tree::new();
@@ -433,6 +476,7 @@ fn the_devel_tree() {
     let tree = wheels();
     let site = |path: &str| format!("{SITE}/{path}");
     tree.write(&site("rocm_sdk_devel/__init__.py"), "");
+    tree.write(&site("_rocm_sdk_libraries_gfx94X_dcgpu/share/rocblas.txt"), "of the library");
     tree.write(&site("rocm_sdk_devel-7.10.0.dist-info/METADATA"), "Name: rocm-sdk-devel\nVersion: 7.10.0\n");
     tree.write(&site("rocm_sdk_devel-7.10.0.dist-info/RECORD"), "rocm_sdk_devel/__init__.py,,\n");
     let mut tar = tar::Builder::new(Vec::new());
@@ -454,6 +498,7 @@ fn the_devel_tree() {
         ("lib/libamdhip64.so.7", "../../_rocm_sdk_core/lib/libamdhip64.so.7"),
         ("lib/libamdhip64.so", "libamdhip64.so.7"),
         ("lib/librocblas.so.5", "../../_rocm_sdk_libraries_gfx94X_dcgpu/lib/librocblas.so.5"),
+        ("share/rocblas.txt", "../../_rocm_sdk_libraries_gfx94X_dcgpu/share/rocblas.txt"),
         ("lib/librccl.so.1", "../../_rocm_sdk_libraries_gfx110X/lib/librccl.so.1"),
     ] {
         let mut header = header(tar::EntryType::Symlink);
@@ -487,6 +532,12 @@ fn the_devel_tree() {
     fails(&report, name, "lib/kernels/gfx942.co: missing there");
     fails(&report, name, "lib/librocblas.so.5: another file there; `rocm-sdk init`");
     fails(&report, "the devel tree has lib/cmake/hip/hip-config.cmake", "no lib/cmake");
+
+    // Libraries for GPUs of another family beside those that the devel tree goes with.
+    tree.stub(&site("_rocm_sdk_libraries_gfx110X/lib/librocblas.so.5"), "librocblas.so.5", 5);
+    let report = run(&core_of(&tree));
+    skips(&report, "the devel tree has the files of libraries_gfx110X", "another GPU family");
+    fails(&report, name, "missing there");
 }
 
 /// As where Debian's packages are unpacked: all is started by way of the loader that is there.

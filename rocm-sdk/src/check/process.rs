@@ -132,6 +132,16 @@ fn is_loader(program: &OsStr) -> bool {
 fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let program = command.get_program().to_string_lossy().into_owned();
+    // Who ends a check ends what it has started: a library may hang.
+    #[cfg(target_os = "linux")]
+    // SAFETY: between fork and exec it makes one system call and nothing else. The thread that starts the process waits
+    // for it, so its end is the check's.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
     let mut child = command.spawn().map_err(|e| format!("{program} cannot be started: {e}"))?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let begun = Instant::now();

@@ -120,13 +120,15 @@ fn check_devel(subject: &Subject, site: &Path, libraries: &[&Package], collector
     }
     for package in libraries {
         let name = format!("the devel tree has the files of {}", package.name);
-        collector.check(GROUP, name, || mirrored(package, devel));
+        collector.check(GROUP, name, || mirrored(package, devel, libraries.len() > 1));
     }
 }
 
-/// Every file of the libraries package is in the devel tree too, and is the same file.
-fn mirrored(package: &Package, devel: &Package) -> Finding {
+/// Every file of the libraries package is in the devel tree too, and is the same file. Of several such packages, for
+/// GPUs of several families, the devel tree goes with one.
+fn mirrored(package: &Package, devel: &Package, one_of_several: bool) -> Finding {
     let (mut missing, mut different) = (Vec::new(), Vec::new());
+    let mut same = 0;
     let mut ahead = vec![package.root.clone()];
     while let Some(directory) = ahead.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
@@ -143,7 +145,7 @@ fn mirrored(package: &Package, devel: &Package) -> Finding {
                 continue;
             }
             match (fs::metadata(&path), fs::metadata(devel.root.join(relative))) {
-                (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()) => {}
+                (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()) => same += 1,
                 (Ok(_), Ok(_)) => different.push(relative.to_owned()),
                 (Ok(_), Err(_)) => missing.push(relative.to_owned()),
                 (Err(_), _) => {}
@@ -154,6 +156,7 @@ fn mirrored(package: &Package, devel: &Package) -> Finding {
     let told: Vec<_> = told.into_iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, p)| list(what, p)).collect();
     match told.is_empty() {
         true => Finding::Ok,
+        false if same == 0 && one_of_several => Finding::Skipped("the devel tree is for another GPU family".to_owned()),
         false => Finding::Fail(format!("{}; `rocm-sdk init` links them", told.join("\n"))),
     }
 }
