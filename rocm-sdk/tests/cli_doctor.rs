@@ -106,8 +106,8 @@ Places, in the order of the search
    2. the system loader
 
 Libraries
-  amdhip64               T/opt/rocm/lib/libamdhip64.so.7 (ROCm 7.2.4) [ROCM_PATH]
-  hiprtc                 T/opt/rocm/lib/libhiprtc.so.7 (ROCm 7.2.4) [ROCM_PATH]
+  amdhip64  libamdhip64.so.7  ROCm 7.2.4  ROCM_PATH  T/opt/rocm/lib/libamdhip64.so.7
+  hiprtc    libhiprtc.so.7    ROCm 7.2.4  ROCM_PATH  T/opt/rocm/lib/libhiprtc.so.7
   not found: ABSENT
 
 Search for the HIP runtime, amdhip64

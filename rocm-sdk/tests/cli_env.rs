@@ -214,7 +214,7 @@ fn of_wheels_all_libraries() {
     let site = tree.path(site).display().to_string();
     let expected =
         format!("setenv LD_LIBRARY_PATH '{site}/_rocm_sdk_core/lib:{site}/_rocm_sdk_libraries_gfx94X_dcgpu/lib';\n");
-    assert_eq!(said.lines().filter(|line| line.contains("LD_LIBRARY_PATH")).next_back(), expected.strip_suffix('\n'));
+    assert_eq!(said.lines().rfind(|line| line.contains("LD_LIBRARY_PATH")), expected.strip_suffix('\n'));
 }
 
 #[test]

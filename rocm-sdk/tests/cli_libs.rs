@@ -36,8 +36,8 @@ fn whole_output_of_three_libraries() {
     let at = root.join("lib").display().to_string();
     let ended = libs(&root, "amdhip64 rccl hipfft");
     let expected = format!(
-        "amdhip64  {at}/libamdhip64.so.7 (ROCm 7.2.4) [path given in code]\n\
-         rccl      {at}/librccl.so.9 (ROCm 7.2.4) [path given in code], of a soname that this command does not know\n\
+        "amdhip64  libamdhip64.so.7  ROCm 7.2.4  path given in code  {at}/libamdhip64.so.7\n\
+         rccl      librccl.so.9      ROCm 7.2.4  path given in code  {at}/librccl.so.9\n\
          hipfft    not found\n"
     );
     assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
@@ -81,7 +81,7 @@ fn the_steps_are_told_when_asked_for() {
     let said = on(tree.root(), "libs -v amdhip64").env("ROCM_PATH", tree.path("a")).says();
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let [a, opt] = ["a/lib", "opt/rocm/lib"].map(|dir| tree.path(dir).display().to_string());
-    assert_eq!(lines[0], format!("amdhip64  {opt}/libamdhip64.so.6 (release unknown) [/opt]"));
+    assert_eq!(lines[0], format!("amdhip64  libamdhip64.so.6  release unknown  /opt  {opt}/libamdhip64.so.6"));
     let step = |end: &str| lines.iter().position(|line| line.ends_with(end)).unwrap_or_else(|| panic!("{end}: {said}"));
     let order = [
         step(&format!("{a}/libamdhip64.so.7 [ROCM_PATH]: not a shared library but text")),
@@ -154,7 +154,8 @@ fn one_library_does_not_serve_another() {
     tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);
     let ended = libs(&tree.path("rocm"), "LLVM amd_comgr");
     assert!(ended.stdout.contains("libamd_comgr.so.3: needs libLLVM.so.20.1, which was not found"), "{}", ended.stdout);
-    assert!(ended.stdout.contains(&format!("LLVM       {llvm} (")), "{}", ended.stdout);
+    let found = format!("LLVM       libLLVM.so.20.1  release unknown  path given in code  {llvm}\n");
+    assert!(ended.stdout.contains(&found), "{}", ended.stdout);
     assert_eq!(ended.code, Some(1));
     // Where it says itself where to look, all is well.
     let needs = ["-Wl,--no-as-needed", &llvm, "-Wl,-rpath,$ORIGIN/llvm/lib"];
@@ -183,20 +184,38 @@ fn unknown_names() {
     assert!(error.contains("cublas"), "{error}");
 }
 
-/// As root everything can be read.
+/// Of another user; root may read everything, so root asks as nobody.
 #[test]
 fn unreadable() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
     let tree = Tree::new();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let path = tree.stub("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    let ended = libs(&tree.path("rocm"), "amdhip64");
-    if fs::File::open(&path).is_ok() {
-        assert_eq!(ended.code, Some(0), "{}", ended.stdout);
-    } else {
-        assert!(ended.stdout.contains("libamdhip64.so.7: cannot be read: Permission denied"), "{}", ended.stdout);
-        assert_eq!(ended.code, Some(1));
-    }
+    tree.stub("rocm/closed/lib/librccl.so.1", "librccl.so.1", 0);
+    mode(&path, 0o000);
+    mode(tree.root(), 0o755);
+    let program = tree.path("rocm-sdk");
+    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    let end = |root: &str, name: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.env_clear().current_dir("/").args(["libs", name, "--root"]).arg(tree.path(root));
+        if fs::metadata(&path).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, said) = end("rocm", "amdhip64");
+    let expected = format!("amdhip64  {}: cannot be read: Permission denied (os error 13)\n", path.display());
+    assert_eq!((code, said), (Some(1), expected));
+    mode(&tree.path("rocm/closed"), 0o000);
+    let (code, said) = end("rocm/closed", "rccl");
+    mode(&tree.path("rocm/closed"), 0o755);
+    assert!(
+        code == Some(1) && said.contains("closed/lib") && said.contains("cannot be read: Permission denied"),
+        "{said}"
+    );
 }
 
 /// AMD's wheels are several directories of one installation.
@@ -211,8 +230,8 @@ fn libraries_of_every_wheel() {
     let at = tree.path(site).display().to_string();
     let expected = |step: &str| {
         format!(
-            "amdhip64  {at}/_rocm_sdk_core/lib/libamdhip64.so.7 (ROCm 7.10.0-a20251120) [{step}]\n\
-             hipblas   {at}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3 (ROCm 7.10.0-a20251120) [{step}]\n"
+            "amdhip64  libamdhip64.so.7  ROCm 7.10.0-a20251120  {step}  {at}/_rocm_sdk_core/lib/libamdhip64.so.7\n\
+             hipblas   libhipblas.so.3   ROCm 7.10.0-a20251120  {step}  {at}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3\n"
         )
     };
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
@@ -232,5 +251,5 @@ fn a_library_of_the_system() {
     tree.link("libamdhip64.so.7.2.53211", "x/libamdhip64.so.7");
     let run = |names: &str| rocm_sdk(&format!("libs {names}")).env("LD_LIBRARY_PATH", tree.path("x"));
     let path = tree.path("x/libamdhip64.so.7").display().to_string();
-    assert_eq!(run("amdhip64").says(), format!("amdhip64  {path} (HIP 7.2.53211) [system loader]\n"));
+    assert_eq!(run("amdhip64").says(), format!("amdhip64  libamdhip64.so.7  HIP 7.2.53211  system loader  {path}\n"));
 }

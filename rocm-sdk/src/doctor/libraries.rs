@@ -28,7 +28,7 @@ pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problem
 }
 
 fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut Problems) {
-    let optional = libraries::by_short_name(&probe.library).is_some_and(LibrarySpec::is_optional);
+    let optional = libraries::by_short_name(&probe.library).is_some_and(|spec| spec.is_optional() || is_compiler(spec));
     let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
     let mut seen = BTreeSet::new();
     for step in probe.faults() {
@@ -310,12 +310,8 @@ fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
     for library in opened {
         for (name, path) in library.closure.loaded.iter().skip(1) {
             let Some(own) = opened.iter().find(|own| is_named(own.spec, name)) else { continue };
-            // Made for being there twice: their symbols have versions.
-            if ["LLVM", "clang"].contains(&own.spec.name()) {
-                continue;
-            }
             // Of the same soname only one is loaded; different releases of it are told above.
-            if own.soname() != name && real(&own.path) != real(path) {
+            if !is_compiler(own.spec) && own.soname() != name && real(&own.path) != real(path) {
                 copies.entry((own.spec.name(), path.clone())).or_default().insert(library.spec.name());
             }
         }
@@ -346,6 +342,11 @@ fn judge_absent(probes: &[Probe], problems: &mut Problems) {
             "install it from where the HIP runtime came: AMD's hip-runtime-amd; Debian's libhiprtc",
         );
     }
+}
+
+/// Libraries that others than ROCm have too, and that may be there twice: their symbols have versions.
+fn is_compiler(spec: &LibrarySpec) -> bool {
+    ["LLVM", "clang"].contains(&spec.name())
 }
 
 fn is_named(spec: &LibrarySpec, name: &str) -> bool {
