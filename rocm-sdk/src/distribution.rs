@@ -83,8 +83,8 @@ impl Distribution {
         targets
     }
 
-    /// Whether it has code for the target `gfx90a`, or for that with certain features as `gfx90a:xnack+`; a target without features serves
-    /// one with any.
+    /// Whether it has code for the target `gfx90a`, or for that with certain features as `gfx90a:xnack+`; a target
+    /// without features serves one with any.
     pub fn has_target(&self, target: &str) -> bool {
         let base = target.split(':').next().unwrap_or(target);
         self.targets().iter().any(|known| known == target || known == base)

@@ -13,7 +13,7 @@
 mod driver;
 mod gpus;
 mod libraries;
-mod loader;
+pub(crate) mod loader;
 mod machine;
 mod places;
 mod problem;
@@ -121,6 +121,7 @@ impl Doctor {
         libraries::judge(&probes, &places, &loader, &mut problems);
         driver.judge(&self.machine, gpus.len(), &mut problems);
         Gpu::judge(&gpus, &driver, &mut problems);
+        gpus::judge_targets(&gpus, libraries::in_use(&probes, &places), &mut problems);
         Variable::judge(&variables, &gpus, &mut problems);
         let mut problems = problems.0;
         problems.sort_by_key(|problem| problem.severity != Severity::Error);

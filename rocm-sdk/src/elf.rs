@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use crate::report::Reason;
 
-#[cfg(feature = "doctor")]
+#[cfg(all(feature = "doctor", unix))]
 pub(crate) mod requirements;
 pub(crate) mod versions;
 

@@ -177,7 +177,7 @@ impl fmt::Display for Error {
             ),
             Self::NoRelease { root } => write!(
                 f,
-                "the ROCm at {} does not say which release it is: it has neither .info/version nor a HIP library with a number",
+                "the ROCm at {} does not say which release it is: it has neither .info/version nor a numbered HIP library",
                 root.display()
             ),
             Self::VersionMismatch { mismatch } => mismatch.fmt(f),

@@ -64,7 +64,7 @@ impl GpuTarget {
     }
 
     /// Of the driver's number: 90402 is `gfx942`, 90010 is `gfx90a`. 0 is a processor.
-    fn of_driver(version: u32) -> Option<Self> {
+    pub(crate) fn of_driver(version: u32) -> Option<Self> {
         let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
         (major > 0).then(|| Self { name: format!("gfx{major}{minor:x}{stepping:x}"), features: String::new() })
     }
@@ -177,8 +177,9 @@ impl TargetDetection {
         self
     }
 
-    /// Whether to ask the installation's programs (`offload-arch`, `amdgpu-arch`, `rocm_agent_enumerator`) before the driver's folder; it
-    /// does if not told. In a container they tell of the GPUs that can be used there, the driver of all. A set-uid program starts none.
+    /// Whether to ask the installation's programs (`offload-arch`, `amdgpu-arch`, `rocm_agent_enumerator`) before the
+    /// driver's folder; it does if not told. In a container they tell of the GPUs that can be used there, the driver of
+    /// all. A set-uid program starts none.
     pub fn tools(mut self, ask: bool) -> Self {
         self.tools = ask;
         self
@@ -190,7 +191,8 @@ impl TargetDetection {
         self
     }
 
-    /// The families to choose from, instead of those that the installed Python package `rocm_sdk` names or whose wheels are there.
+    /// The families to choose from, instead of those that the installed Python package `rocm_sdk` names or whose wheels
+    /// are there.
     pub fn available<S: Into<String>>(mut self, families: impl IntoIterator<Item = S>) -> Self {
         self.available = Some(families.into_iter().map(Into::into).collect());
         self
@@ -229,14 +231,16 @@ impl TargetDetection {
         DetectedGpus { targets, source, failures }
     }
 
-    /// The target family, in this order: `ROCM_SDK_TARGET_FAMILY`; that of a GPU of this machine; the distribution's default.
+    /// The target family, in this order: `ROCM_SDK_TARGET_FAMILY`; that of a GPU of this machine; the distribution's
+    /// default.
     ///
-    /// Of several GPUs, those of data centres come before graphics cards and these before GPUs inside of processors; among equals
-    /// the first in the driver's order whose family the distribution has. Where it is not known which families there
-    /// are, as in ROCm that is no wheel, the GPU's target is its family.
+    /// Of several GPUs, those of data centres come before graphics cards and these before GPUs inside of processors;
+    /// among equals the first in the driver's order whose family the distribution has. Where it is not known which
+    /// families there are, as in ROCm that is no wheel, the GPU's target is its family.
     ///
     /// # Errors
-    /// [`Error::UnknownFamily`] if the variable names one that the distribution does not have; [`Error::NoFamily`] if nothing decides.
+    /// [`Error::UnknownFamily`] if the variable names one that the distribution does not have; [`Error::NoFamily`] if
+    /// nothing decides.
     pub fn family(&self) -> Result<TargetFamily, Error> {
         let layout = self.search.layout().ok();
         let mut families = layout.as_ref().map(Families::of).unwrap_or_default();
@@ -267,7 +271,8 @@ impl TargetDetection {
     }
 }
 
-/// The family for this machine and the installation that the search of this process finds; see [`TargetDetection::family`].
+/// The family for this machine and the installation that the search of this process finds; see
+/// [`TargetDetection::family`].
 ///
 /// # Errors
 /// As [`TargetDetection::family`].
@@ -331,6 +336,14 @@ struct Families {
     default: Option<String>,
 }
 
+/// `_rocm_sdk_libraries_gfx94X_dcgpu` is the directory of a family's wheel; of those for one target each, which have
+/// none of their own, `rocm_sdk_device_gfx942-7.13.0.dist-info` is.
+fn family_of_wheel(name: &str) -> Option<String> {
+    let device = || Some(name.strip_prefix("rocm_sdk_device_")?.strip_suffix(".dist-info")?.split_once('-')?.0);
+    let family = name.strip_prefix("_rocm_sdk_libraries_").or_else(device).filter(|name| name.starts_with("gfx"))?;
+    Some(family.replace('_', "-"))
+}
+
 impl Families {
     /// Of wheels: what the package `rocm_sdk` says, else the wheels that are there.
     fn of(layout: &Layout) -> Self {
@@ -339,13 +352,10 @@ impl Families {
         };
         let told = fs::read_to_string(site.join("rocm_sdk/_dist_info.py")).ok().map(|text| Self::told_by(&text));
         let mut families = told.filter(|families| !families.available.is_empty()).unwrap_or_else(|| {
-            let prefix = "_rocm_sdk_libraries_";
-            let mut available: Vec<String> = names_in(site, |name| name.starts_with(prefix))
-                .iter()
-                .map(|name| name[prefix.len()..].replace('_', "-"))
-                .filter(|name| name.starts_with("gfx"))
-                .collect();
+            let mut available: Vec<String> =
+                names_in(site, |_| true).iter().filter_map(|name| family_of_wheel(name)).collect();
             available.sort();
+            available.dedup();
             Self { available, default: None }
         });
         if let (None, [only]) = (&families.default, families.available.as_slice()) {
@@ -354,7 +364,8 @@ impl Families {
         families
     }
 
-    /// The lines that the build appends to `_dist_info.py`: `DEFAULT_TARGET_FAMILY = 'X'`, `AVAILABLE_TARGET_FAMILIES.append('X')`.
+    /// The lines that the build appends to `_dist_info.py`: `DEFAULT_TARGET_FAMILY = 'X'`,
+    /// `AVAILABLE_TARGET_FAMILIES.append('X')`.
     fn told_by(python: &str) -> Self {
         let quoted = |text: &str| -> Option<String> {
             let quote = text.chars().next().filter(|c| ['\'', '"'].contains(c))?;
@@ -376,8 +387,8 @@ impl Families {
         families
     }
 
-    /// The available family that has this target: `gfx942` is in `gfx94X-all`, `gfx94X-dcgpu`, `gfx942-dcgpu`, `gfx942`, `gfx94X`,
-    /// `dcgpu-all`; the first of these.
+    /// The available family that has this target: `gfx942` is in `gfx94X-all`, `gfx94X-dcgpu`, `gfx942-dcgpu`,
+    /// `gfx942`, `gfx94X`, `dcgpu-all`; the first of these.
     fn of_target(&self, target: &GpuTarget) -> Option<String> {
         let name = &target.name;
         if self.available.is_empty() {

@@ -124,7 +124,8 @@ impl FoundLibrary {
         self.soname().is_some_and(|name| self.spec.knows(name))
     }
 
-    /// The release of the installation that it belongs to, as [`Library::release`](crate::Library::release) tells it. Read anew at each call.
+    /// The release of the installation that it belongs to, as [`Library::release`](crate::Library::release) tells it.
+    /// Read anew at each call.
     pub fn release(&self) -> Option<Release> {
         release_of_file(&self.path, self.spec.is_numbered_by_hip())
     }
@@ -208,12 +209,13 @@ impl FoundLibraries {
 }
 
 impl Search {
-    /// Finds a library without opening it: only the head of each candidate's file is read. Where the system loader would be
-    /// asked, the directories of `LD_LIBRARY_PATH` and `/etc/ld.so.conf` and the usual ones are looked at.
+    /// Finds a library without opening it: only the head of each candidate's file is read. Where the system loader
+    /// would be asked, the directories of `LD_LIBRARY_PATH` and `/etc/ld.so.conf` and the usual ones are looked at.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`]; [`Error::NotFound`] where there is none; [`Error::Unusable`] where there is one that would not do, such as
-    /// one for another processor. That the loader accepts it only [`open`](Search::open) can tell.
+    /// [`Error::UnknownLibrary`]; [`Error::NotFound`] where there is none; [`Error::Unusable`] where there is one that
+    /// would not do, such as one for another processor. That the loader accepts it only [`open`](Search::open) can
+    /// tell.
     ///
     /// ```
     /// use rocm_sdk::{Error, Search};
@@ -262,13 +264,14 @@ impl Search {
     }
 }
 
-/// Finds libraries by short name, or by their rows of the [table](crate::libraries), through the search of this process. Nothing is loaded.
+/// Finds libraries by short name, or by their rows of the [table](crate::libraries), through the search of this
+/// process. Nothing is loaded.
 ///
 /// What this platform does not have and what is optional and absent is [skipped](FoundLibraries::skipped).
 ///
 /// # Errors
-/// [`Error::UnknownLibrary`] before anything is looked for; [`Error::NotFound`] or [`Error::Unusable`] if one library is missing, with the steps of
-/// the search; [`Error::Several`] if more are.
+/// [`Error::UnknownLibrary`] before anything is looked for; [`Error::NotFound`] or [`Error::Unusable`] if one library
+/// is missing, with the steps of the search; [`Error::Several`] if more are.
 ///
 /// ```
 /// match rocm_sdk::find_libraries(["amdhip64", "hipblas"]) {

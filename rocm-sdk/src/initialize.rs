@@ -15,7 +15,8 @@ use crate::version::Release;
 /// The variable that names libraries to preload, by short name, with `,` or `;` between them.
 const PRELOAD_VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
-/// Prepares this process for ROCm: preloads libraries and checks the release, as told by the methods. Nothing is printed.
+/// Prepares this process for ROCm: preloads libraries and checks the release, as told by the methods. Nothing is
+/// printed.
 ///
 /// ```
 /// use rocm_sdk::{Error, initialize_process};
@@ -46,7 +47,8 @@ pub struct InitializeProcess {
 }
 
 impl InitializeProcess {
-    /// Preloads these libraries, named as [`find_libraries`](crate::find_libraries) has it, in this order, after those given before.
+    /// Preloads these libraries, named as [`find_libraries`](crate::find_libraries) has it, in this order, after those
+    /// given before.
     pub fn preload<N: LibraryName>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.libraries.extend(names.into_iter().map(|name| name.library()));
         self
@@ -58,8 +60,8 @@ impl InitializeProcess {
         self
     }
 
-    /// Whether the libraries that `ROCM_SDK_PRELOAD_LIBRARIES` names are preloaded too, after the others; they are if not told. A
-    /// set-uid program never heeds it.
+    /// Whether the libraries that `ROCM_SDK_PRELOAD_LIBRARIES` names are preloaded too, after the others; they are if
+    /// not told. A set-uid program never heeds it.
     pub fn env_override(mut self, heed: bool) -> Self {
         self.environment = heed;
         self
@@ -78,13 +80,13 @@ impl InitializeProcess {
         self
     }
 
-    /// Does it: compares the release, then opens the libraries. What ROCm does not have on this platform and what is optional and absent
-    /// is skipped. Doing it again is cheap, libraries are opened once.
+    /// Does it: compares the release, then opens the libraries. What ROCm does not have on this platform and what is
+    /// optional and absent is skipped. Doing it again is cheap, libraries are opened once.
     ///
     /// # Errors
-    /// [`Error::UnknownLibrary`] before anything is done; [`Error::VersionMismatch`] if asked for, before anything is loaded; what
-    /// [`preload`](crate::preload) says of a library, those before it being loaded by then; any of these as [`Error::PreloadVariable`]
-    /// for a library that only the variable names.
+    /// [`Error::UnknownLibrary`] before anything is done; [`Error::VersionMismatch`] if asked for, before anything is
+    /// loaded; what [`preload`](crate::preload) says of a library, those before it being loaded by then; any of these
+    /// as [`Error::PreloadVariable`] for a library that only the variable names.
     pub fn run(self) -> Result<Initialized, Error> {
         let search = process_search();
         let mut plan = self.libraries.into_iter().map(|l| Ok((l?, None))).collect::<Result<Vec<_>, Error>>()?;
@@ -164,8 +166,9 @@ pub struct Initialized {
 pub enum VersionCheck {
     /// This text, in which `*` stands for any number of characters, compared with [`Release::text`].
     Text(String),
-    /// This requirement, met in ROCm's count. A pre-release counts as the release that it leads to, unless the requirement names
-    /// a pre-release. Where only HIP's version is known, its patch number is that of a build: requirements on it say little.
+    /// This requirement, met in ROCm's count. A pre-release counts as the release that it leads to, unless the
+    /// requirement names a pre-release. Where only HIP's version is known, its patch number is that of a build:
+    /// requirements on it say little.
     Requirement(VersionReq),
 }
 

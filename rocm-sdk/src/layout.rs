@@ -10,7 +10,7 @@ use crate::open::{Purpose, Trail, look_at_directory, nothing_found};
 use crate::process::process_search;
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, Search, names_in, wheels_beside};
-use crate::spec::LibrarySpec;
+use crate::spec::{LibrarySpec, number_of_llvm};
 use crate::version::{Release, release_at};
 
 /// How an installation is laid out.
@@ -25,7 +25,8 @@ pub enum LayoutKind {
     Multiarch,
 }
 
-/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages have no `include`.
+/// An installation that was found, and the places in it. A place is told whether or not it is there: runtime packages
+/// have no `include`.
 ///
 /// ```
 /// match rocm_sdk::layout() {
@@ -52,7 +53,8 @@ const TELL_TALE_FILES: &[&str] =
     &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/rocminfo"];
 
 impl Layout {
-    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or tools tell.
+    /// The installation at `root`, `None` if there is none: a library of ROCm, its `.info/version`, HIP's headers or
+    /// tools tell.
     pub fn at(root: impl Into<PathBuf>) -> Option<Self> {
         Self::inspect(&Installation { root: root.into(), origin: Origin::Explicit }).ok()
     }
@@ -150,12 +152,7 @@ impl Layout {
 
     /// The major number of the LLVM that Comgr needs.
     fn llvm_of_comgr(&self) -> Option<u32> {
-        let comgr = self.search().find(&libraries::AMD_COMGR).ok()?;
-        // `libLLVM.so.22.1`, `libLLVM-17.so.1`
-        comgr.needed().iter().find_map(|name| {
-            let number = name.strip_prefix("libLLVM")?.trim_start_matches(".so.").trim_start_matches('-');
-            number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-        })
+        number_of_llvm(self.search().find(&libraries::AMD_COMGR).ok()?.needed())
     }
 
     /// The roots that hold its libraries: one, or of wheels the core, then the others.
@@ -168,8 +165,8 @@ impl Layout {
         self.library_roots.iter().fold(Search::nowhere(), |search, root| search.root(root))
     }
 
-    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the HIP
-    /// library's file tells.
+    /// The release: of wheels the version of the packages, else what [`release_at`] tells of the root, else what the
+    /// HIP library's file tells.
     pub fn release(&self) -> Option<Release> {
         let roots = self.library_roots.iter().chain([&self.root]);
         let of_root = roots.map(PathBuf::as_path).find_map(release_at);
@@ -212,8 +209,8 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
 }
 
 impl Search {
-    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the system's HIP runtime
-    /// where the system loader would.
+    /// The first installation that has something of ROCm, in the order of the search. The last step looks for the
+    /// system's HIP runtime where the system loader would.
     ///
     /// # Errors
     /// [`Error::NotFound`] or [`Error::Unusable`] for the library "ROCm", with the places looked at.
@@ -273,7 +270,8 @@ fn root_above(library: &Path) -> Option<PathBuf> {
     let roots = directory.ancestors().skip(1).map(Path::to_owned);
     // `/lib` is a link to `/usr/lib` on most systems, and what else there is is under `/usr`.
     let usual = |root: PathBuf| if root == Path::new("/") { PathBuf::from("/usr") } else { root };
-    let same = |dir: PathBuf| fs::canonicalize(dir).ok() == fs::canonicalize(directory).ok();
+    let real = fs::canonicalize(directory).ok()?;
+    let same = |dir: PathBuf| fs::canonicalize(dir).is_ok_and(|dir| dir == real);
     roots.map(usual).find(|root| {
         let installation = Installation { root: root.clone(), origin: Origin::System };
         let mut dirs = installation.library_dirs();
@@ -303,4 +301,25 @@ pub fn layout() -> Result<Layout, Error> {
 /// ```
 pub fn version() -> Result<Release, Error> {
     process_search().version()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// `/lib` leads to `/usr/lib` on most systems, and the installation is then in `/usr` whichever of them the loader names.
+    #[test]
+    fn the_root_above_a_library_of_the_system() {
+        for directory in
+            ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib", "/lib/x86_64-linux-gnu", "/lib64"]
+        {
+            let real = fs::canonicalize(directory);
+            if real.is_ok_and(|real| real.starts_with("/usr"))
+                && !directory.contains("x86_64") | cfg!(target_arch = "x86_64")
+            {
+                assert_eq!(root_above(&Path::new(directory).join("libx.so")), Some("/usr".into()), "{directory}");
+            }
+        }
+        assert_eq!(root_above(Path::new("/no/such/lib/libx.so")), None);
+    }
 }

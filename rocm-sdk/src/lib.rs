@@ -20,7 +20,10 @@
 //! ```
 //!
 //! - [`Search`] is the order of places; [`set_root`] and [`set_search`] decide it for the whole process, before the first use.
+//! - [`libraries`] has the names of each library, release by release; [`find_libraries`] tells where they are and loads nothing.
 //! - [`Library`] is an open library: its path, soname and [`Release`], and its symbols. [`preload`] opens one ahead of others.
+//! - [`initialize_process`] is for the start of a program: it preloads and checks the release. [`version`] and [`layout`] tell the release and
+//!   the paths of the installation, [`target_family`] and [`TargetDetection`] the GPUs and the packages that are for them.
 //! - [`Error`] tells what is wrong and carries the [`Report`] of the search, step by step.
 //! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or to a
 //!   [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
@@ -30,6 +33,8 @@
 mod binding;
 #[cfg(unix)]
 mod c;
+#[cfg(all(feature = "check", unix))]
+pub mod check;
 #[cfg(feature = "devel")]
 pub mod devel;
 #[cfg(feature = "distribution")]

@@ -1,8 +1,8 @@
 //! The libraries of ROCm that this workspace knows: a library more is a row more.
 //!
-//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are of AMD's packages and wheels and of Debian's
-//! packages. The two number some libraries otherwise, and a number may go down: `librocm_smi64.so.7` of ROCm 7 became
-//! `librocm_smi64.so.1` in ROCm 10.
+//! Short names are those of AMD's own Python package `rocm_sdk`. The sonames are of AMD's packages and wheels and of
+//! Debian's packages. The two number some libraries otherwise, and a number may go down: `librocm_smi64.so.7` of ROCm 7
+//! became `librocm_smi64.so.1` in ROCm 10.
 //!
 //! ```
 //! use rocm_sdk::{Group, libraries};
@@ -19,15 +19,16 @@ use crate::spec::{LibrarySpec, Soname};
 macro_rules! windows_names {
     ($stem:literal, $($more:literal),*) => {
         windows_names!(@releases $stem, [$($more),*],
-            "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700" "0604" "0603" "0602" "0601" "0600" "0507")
+            "0716" "0715" "0714" "0713" "0712" "0711" "0710" "0702" "0701" "0700"
+            "0604" "0603" "0602" "0601" "0600" "0507")
     };
     (@releases $stem:literal, [$($more:literal),*], $($release:literal)*) => {
         &[$(concat!($stem, $release, ".dll"),)* $($more),*]
     };
 }
 
-/// A library with its short name, the name of its file without version, its soname majors (`major, first release, last release`,
-/// newest first) and its Windows names.
+/// A library with its short name, the name of its file without version, its soname majors (`major, first release, last
+/// release`, newest first) and its Windows names.
 macro_rules! library {
     ($name:literal, $file:literal, [$($major:literal: $first:literal - $last:literal),*], $windows:expr) => {
         LibrarySpec::new(
@@ -116,7 +117,7 @@ pub static ROCJPEG: LibrarySpec = library!("rocjpeg", "rocjpeg", [1: 7 - 10, 0: 
 
 /// AMD SMI: temperatures, clocks, processes and the like. Each major has structures of its own. Linux only.
 pub static AMD_SMI: LibrarySpec =
-    library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 0: 6 - 6, 23: 5 - 6], &[]);
+    library!("amd_smi", "amd_smi", [27: 10 - 10, 26: 7 - 7, 25: 6 - 6, 24: 6 - 6, 23: 6 - 6, 0: 6 - 6, 1: 5 - 5], &[]);
 
 /// The way from WSL to the GPU of Windows: only in some distributions, and of use only in WSL.
 pub static ROCDXG: LibrarySpec = library!("rocdxg", "rocdxg", [1: 7 - 10], &[]).optional();
@@ -198,10 +199,11 @@ pub static ROCSPARSE: LibrarySpec =
 /// The HSA runtime under HIP on Linux. Numbered by itself, the same in every release.
 pub static HSA_RUNTIME64: LibrarySpec = library!("hsa-runtime64", "hsa-runtime64", [1: 5 - 10], &[]);
 
-/// hipTensor, tensor contractions. Linux only.
-pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &[]).in_libraries();
+/// hipTensor, tensor contractions.
+pub static HIPTENSOR: LibrarySpec = library!("hiptensor", "hiptensor", [0: 5 - 10], &["hiptensor.dll"]).in_libraries();
 
-/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's that its Comgr is built with (`NN.1`).
+/// LLVM with its C interface: ROCm's own (`NN.0git`), or the distribution's (`NN.1`). Of several, the one that Comgr is
+/// built with.
 pub static LLVM: LibrarySpec = LibrarySpec::new(
     "LLVM",
     "libLLVM.so",
@@ -224,9 +226,11 @@ pub static LLVM: LibrarySpec = LibrarySpec::new(
     ],
     &["LLVM-C.dll"],
 )
-.in_directories(LLVM_DIRS);
+.in_directories(LLVM_DIRS)
+.numbered_as_needed_by(&AMD_COMGR);
 
-/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`).
+/// libclang, Clang's C interface: ROCm's own (`NN.0git`), Debian's (`libclang-NN.so.NN`) or Fedora's (`NN.1`). Of
+/// several, the one of the LLVM that Comgr is built with.
 pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     "clang",
     "libclang.so",
@@ -256,7 +260,8 @@ pub static LIBCLANG: LibrarySpec = LibrarySpec::new(
     ],
     &["libclang.dll"],
 )
-.in_directories(LLVM_DIRS);
+.in_directories(LLVM_DIRS)
+.numbered_as_needed_by(&AMD_COMGR);
 
 /// Every library of this table: those of AMD's `rocm_sdk` in its order, then the others.
 pub static ALL: &[&LibrarySpec] = &[

@@ -11,7 +11,7 @@ use crate::installs;
 use crate::library::{Library, Scope};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::search::{Installation, names_in};
-use crate::spec::{LibrarySpec, soname_major};
+use crate::spec::{LibrarySpec, first_number, number_of_llvm, soname_major};
 use crate::sys;
 
 /// What is done with a file that looks right.
@@ -61,8 +61,13 @@ impl Trail {
     }
 
     /// Whether what is found is opened.
-    pub(crate) fn opens(&self) -> bool {
+    fn opens(&self) -> bool {
         matches!(self.purpose, Purpose::Open(_))
+    }
+
+    /// Whether files in the loader's directories are to be looked at.
+    pub(crate) fn looks_at_loader_dirs(&self) -> bool {
+        !self.opens() || self.spec.companion().is_some()
     }
 
     pub(crate) fn try_installation(&mut self, installation: &Installation) -> Option<Hit> {
@@ -79,19 +84,22 @@ impl Trail {
                 Err(reason) => self.fail(origin, &directory, reason),
             }
         }
+        let wanted = self.wanted_number(&directories);
+        let newer_first = wanted.is_some_and(|number| self.is_newer(number));
         // The newest known release, then releases newer than any known, then the name that tells no release.
-        for name in self.spec.file_names().filter(|&name| cfg!(windows) || name != self.spec.unversioned()) {
-            for directory in &directories {
-                if let Some(hit) = self.try_file(origin, &directory.join(name)) {
-                    return Some(hit);
-                }
-            }
-        }
-        for directory in &directories {
-            for name in self.newer_names(directory) {
-                if let Some(hit) = self.try_file(origin, &directory.join(name)) {
-                    return Some(hit);
-                }
+        for newer in [newer_first, !newer_first] {
+            let paths: Vec<PathBuf> = if newer {
+                directories
+                    .iter()
+                    .flat_map(|dir| self.newer_names(dir, wanted).into_iter().map(|n| dir.join(n)))
+                    .collect()
+            } else {
+                let versioned = |name: &&str| cfg!(windows) || *name != self.spec.unversioned();
+                let names = self.names(wanted).into_iter().filter(versioned);
+                names.flat_map(|name| directories.iter().map(move |dir| dir.join(name))).collect()
+            };
+            if let Some(hit) = paths.iter().find_map(|path| self.try_file(origin, path)) {
+                return Some(hit);
             }
         }
         let unversioned = directories.iter().filter(|_| !cfg!(windows));
@@ -102,16 +110,36 @@ impl Trail {
             .find_map(|path| self.try_file(origin, path))
     }
 
+    /// Whether this major number is newer than any known.
+    fn is_newer(&self, major: u32) -> bool {
+        self.spec.newest_major().is_none_or(|newest| major > newest)
+    }
+
+    /// The names to try, in order; those with the number that is wanted first.
+    fn names(&self, wanted: Option<u32>) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.spec.file_names().collect();
+        if wanted.is_some() {
+            names.sort_by_key(|name| first_number(name) != wanted);
+        }
+        names
+    }
+
+    /// The number that the library's companion in one of `directories` needs.
+    fn wanted_number(&self, directories: &[PathBuf]) -> Option<u32> {
+        let companion = self.spec.companion()?;
+        let files = companion.file_names().flat_map(|name| directories.iter().map(move |dir| dir.join(name)));
+        number_of_llvm(&files.filter_map(|path| look_at(&path).ok()).next()?.needed)
+    }
+
     /// `libX.so.N` of a major newer than any known, newest first; `libLLVM.so.N.M` where the known names are such.
-    fn newer_names(&self, directory: &Path) -> Vec<String> {
-        let newest = self.spec.newest_major();
+    fn newer_names(&self, directory: &Path, wanted: Option<u32>) -> Vec<String> {
         let minor_too = self.spec.sonames().iter().any(|s| s.has_minor());
         let major = |name: &str| -> Option<u32> {
             let number = name.strip_prefix(self.spec.unversioned())?;
             if minor_too { soname_major(number) } else { number.strip_prefix('.')?.parse().ok() }
         };
-        let mut names = names_in(directory, |name| major(name).is_some_and(|m| newest.is_none_or(|n| m > n)));
-        names.sort_by_key(|name| std::cmp::Reverse(major(name)));
+        let mut names = names_in(directory, |name| major(name).is_some_and(|m| self.is_newer(m)));
+        names.sort_by_key(|name| (major(name) != wanted, std::cmp::Reverse(major(name))));
         names
     }
 
@@ -138,11 +166,11 @@ impl Trail {
         }
     }
 
-    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to be opened,
-    /// looks in `directories`, which are the loader's.
+    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to
+    /// be opened, looks in `directories`, which are the loader's, and which else only tell of a companion.
     pub(crate) fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
         let origin = Origin::System;
-        for name in self.spec.file_names() {
+        for name in self.names(self.wanted_number(directories)) {
             if let Some(path) = refused.iter().map(|dir| dir.join(name)).find(|path| path.exists()) {
                 self.fail(origin, &path, Reason::RelativePath);
                 continue;
@@ -184,7 +212,7 @@ impl Trail {
         let Some(major) = found.strip_prefix(self.spec.unversioned()).and_then(soname_major) else {
             return Ok(());
         };
-        let newer = self.spec.newest_major().is_none_or(|newest| major > newest);
+        let newer = self.is_newer(major);
         match self.spec.sonames().last() {
             Some(oldest) if !newer && self.spec.known_major(major).is_none() => {
                 Err(Reason::WrongMajor { found: found.to_owned(), oldest: oldest.file })
@@ -244,8 +272,9 @@ pub(crate) fn nothing_found(library: &'static str, report: Arc<Report>) -> Error
     }
 }
 
-/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages of a distribution
-/// rely on a place that the loader knows, and are not there where they were unpacked elsewhere. `above` are those that want this one.
+/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages
+/// of a distribution rely on a place that the loader knows, and are not there where they were unpacked elsewhere.
+/// `above` are those that want this one.
 fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
     check_versions(path)?;
     for _ in 0..MAX_DEPENDENCIES {
@@ -268,7 +297,8 @@ fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libl
     Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
 }
 
-/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for dependencies first.
+/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for
+/// dependencies first.
 fn check_versions(path: &Path) -> Result<(), Reason> {
     let Some(here) = sys::glibc() else { return Ok(()) };
     let Ok(mut file) = File::open(path) else { return Ok(()) };

@@ -72,6 +72,8 @@ pub enum Fault {
     Unreadable,
     /// It needs a library that was not found.
     DependencyMissing,
+    /// Made for a newer system than this one.
+    SystemTooOld,
     /// The loader refuses it.
     Refused,
     /// Opening it ended the process, or took too long.
@@ -140,7 +142,8 @@ impl Fault {
             Reason::WrongMajor { .. } => Some(Self::TooOld),
             Reason::Unreadable { .. } => Some(Self::Unreadable),
             Reason::DependencyMissing { .. } => Some(Self::DependencyMissing),
-            Reason::Loader { .. } | Reason::SystemTooOld { .. } => Some(Self::Refused),
+            Reason::SystemTooOld { .. } => Some(Self::SystemTooOld),
+            Reason::Loader { .. } => Some(Self::Refused),
             Reason::NotThere
             | Reason::NotAnInstallation
             | Reason::Unfinished { .. }
@@ -162,17 +165,43 @@ impl From<&Attempt> for Step {
     }
 }
 
-/// Where it was found, or why not.
-impl fmt::Display for Probe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(found) = &self.found else { return f.write_str(self.reason.as_deref().unwrap_or("not found")) };
-        let release = found.release.as_deref().unwrap_or("release unknown");
-        let name = found.path.as_deref().or(found.soname.as_deref()).unwrap_or("without a name");
-        write!(f, "{name} ({release}) [{}]", found.step)?;
-        if !found.known {
-            write!(f, ", of a soname that this command does not know")?;
+/// A line for each library: short name, soname, release, step of the search and file, or why it was not found.
+pub fn table<'a>(probes: impl IntoIterator<Item = &'a Probe>) -> String {
+    let rows: Vec<[&str; 5]> = probes.into_iter().map(Probe::row).collect();
+    let found = |row: &&[&str; 5]| !row[1].is_empty();
+    let width = |column: usize| {
+        let cells = rows.iter().filter(|row| column == 0 || found(row)).map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths = [0, 1, 2, 3].map(width);
+    let mut text = String::new();
+    for row in &rows {
+        let columns = if found(&row) { 4 } else { 1 };
+        for (cell, width) in row.iter().zip(widths).take(columns) {
+            text += &format!("{cell:width$}  ");
         }
-        Ok(())
+        text += row[4];
+        text.push('\n');
+    }
+    text
+}
+
+impl Probe {
+    /// Only the first and the last if there is no library.
+    fn row(&self) -> [&str; 5] {
+        let Some(found) = &self.found else {
+            return [&self.library, "", "", "", self.reason.as_deref().unwrap_or("not found")];
+        };
+        let soname = match found.soname.as_deref() {
+            Some(soname) if !soname.is_empty() => soname,
+            _ => "no soname",
+        };
+        let release = match (found.release.as_deref(), found.known) {
+            (Some(release), _) => release,
+            (None, true) => "release unknown",
+            (None, false) => "release and soname unknown",
+        };
+        [&self.library, soname, release, &found.step, found.path.as_deref().unwrap_or("path unknown")]
     }
 }
 

@@ -22,8 +22,8 @@ fn lock() -> MutexGuard<'static, Process> {
     PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the ROCm installation at `root` the first place that every [`Binding`](crate::Binding) and [`preload`] of this process looks at; a
-/// second root comes after the first.
+/// Makes the ROCm installation at `root` the first place that every [`Binding`](crate::Binding) and [`preload`] of this
+/// process looks at; a second root comes after the first.
 ///
 /// # Errors
 /// [`Error::RelativePath`] if it is not absolute; [`Error::SearchTooLate`] once a library has been looked for.
@@ -72,11 +72,12 @@ fn fixed_search() -> Search {
 
 static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new());
 
-/// Opens a library, named by its row of the [table](crate::libraries) or by its short name, ahead of others that need it, and keeps it
-/// open. Asked again, it answers with the same library; asked for
+/// Opens a library, named by its row of the [table](crate::libraries) or by its short name, ahead of others that need
+/// it, and keeps it open. Asked again, it answers with the same library; asked for
 /// [`Scope::Global`] after [`Scope::Local`], it makes the symbols of the open library global.
 ///
-/// To find out that Comgr cannot be loaded before HIPRTC calls into it is one use: `preload(&libraries::AMD_COMGR, Scope::Local)`.
+/// To find out that Comgr cannot be loaded before HIPRTC calls into it is one use: `preload(&libraries::AMD_COMGR,
+/// Scope::Local)`.
 ///
 /// ```
 /// use rocm_sdk::{Scope, preload};

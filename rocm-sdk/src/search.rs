@@ -24,15 +24,16 @@ type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 /// The order, first hit wins:
 /// 1. [`root`](Search::root)s given in code;
 /// 2. `ROCM_PATH`, `HIP_PATH`;
-/// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or `CONDA_PREFIX` names;
-/// 4. what `rocm-sdk install` has installed for this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, else in `rocm-sdk` under
-///    `XDG_DATA_HOME` or `~/.local/share`;
+/// 3. ROCm's wheels (`_rocm_sdk_core*`, `_rocm_sdk_libraries*`) in the Python environment that `VIRTUAL_ENV` or
+///    `CONDA_PREFIX` names;
+/// 4. what `rocm-sdk install` has installed for this user, newest release first: in `ROCM_SDK_INSTALL_DIR`, else in
+///    `rocm-sdk` under `XDG_DATA_HOME` or `~/.local/share`;
 /// 5. `/opt/rocm` and what is versioned inside it (`core`, `core-*`), then `/opt/rocm-*`, newest first;
 /// 6. the system loader, by soname; not where `LD_LIBRARY_PATH` would lead it to a relative path.
 ///
-/// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the machine) and
-/// `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused. A program that
-/// runs set-uid heeds no variable.
+/// In an installation the newest soname wins; its directories are `lib`, `lib64`, `lib/x86_64-linux-gnu` (that of the
+/// machine) and `core/lib`. Only absolute paths and sonames reach the loader: a relative path in a variable is refused.
+/// A program that runs set-uid heeds no variable.
 ///
 /// ```
 /// use rocm_sdk::{Search, libraries};
@@ -96,8 +97,8 @@ impl Search {
         Self { roots: Vec::new(), environment: None, opt: None, system: false, set_uid: false }
     }
 
-    /// Looks at the installation `root` too, after the roots given before and ahead of all else. It must be absolute: a relative one is
-    /// refused in the search's [`Report`].
+    /// Looks at the installation `root` too, after the roots given before and ahead of all else. It must be absolute: a
+    /// relative one is refused in the search's [`Report`].
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.roots.push(root.into());
         self
@@ -217,7 +218,8 @@ impl Search {
         self.set_uid
     }
 
-    /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current directory.
+    /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current
+    /// directory.
     fn relative_loader_dirs(&self) -> Vec<PathBuf> {
         let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
         let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
@@ -236,7 +238,8 @@ impl Search {
     /// Finds and opens a library. Its symbols stay private to it ([`Scope::Local`]).
     ///
     /// # Errors
-    /// [`Error::NotFound`] where there is none, [`Error::Unusable`] where there is one that cannot be used; both carry the search.
+    /// [`Error::NotFound`] where there is none, [`Error::Unusable`] where there is one that cannot be used; both carry
+    /// the search.
     pub fn open(&self, spec: &'static LibrarySpec) -> Result<Library, Error> {
         self.open_with_scope(spec, Scope::Local)
     }
@@ -269,7 +272,7 @@ impl Search {
         if !self.system {
             return None;
         }
-        let directories = if trail.opens() { Vec::new() } else { self.loader_dirs() };
+        let directories = if trail.looks_at_loader_dirs() { self.loader_dirs() } else { Vec::new() };
         trail.try_system(&self.relative_loader_dirs(), &directories)
     }
 
@@ -346,7 +349,8 @@ pub(crate) fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     names.into_iter().map(|name| directory.join(name)).collect()
 }
 
-/// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows, its system directory.
+/// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows,
+/// its system directory.
 fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
     if cfg!(windows) {
         return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
@@ -464,15 +468,16 @@ mod tests {
             "etc/ld.so.conf",
             "# first\ninclude /etc/ld.so.conf.d/*.conf\ninclude more.conf\n/srv/last # its own\nrelative\n",
         );
-        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\n");
+        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\ninclude /etc/deeper.conf\n");
+        write("etc/deeper.conf", "/srv/deeper\n");
         write("etc/ld.so.conf.d/10-a.conf", "/srv/a\n");
         write("etc/ld.so.conf.d/30-c.conf.old", "/srv/c\n");
         write("etc/more.conf", "include more.conf\n/srv/more\n");
-        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "usr/lib", "usr/lib64", "lib"] {
+        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "srv/deeper", "usr/lib", "usr/lib64", "lib"] {
             fs::create_dir_all(root.path().join(dir)).unwrap();
         }
         let dirs = system_library_dirs(root.path(), None);
         let names: Vec<&str> = dirs.iter().map(|d| d.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["srv/a", "srv/b", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
+        assert_eq!(names, ["srv/a", "srv/b", "srv/deeper", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
     }
 }

@@ -51,13 +51,14 @@ pub struct LibrarySpec {
     windows: &'static [&'static str],
     directories: &'static [&'static str],
     group: Group,
+    companion: Option<&'static LibrarySpec>,
     hip_numbered: bool,
     optional: bool,
 }
 
 impl LibrarySpec {
-    /// Describes a library: its short name for messages, the unversioned file name (`libX.so`), its versioned sonames and
-    /// its Windows file names, both newest first.
+    /// Describes a library: its short name for messages, the unversioned file name (`libX.so`), its versioned sonames
+    /// and its Windows file names, both newest first.
     pub const fn new(
         name: &'static str,
         unversioned: &'static str,
@@ -71,6 +72,7 @@ impl LibrarySpec {
             windows,
             directories: &[],
             group: Group::Core,
+            companion: None,
             hip_numbered: false,
             optional: false,
         }
@@ -83,9 +85,17 @@ impl LibrarySpec {
         self
     }
 
-    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at before the usual ones.
+    /// Marks a library that is also kept in these directories of an installation, relative to its root: looked at
+    /// before the usual ones.
     pub const fn in_directories(mut self, directories: &'static [&'static str]) -> Self {
         self.directories = directories;
+        self
+    }
+
+    /// Marks a library of which several releases may be installed side by side: the one with the number that
+    /// `companion` needs, in its own dependencies, is the one to take, though there is a newer one.
+    pub const fn numbered_as_needed_by(mut self, companion: &'static LibrarySpec) -> Self {
+        self.companion = Some(companion);
         self
     }
 
@@ -124,6 +134,11 @@ impl LibrarySpec {
     /// Directories of an installation, relative to its root, where it is kept beside the usual ones.
     pub const fn directories(&self) -> &'static [&'static str] {
         self.directories
+    }
+
+    /// The library whose dependencies tell which number of this one to take.
+    pub const fn companion(&self) -> Option<&'static LibrarySpec> {
+        self.companion
     }
 
     /// The part of ROCm that it belongs to.
@@ -183,4 +198,38 @@ impl LibrarySpec {
 /// `".7.2.53211"` (what follows `libX.so`) -> 7.
 pub(crate) fn soname_major(suffix: &str) -> Option<u32> {
     suffix.strip_prefix('.')?.split('.').next()?.parse().ok()
+}
+
+/// The first number in a library's name: 22 of `libLLVM.so.22.1`, `libclang-cpp.so.22.1`, `libLLVM-22.so.1`.
+pub(crate) fn first_number(file: &str) -> Option<u32> {
+    let digits = file.find(|c: char| c.is_ascii_digit()).map(|at| &file[at..])?;
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The number of LLVM that a library needs, by its dependencies.
+pub(crate) fn number_of_llvm(needed: &[String]) -> Option<u32> {
+    needed
+        .iter()
+        .filter(|name| ["libLLVM", "libclang"].iter().any(|p| name.starts_with(p)))
+        .find_map(|n| first_number(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_llvm() {
+        for (names, number) in [
+            (&["libm.so.6", "libLLVM.so.22.1"][..], Some(22)),
+            (&["libclang-cpp.so.23.0git"], Some(23)),
+            (&["libLLVM-17.so.1"], Some(17)),
+            (&["libc.so.6", "libz.so.1"], None),
+            (&["libLLVM.so"], None),
+            (&[], None),
+        ] {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            assert_eq!(number_of_llvm(&names), number, "{names:?}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ impl Release {
     }
 
     /// Major and minor number in ROCm's count.
-    #[cfg(feature = "doctor")]
+    #[cfg(all(feature = "doctor", unix))]
     pub(crate) fn rocm(&self) -> (u64, u64) {
         match (self.numbering, self.version.major, self.version.minor) {
             (Numbering::Hip, 7, minor @ 15..) => (10, minor - 15),
@@ -89,8 +89,8 @@ pub const fn hip_of_rocm(level: (u32, u32)) -> (u32, u32) {
     }
 }
 
-/// What `hipRuntimeGetVersion` and `hipDriverGetVersion` report (`major * 10_000_000 + minor * 100_000 + patch`) as a version;
-/// `None` for what is none.
+/// What `hipRuntimeGetVersion` and `hipDriverGetVersion` report (`major * 10_000_000 + minor * 100_000 + patch`) as a
+/// version; `None` for what is none.
 ///
 /// ```
 /// assert_eq!(rocm_sdk::hip_version(70_253_211), Some(semver::Version::new(7, 2, 53_211)));
@@ -140,7 +140,8 @@ pub fn parse_release(text: &str) -> Option<Version> {
     Some(version)
 }
 
-/// The version in a library's file name: `libamdhip64.so.7.2.53211` is 7.2.53211; `None` where there is no minor version.
+/// The version in a library's file name: `libamdhip64.so.7.2.53211` is 7.2.53211; `None` where there is no minor
+/// version.
 ///
 /// ```
 /// assert_eq!(rocm_sdk::file_name_version("libamdhip64.so.7.2.53211"), Some(semver::Version::new(7, 2, 53_211)));
@@ -150,8 +151,8 @@ pub fn file_name_version(file_name: &str) -> Option<Version> {
     parse_release(file_name.rsplit_once(".so.")?.1)
 }
 
-/// The release that the installation at `root` says it is: for a Python wheel the `rocm_sdk_*-VERSION.dist-info` beside it, else
-/// `.info/version`, else `.info/version-dev`.
+/// The release that the installation at `root` says it is: for a Python wheel the `rocm_sdk_*-VERSION.dist-info` beside
+/// it, else `.info/version`, else `.info/version-dev`.
 pub fn release_at(root: &Path) -> Option<Release> {
     let read = |name: &str| {
         let source = root.join(".info").join(name);
@@ -179,8 +180,8 @@ fn wheel_release(root: &Path) -> Option<Release> {
     of(package).or_else(|| of("rocm_sdk_core"))
 }
 
-/// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it, as
-/// named and with links resolved, else, if the file is numbered by HIP, its own name.
+/// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it,
+/// as named and with links resolved, else, if the file is numbered by HIP, its own name.
 pub(crate) fn release_of_file(path: &Path, numbered_by_hip: bool) -> Option<Release> {
     let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // ROOT/lib/libX.so, ROOT/lib/x86_64-linux-gnu/libX.so, ROOT/core/lib/libX.so
@@ -235,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "doctor")]
+    #[cfg(all(feature = "doctor", unix))]
     fn hip_s_count_and_back() {
         for level in [(5, 7), (6, 4), (7, 2), (7, 14), (10, 0), (10, 3)] {
             let (major, minor) = hip_of_rocm(level);
             let version = Version::new(major.into(), minor.into(), 1);
-            let release = Release { version, numbering: Numbering::Hip, source: PathBuf::new() };
+            let release = Release { version, text: String::new(), numbering: Numbering::Hip, source: PathBuf::new() };
             assert_eq!(release.rocm(), (level.0.into(), level.1.into()));
         }
     }

@@ -1,6 +1,7 @@
 //! Expanding the devel wheel: what comes out, and that it is whole or not there, whatever happens on the way.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
+mod support;
 mod wheels;
 
 use std::fs;
@@ -264,6 +265,112 @@ fn a_run_killed_anywhere_leaves_nothing_half_and_the_next_one_finishes() {
         check_good(&site);
     }
     assert!(kills > 20, "{kills}");
+}
+
+/// Counts the calls that change files, and at one of them ends the process or lets the call fail.
+const FAULTS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int fault(void) {
+    static long count;
+    const char *at = getenv("FAULT_AT");
+    if (!at || ++count != atol(at))
+        return 0;
+    creat(getenv("FAULT_LOG"), 0600);
+    if (atoi(getenv("FAULT_ERRNO")) == 0)
+        kill(getpid(), SIGKILL);
+    errno = atoi(getenv("FAULT_ERRNO"));
+    return 1;
+}
+
+#define WRAP(type, name, parameters, arguments, when) \
+    type name parameters { \
+        static type (*real) parameters; \
+        if (!real) \
+            real = (type (*) parameters)dlsym(RTLD_NEXT, #name); \
+        return (when) && fault() ? -1 : real arguments; \
+    }
+WRAP(ssize_t, write, (int fd, const void *data, size_t size), (fd, data, size), fd > 2)
+WRAP(int, rename, (const char *a, const char *b), (a, b), 1)
+WRAP(int, link, (const char *a, const char *b), (a, b), 1)
+WRAP(int, linkat, (int i, const char *a, int j, const char *b, int flags), (i, a, j, b, flags), 1)
+WRAP(int, symlink, (const char *a, const char *b), (a, b), 1)
+WRAP(int, mkdir, (const char *a, mode_t mode), (a, mode), 1)
+WRAP(int, unlink, (const char *a), (a), 1)
+WRAP(int, unlinkat, (int fd, const char *a, int flags), (fd, a, flags), 1)
+WRAP(int, fsync, (int fd), (fd), 1)
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) { \
+        static int (*real)(const char *, int, ...); \
+        if (!real) \
+            real = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name); \
+        va_list more; \
+        va_start(more, flags); \
+        int mode = va_arg(more, int); \
+        va_end(more); \
+        return (flags & (O_CREAT | O_APPEND)) && fault() ? -1 : real(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+"#;
+
+/// Every call of the system that changes something, the first to the last: killed there, and failing there.
+#[test]
+fn a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes() {
+    const TEST: &str = "a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes";
+    if std::env::var_os(CHILD).is_some() {
+        let done = Devel::at(std::env::var_os("SITE").unwrap()).unwrap().expand(&mut |_| {});
+        println!("CHILD: {}", done.map_or_else(|error| error.to_string(), |_| "done".to_owned()));
+        return;
+    }
+    let tools = support::Tree::new();
+    let shim = tools.library_with("faults.so", "", FAULTS, &["-ldl"]);
+    let log = tools.path("log");
+    for errno in [0, libc::ENOSPC, libc::EROFS] {
+        let mut faults = 0;
+        for at in 1..10_000 {
+            let site = Site::with(&Archive::good(), at % 2 == 0);
+            site.write("_rocm_sdk_devel/__init__.py", "old");
+            device_wheel(&site, "gfx942", "7.10.0", &device_link("gfx942"));
+            let _ = fs::remove_file(&log);
+            let mut command = child(TEST, &site, "1");
+            command.env("LD_PRELOAD", &shim).env("FAULT_LOG", &log);
+            let output =
+                command.env("FAULT_AT", at.to_string()).env("FAULT_ERRNO", errno.to_string()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            let line = said.lines().find(|line| line.starts_with("CHILD:")).unwrap_or_default();
+            if !log.exists() {
+                assert_eq!(line, "CHILD: done");
+                break;
+            }
+            faults += 1;
+            // Some failures do no harm: those of tidying up.
+            assert_eq!(output.status.success(), errno != 0, "{at}: {said}");
+            match site.find().root() {
+                // Unpacked, and something of a device wheel was not linked, or nothing was missing after all.
+                Ok(_) => check_good(&site),
+                Err(Error::NotExpanded { .. }) => assert!(line.contains("cannot ") || errno == 0, "{at}: {said}"),
+                Err(other) => panic!("{at}: {other}"),
+            }
+            if line == "CHILD: done" {
+                check_good(&site);
+            } else if errno == libc::ENOSPC {
+                assert!(line.contains("free some space"), "{at}: {said}");
+            }
+            site.expand().unwrap_or_else(|e| panic!("{at}: {e}"));
+            check_good(&site);
+            let file = "lib/kernels/gfx942.co";
+            assert!(site.same(&format!("{PACKAGE}/{file}"), &format!("_rocm_sdk_libraries/{file}")));
+        }
+        assert!(faults > 45, "{faults} faults with errno {errno}");
+    }
 }
 
 /// The moments that no callback reaches, made by hand.

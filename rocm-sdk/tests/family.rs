@@ -258,6 +258,22 @@ fn the_families_of_an_installed_distribution() {
     assert!(matches!(name(&variable("gfx94X-dcgpu")), Err(Error::UnknownFamily { .. })));
 }
 
+/// One wheel with libraries for all, and one a target with its code.
+#[test]
+fn wheels_of_single_targets() {
+    let tree = Tree::new();
+    tree.write(&format!("{SITE}/_rocm_sdk_core/lib/libamdhip64.so.7"), "");
+    tree.write(&format!("{SITE}/_rocm_sdk_libraries/lib/libhipblas.so.3"), "");
+    for name in ["device_gfx942", "device_gfx1201", "device_all", "libraries", "core"] {
+        tree.write(&format!("{SITE}/rocm_sdk_{name}-10.0.0.dist-info/METADATA"), "");
+    }
+    driver(&tree, &[(1, 110_000), (2, 120_001)]);
+    let detection = detection(&tree, with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]));
+    assert_eq!(detection.family().unwrap().name, "gfx1201");
+    let Err(Error::NoFamily { available, .. }) = detection.sysfs(None).family() else { panic!() };
+    assert_eq!(available, ["gfx1201", "gfx942"]);
+}
+
 #[test]
 fn the_tools_of_wheels() {
     let tree = Tree::new();

@@ -130,6 +130,39 @@ fn what_a_library_needs() {
     assert!(found.needed().contains(&"libbase.so.1".to_owned()), "{:?}", found.needed());
 }
 
+/// Of several LLVMs side by side, as distributions have them, the one that Comgr is built with.
+#[test]
+fn the_llvm_of_comgr() {
+    let tree = Tree::new();
+    let llvm = |name: &str| tree.library(&format!("lib/{name}"), name, "int llvm(void) { return 1; }");
+    let comgr = |soname: &str, llvm: &str| {
+        let c = "int llvm(void); int stub_id(void) { return llvm(); }";
+        tree.library_with(&format!("lib/{soname}"), soname, c, &[tree.path("lib").join(llvm).to_str().unwrap()]);
+    };
+    for name in ["libLLVM.so.21.1", "libLLVM.so.22.1", "libLLVM.so.23.1", "libLLVM.so.24.1", "libLLVM.so.25.1"] {
+        llvm(name);
+    }
+    for name in ["libclang-21.so.21", "libclang-22.so.22", "libLLVM-17.so.1"] {
+        llvm(name);
+    }
+    let installation = Search::nowhere().root(tree.root());
+    let system = with_variables(&[("LD_LIBRARY_PATH", tree.path("lib"))]).system(true);
+    let found = |search: &Search, name: &str| search.find(name).unwrap().soname().unwrap().to_owned();
+    assert_eq!(found(&installation, "LLVM"), "libLLVM.so.23.1", "the newest known");
+    for (number, needed) in [("22", "libLLVM.so.22.1"), ("21", "libLLVM.so.21.1"), ("17", "libLLVM-17.so.1")] {
+        comgr("libamd_comgr.so.3", needed);
+        for search in [&installation, &system] {
+            assert_eq!(found(search, "LLVM"), needed);
+            let clang = if number == "21" { "libclang-21.so.21" } else { "libclang-22.so.22" };
+            assert_eq!(found(search, "clang"), clang, "{number}: the same, else the newest");
+        }
+        assert_eq!(installation.open(&libraries::LLVM).unwrap().soname(), Some(needed));
+    }
+    // One newer than any known.
+    comgr("libamd_comgr.so.3", "libLLVM.so.24.1");
+    assert_eq!(found(&installation, "LLVM"), "libLLVM.so.24.1");
+}
+
 #[test]
 fn unknown_names_are_told_before_anything_is_looked_for() {
     let search = Search::nowhere().root("/no/such/rocm");
@@ -286,6 +319,7 @@ fn real_releases() {
         assert_eq!(found.libraries()[1].release().unwrap().version.to_string()[..3], *release);
         let comgr = &found.libraries()[0];
         assert!(comgr.needed().iter().any(|n| n == llvm), "{:?}", comgr.needed());
+        assert_eq!(search.find("LLVM").unwrap().soname(), Some(llvm), "that of Comgr");
         for spec in libraries::ALL {
             if let Ok(found) = search.find(*spec) {
                 assert!(found.is_known_release() && found.path().starts_with(&usr), "{found:?} {:?}", found.soname());

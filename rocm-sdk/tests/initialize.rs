@@ -3,14 +3,16 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rocm_sdk::{
     Error, Initialized, Numbering, Release, Scope, Search, SkipReason, VersionCheck, initialize_process, libraries,
     preload, preloaded, set_root, set_search,
 };
 use semver::VersionReq;
-use support::{Tree, id, in_child, is_child};
+use support::{CHILD, Tree, id, in_child, is_child};
 
 const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
@@ -188,4 +190,40 @@ fn requirements_are_met_in_rocms_count() {
     assert!(VersionCheck::from("7.10.0a*").accepts(&nightly));
     let build = release("6.2.0-66", Numbering::Rocm);
     assert!(accepts("=6.2.0", &build) && VersionCheck::from(String::from("6.2.0*")).accepts(&build));
+}
+
+/// The real libraries of a release, through the release's own loader, since they need a newer C library than most hosts have.
+#[test]
+fn a_real_release() {
+    const TEST: &str = "a_real_release";
+    if !is_child() {
+        let trees = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
+        let trees = trees.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm"));
+        let usr = trees.join("7.2/usr");
+        let libraries = usr.join("lib/x86_64-linux-gnu");
+        let loader = libraries.join("ld-linux-x86-64.so.2");
+        let Some(usr) = std::fs::canonicalize(&usr).ok().filter(|_| loader.exists() && cfg!(target_arch = "x86_64"))
+        else {
+            let why = format!("SKIPPED: no ROCm in {} (`cargo xtask rocm fetch 7.2`)\n", usr.display());
+            let _ = std::io::stdout().write_all(why.as_bytes());
+            return;
+        };
+        let mut command = Command::new(loader);
+        command.arg("--library-path").arg(&libraries).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", TEST, "--nocapture"]).env(CHILD, "1").env("ROCM_PATH", usr).env(VARIABLE, "hiprtc");
+        let output = command.output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let found = rocm_sdk::find_libraries(["amd_comgr", "amdhip64", "hiprtc"]).unwrap();
+    let done = initialize_process().preload(["amd_comgr", "amdhip64"]).check_version("7.2.*").run().unwrap();
+    assert_eq!((names(&done), done.mismatch.is_none()), (vec!["amd_comgr", "amdhip64", "hiprtc"], true));
+    // What is loaded is what was found.
+    let loaded: Vec<_> = done.preloaded.iter().map(|library| library.path().unwrap().to_owned()).collect();
+    assert_eq!(loaded, found.paths());
+    assert!(done.preloaded[2].symbol(c"hiprtcCreateProgram").is_some());
+    let requirement = VersionReq::parse(">=10").unwrap();
+    let mismatch = initialize_process().check_version(requirement).run().unwrap().mismatch.unwrap();
+    assert!(mismatch.to_string().contains("ROCm >=10, but HIP 7.2."), "{mismatch}");
 }

@@ -64,6 +64,10 @@ fn wheels_with_the_devel_tree() {
     std::fs::remove_file(archive).unwrap();
     let layout = search.layout().unwrap();
     assert_eq!(layout.root(), tree.path(SITE).join("_rocm_sdk_devel"));
+    // A package's own version counts, though its directory is spelled in capitals.
+    let info = tree.path(SITE).join("rocm_sdk_libraries_gfx94x_dcgpu-7.10.0a20251120.dist-info");
+    std::fs::rename(info, tree.path(SITE).join("rocm_sdk_libraries_gfx94x_dcgpu-7.9.0.dist-info")).unwrap();
+    assert_eq!(rocm_sdk::release_at(&layout.library_roots()[1]).unwrap().text, "7.9.0");
     assert_eq!(layout.library_roots()[0], core);
     assert_eq!(layout.release().unwrap().text, "7.10.0a20251120");
     // Whichever of the wheels is named.

@@ -113,7 +113,7 @@ fn wrapper(version: &str) -> PathBuf {
 struct Compiler;
 
 impl Recipe for Compiler {
-    fn wanted(&self, _: &Apt) -> Result<Wanted, install::Error> {
+    fn wanted(&self, _: &Apt<'_>) -> Result<Wanted, install::Error> {
         Ok(Wanted { roots: vec!["libstd-rust-dev".to_owned()], alone: vec!["rustc".to_owned()] })
     }
 }
@@ -123,13 +123,13 @@ fn fetch(version: &str, wrapper: &Path) -> Result<()> {
     let tree = Tree::new(paths::fetched("rust").join(version));
     let state = paths::fetched("debian");
     let mut progress = Bars::new();
-    let _lock = Lock::hold(&state.join("lock"), &mut progress)?;
+    let lock = Lock::hold(&state.join("lock"), &mut progress)?;
     println!("Rust {version} ({})", tree.folder().display());
     let (name, pin) = (format!("rust-{version}"), format!("{version}.*"));
     let selection = Selection { name: &name, suites: &[SUITE], pins: &[("rustc libstd-rust-*", &pin)] };
     let archive = Archive::of_this_machine()?;
     let sets = ["rustc".to_owned()];
-    let fetch = Fetch { state: &state, archive: &archive, selection, sets: &sets, afresh: false };
+    let fetch = Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: false };
     let packages = tree.fetch(&fetch, &Compiler, &mut progress)?;
     let size: u64 = packages.iter().map(|package| package.size).sum();
     println!("Rust {version}: fetched {} packages, {}", packages.len(), Bytes(size));

@@ -261,7 +261,7 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
     let tree = tree(release);
     let state = paths::fetched("debian");
     let mut progress = Bars::new();
-    let _lock = Lock::hold(&state.join("lock"), &mut progress)?;
+    let lock = Lock::hold(&state.join("lock"), &mut progress)?;
     let contents = tree.contents()?;
     let mut sets = vec![BASE.to_owned()];
     sets.extend(with.iter().cloned());
@@ -280,6 +280,7 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
     let name = format!("rocm-{}", release.name);
     let fetch = Fetch {
         state: &state,
+        lock: &lock,
         archive: &archive,
         selection: release.debian.selection(&name),
         sets: &sets,
@@ -309,7 +310,7 @@ struct Sets<'a> {
 }
 
 impl Recipe for Sets<'_> {
-    fn wanted(&self, apt: &Apt) -> Result<Wanted, install::Error> {
+    fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
         let mut wanted = Wanted::default();
         for set in self.sets {
             let alone = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use rocm_sdk::probe::{self, Probe};
 use rocm_sdk::{LibrarySpec, libraries};
 
 use super::open;
@@ -43,18 +44,17 @@ impl Libs {
         if self.json {
             output::line(serde_json::to_string_pretty(&probes)?)?;
         } else {
-            let width = specs.iter().map(|spec| spec.name().len()).max().unwrap_or(0);
+            let table = probe::table(&probes);
             let mut text = String::new();
-            for probe in &probes {
-                text += &format!("{:width$}  {probe}\n", probe.library);
+            for (probe, line) in probes.iter().zip(table.lines()) {
+                text += line;
+                text.push('\n');
                 let steps = probe.steps.iter().enumerate().filter(|_| self.verbose);
-                steps.for_each(|(n, step)| text += &format!("{:width$}  {:>2}. {step}\n", "", n + 1));
+                steps.for_each(|(n, step)| text += &format!("{:>6}. {step}\n", n + 1));
             }
             output::bytes(text.as_bytes())?;
         }
-        let bad = |probe: &rocm_sdk::probe::Probe| {
-            probe.found.is_none() && (!self.names.is_empty() || probe.faults().next().is_some())
-        };
+        let bad = |probe: &Probe| probe.found.is_none() && (!self.names.is_empty() || probe.faults().next().is_some());
         Ok(if probes.iter().any(bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

@@ -1,6 +1,7 @@
 //! The command: its subcommands, one file each.
 
 mod completions;
+#[cfg(unix)]
 mod doctor;
 mod env;
 mod init;
@@ -12,6 +13,9 @@ mod open;
 mod output;
 mod path;
 mod place;
+mod targets;
+#[cfg(unix)]
+mod test;
 mod version;
 
 use std::process::ExitCode;
@@ -54,8 +58,12 @@ Exit codes:
 enum Command {
     Path(path::Path),
     Version(With<version::Version>),
+    Targets(With<targets::Targets>),
     Init(With<init::Init>),
+    #[cfg(unix)]
+    Test(With<test::Test>),
     Libs(With<libs::Libs>),
+    #[cfg(unix)]
     Doctor(With<doctor::Doctor>),
     Env(With<env::Env>),
     Install(install::Install),
@@ -79,6 +87,9 @@ struct With<T: clap::Args> {
 }
 
 pub(crate) fn main() -> ExitCode {
+    // In a process that a test has started, this does not return.
+    #[cfg(unix)]
+    rocm_sdk::check::serve();
     output::end(Cli::parse().run())
 }
 
@@ -88,8 +99,12 @@ impl Cli {
         match &self.command {
             Command::Path(path) => path.run(place),
             Command::Version(with) => with.command.run(&with.place.or(place)),
+            Command::Targets(with) => with.command.run(&with.place.or(place)),
+            #[cfg(unix)]
+            Command::Test(with) => with.command.run(&with.place.or(place)),
             Command::Init(with) => with.command.run(&with.place.or(place)),
             Command::Libs(with) => with.command.run(&with.place.or(place)),
+            #[cfg(unix)]
             Command::Doctor(with) => with.command.run(&with.place.or(place)),
             Command::Env(with) => with.command.run(&with.place.or(place)),
             Command::Install(command) => command.run(),

@@ -1,6 +1,6 @@
 //! How to start this program again.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
@@ -35,7 +35,8 @@ impl Myself {
     }
 
     /// The directories that the loader was told to look in, in place of those of `LD_LIBRARY_PATH`.
-    pub(crate) fn library_path(&self) -> Option<&OsStr> {
+    #[cfg(unix)]
+    pub(crate) fn library_path(&self) -> Option<&std::ffi::OsStr> {
         let at = self.words.iter().position(|word| word == "--library-path")?;
         self.words.get(at + 1).map(OsString::as_os_str)
     }
@@ -44,7 +45,7 @@ impl Myself {
 #[cfg(unix)]
 fn os_string(bytes: &[u8]) -> OsString {
     use std::os::unix::ffi::OsStrExt as _;
-    OsStr::from_bytes(bytes).to_owned()
+    std::ffi::OsStr::from_bytes(bytes).to_owned()
 }
 
 #[cfg(not(unix))]

@@ -16,6 +16,7 @@ impl<E: fmt::Display> From<E> for Failure {
     }
 }
 
+#[cfg(unix)]
 impl Failure {
     pub(crate) fn message(&self) -> &str {
         &self.0

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use rocm_sdk::Search;
+use rocm_sdk::{Layout, LayoutKind, Search};
 
 use super::output::Failure;
 
@@ -32,7 +32,13 @@ impl Place {
     /// The search that these options ask for.
     pub(crate) fn search(&self) -> Result<Search, Failure> {
         let search = match &self.root {
-            Some(root) => Search::nowhere().root(absolute(root)?),
+            Some(root) => {
+                let root = absolute(root)?;
+                // Of one wheel its whole environment.
+                let wheels = Layout::at(&root).filter(|layout| layout.kind() == LayoutKind::Wheels);
+                let others = wheels.iter().flat_map(|layout| layout.library_roots().to_vec());
+                others.fold(Search::nowhere().root(&root), Search::root)
+            }
             None => Search::standard(),
         };
         Ok(match &self.system_root {

@@ -88,7 +88,6 @@ pub(super) fn for_each(
         return Err(damaged(io::ErrorKind::UnexpectedEof.into()));
     }
     // The rest is padding; reading it has xz compare its check sums.
-    drop(entries);
     let mut rest = tar.into_inner();
     let mut buffer = [0; 1 << 16];
     state.allowance.set(MAX_HEADER_BYTES);

@@ -99,7 +99,8 @@ pub struct Expansion {
     pub hard_links: usize,
     /// Symbolic links that were made.
     pub symlinks: usize,
-    /// Links to what is not there, mostly of wheels that are not installed; relative to site-packages.
+    /// Links to what is not there, mostly of wheels that are not installed; relative to site-packages. They work as
+    /// soon as such a wheel is; pip leaves those that still lead nowhere when it uninstalls the devel wheel.
     pub dangling: Vec<PathBuf>,
     /// Files of device wheels that this call linked.
     pub device_links: usize,
@@ -283,9 +284,8 @@ impl Partial {
             }
             return Err(Error::io("create", place)(error));
         }
-        // What cannot be removed is in nobody's way, and the next run tries again.
-        let _ = remove(aside);
-        Ok(())
+        // The archive is still there: what cannot be removed is told, and the next run tries again.
+        remove(aside).map_err(Error::io("remove", aside))
     }
 }
 

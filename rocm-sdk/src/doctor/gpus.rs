@@ -4,7 +4,10 @@ use serde::Serialize;
 
 use super::driver::Driver;
 use super::machine::Machine;
+use super::places::Place;
 use super::problem::Problems;
+use crate::family::GpuTarget;
+use crate::layout::Layout;
 
 /// A GPU, as the kernel driver describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +41,8 @@ impl Gpu {
     fn read(machine: &Machine, name: &str) -> Option<Self> {
         let directory = format!("{NODES}/{name}");
         let properties = Properties(machine.text(&format!("{directory}/properties"))?);
-        let target = target_name(properties.get("gfx_target_version").filter(|&v| v != 0)?);
+        let version = properties.get("gfx_target_version")?;
+        let target = GpuTarget::of_driver(u32::try_from(version).ok()?)?.name;
         let location = properties.get("location_id").unwrap_or(0);
         let (bus, device, function) = (location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
         let pci = format!("{:04x}:{bus:02x}:{device:02x}.{function}", properties.get("domain").unwrap_or(0));
@@ -70,6 +74,28 @@ impl Gpu {
     }
 }
 
+/// GPUs that the ROCm in use has no code for.
+pub(crate) fn judge_targets(gpus: &[Gpu], in_use: Option<&Place>, problems: &mut Problems) {
+    let Some(layout) = in_use.and_then(|place| Layout::at(&place.root)) else { return };
+    match layout.distribution() {
+        Ok(Some(distribution)) => {
+            for gpu in gpus.iter().filter(|gpu| !distribution.has_target(&gpu.target)) {
+                problems.warning(
+                    format!(
+                        "the libraries of {} have no code for the {}: they are built for {}",
+                        layout.root().display(),
+                        gpu.target,
+                        distribution.targets().join(", ")
+                    ),
+                    "install the build for this family of GPUs (of wheels, rocm-sdk-libraries-FAMILY); kernels of your own run",
+                );
+            }
+        }
+        Ok(None) => {}
+        Err(error) => problems.warning(error.to_string(), "install that ROCm again"),
+    }
+}
+
 /// Memory of its own: heaps of the kinds 1 and 2, visible to the host and not.
 fn memory(machine: &Machine, directory: &str) -> u64 {
     let banks = format!("{directory}/mem_banks");
@@ -88,21 +114,5 @@ impl Properties {
     fn get(&self, name: &str) -> Option<u64> {
         let line = self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.and_then(|value| value.trim().parse().ok())
-    }
-}
-
-/// 90010 is gfx90a: the last two digits pairs are one hexadecimal digit each.
-fn target_name(version: u64) -> String {
-    format!("gfx{}{:x}{:x}", version / 10_000, version / 100 % 100, version % 100)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::target_name;
-
-    #[test]
-    fn names_of_architectures() {
-        let names = [90_010, 90_402, 90_500, 100_300, 110_501, 120_001, 90_006].map(target_name);
-        assert_eq!(names, ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1151", "gfx1201", "gfx906"]);
     }
 }

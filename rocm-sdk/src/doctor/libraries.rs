@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use super::loader::{Closure, Loader};
 use super::places::{Place, place_of};
 use super::problem::{Problems, Severity};
+use crate::installs;
 use crate::libraries;
 use crate::probe::{Fault, Probe, Step};
+use crate::report::Origin;
 use crate::spec::LibrarySpec;
 use crate::version::{Release, release_of_file};
 
@@ -26,22 +28,26 @@ pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problem
 }
 
 fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut Problems) {
-    let optional = libraries::by_short_name(&probe.library).is_some_and(LibrarySpec::is_optional);
+    let optional = libraries::by_short_name(&probe.library).is_some_and(|spec| spec.is_optional() || is_compiler(spec));
     let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
     let mut seen = BTreeSet::new();
     for step in probe.faults() {
-        let path = Path::new(&step.target);
-        // Several names of one file; and a soname means one of the files before it.
-        if !seen.insert(real(path)) || path.is_relative() && seen.len() > 1 && step.fault != Some(Fault::Crashed) {
+        // The system loader was given a name.
+        let by_name = || step.target.starts_with("lib").then(|| loader.locate(&step.target)).flatten();
+        let path = by_name().unwrap_or_else(|| PathBuf::from(&step.target));
+        // Several names of one file.
+        if !seen.insert(real(&path)) {
             continue;
         }
-        if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused)) {
+        let path = path.as_path();
+        if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused | Fault::SystemTooOld)) {
             if let Some(directory) = path.parent().filter(|dir| !loader.leads_to(dir) && has_c_library(dir)) {
-                broken.add_foreign(probe, severity, directory);
+                let ours = step.step == Origin::Installed.to_string();
+                broken.add_foreign(probe, severity, directory, installs::how_to_run(path, ours));
                 broken.add(probe, severity, loader.with(directory).closure(path));
                 continue;
             }
-            let closure = loader.closure(path);
+            let closure = if path.is_absolute() { loader.closure(path) } else { Closure::default() };
             if !(closure.missing.is_empty() && closure.outdated.is_empty()) {
                 broken.add(probe, severity, closure);
                 continue;
@@ -77,7 +83,7 @@ struct Broken {
     /// By the library that is too old and the letters of the version.
     outdated: BTreeMap<(PathBuf, String), TooOld>,
     /// By the directory that has a C library of its own.
-    foreign: BTreeMap<PathBuf, Affected>,
+    foreign: BTreeMap<PathBuf, (Affected, Option<String>)>,
 }
 
 #[derive(Default)]
@@ -130,23 +136,26 @@ impl Broken {
         }
     }
 
-    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path) {
-        self.foreign.entry(directory.to_owned()).or_default().add(probe, severity, directory);
+    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path, run: Option<String>) {
+        let (affected, how) = self.foreign.entry(directory.to_owned()).or_default();
+        affected.add(probe, severity, directory);
+        *how = run;
     }
 
     fn judge(self, places: &[Place], problems: &mut Problems) {
-        for (directory, affected) in &self.foreign {
-            let (directory, libraries) = (directory.display(), affected.libraries());
+        for (directory, (affected, run)) in &self.foreign {
             problems.add(
                 affected.severity(),
                 format!(
-                    "the libraries in {directory} go with the C library that is there too, not with this machine's: \
-                     a program that is started as usual cannot load {libraries}"
+                    "the libraries in {} go with the C library that is there too, not with this machine's: \
+                     a program that is started as usual cannot load {}",
+                    directory.display(),
+                    affected.libraries()
                 ),
-                format!(
-                    "start it by `rocm-sdk run RELEASE -- PROGRAM`, if `rocm-sdk install` has put them there; \
-                     else by `{directory}/ld-linux-*.so.2 --library-path {directory} PROGRAM`"
-                ),
+                match run {
+                    Some(run) => format!("start it by `{run}`"),
+                    None => "start it by the loader that goes with that C library".to_owned(),
+                },
             );
         }
         for (name, affected) in &self.missing {
@@ -211,12 +220,16 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
         .map(|dir| place.root.join(dir))
     });
     if let Some(dir) = dirs.into_iter().find(|dir| dir.join(name).is_file() && !has_c_library(dir)) {
-        let dir = dir.display();
-        return format!("it is in {dir}: `eval \"$(rocm-sdk env)\"` puts that into LD_LIBRARY_PATH");
+        return format!("it is in {}: put that into LD_LIBRARY_PATH", dir.display());
     }
-    let package = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, package)| *package);
-    match package {
-        Some(package) => format!("install it: {package}"),
+    if let Some((_, package)) = PACKAGES.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+        return format!("install it: {package}");
+    }
+    match libraries::ALL.iter().find(|spec| is_named(spec, name)).map(|spec| spec.name()) {
+        Some(library) => format!(
+            "install ROCm's {library} from where the rest of it came: a package of AMD's or of the distribution's, or \
+             `rocm-sdk install RELEASE --with {library}`"
+        ),
         None => format!("install the package that has {name} (`apt-file search {name}`, `dnf provides '*/{name}'`)"),
     }
 }
@@ -225,11 +238,7 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
 const PACKAGES: &[(&str, &str)] = &[
     ("libLLVM", "AMD's rocm-llvm; Debian's libllvm of that number"),
     ("libclang-cpp", "AMD's rocm-llvm; Debian's libclang-cpp of that number"),
-    ("libamd_comgr", "AMD's comgr; Debian's libamd-comgr; Fedora's rocm-comgr"),
-    ("libamdhip64", "AMD's hip-runtime-amd; Debian's libamdhip64; Fedora's rocm-hip"),
-    ("libhsa-runtime64", "AMD's hsa-rocr; Debian's libhsa-runtime64-1; Fedora's rocm-runtime"),
     ("librocprofiler-register", "AMD's rocprofiler-register; Debian's librocprofiler-register-0"),
-    ("libroctx64", "AMD's roctracer; Debian's libroctx64-4"),
     ("libnuma", "Debian's libnuma1; Fedora's numactl-libs"),
     ("libdrm_amdgpu", "Debian's libdrm-amdgpu1; Fedora's libdrm"),
     ("libdrm", "Debian's libdrm2; Fedora's libdrm"),
@@ -302,7 +311,7 @@ fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
         for (name, path) in library.closure.loaded.iter().skip(1) {
             let Some(own) = opened.iter().find(|own| is_named(own.spec, name)) else { continue };
             // Of the same soname only one is loaded; different releases of it are told above.
-            if own.soname() != name && real(&own.path) != real(path) {
+            if !is_compiler(own.spec) && own.soname() != name && real(&own.path) != real(path) {
                 copies.entry((own.spec.name(), path.clone())).or_default().insert(library.spec.name());
             }
         }
@@ -333,6 +342,11 @@ fn judge_absent(probes: &[Probe], problems: &mut Problems) {
             "install it from where the HIP runtime came: AMD's hip-runtime-amd; Debian's libhiprtc",
         );
     }
+}
+
+/// Libraries that others than ROCm have too, and that may be there twice: their symbols have versions.
+fn is_compiler(spec: &LibrarySpec) -> bool {
+    ["LLVM", "clang"].contains(&spec.name())
 }
 
 fn is_named(spec: &LibrarySpec, name: &str) -> bool {

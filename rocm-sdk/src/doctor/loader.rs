@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::elf::requirements::{Requirements, requirements};
 
 /// The order in which glibc's loader looks for a dependency: `DT_RPATH`, `LD_LIBRARY_PATH`, `DT_RUNPATH`, its cache, the default
-/// directories.
+/// directories. What lies beside the library that needs it comes last: this crate opens it then.
 pub(crate) struct Loader {
     root: PathBuf,
     library_path: Vec<PathBuf>,
@@ -159,7 +159,17 @@ impl Loader {
         directories.extend(object.requirements.runpath.as_deref().map(|p| expand(p, &object.path)).unwrap_or_default());
         let cached = self.cache.get(name).into_iter().flatten().map(|path| below(&self.root, path));
         let candidates = directories.iter().map(|dir| dir.join(name)).chain(cached);
-        candidates.chain(self.defaults.iter().map(|dir| dir.join(name))).find_map(usable)
+        let defaults = self.defaults.iter().map(|dir| dir.join(name));
+        let beside = object.path.parent().map(|dir| dir.join(name));
+        candidates.chain(defaults).chain(beside).find_map(usable)
+    }
+
+    /// The file that a program gets which asks for the library `name`.
+    pub(crate) fn locate(&self, name: &str) -> Option<PathBuf> {
+        let cached = self.cache.get(name).into_iter().flatten().map(|path| below(&self.root, path));
+        let directories = |dirs: &[PathBuf]| dirs.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
+        let candidates = directories(&self.library_path).into_iter().chain(cached).chain(directories(&self.defaults));
+        candidates.into_iter().find(|path| self.read(path).is_some())
     }
 
     /// `None` where the file is no library for this machine: the loader passes over it.
@@ -309,5 +319,6 @@ mod tests {
         assert_eq!(closure.loaded[0], ("libc.so.6".to_owned(), libc));
         assert!(closure.missing.is_empty() && closure.outdated.is_empty(), "{closure:?}");
         assert!(closure.loaded[1].0.starts_with("ld-"), "{closure:?}");
+        assert!(loader.locate("libc.so.6").is_some() && loader.locate("libc.so.7").is_none());
     }
 }

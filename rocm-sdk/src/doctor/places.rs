@@ -34,6 +34,8 @@ pub struct Place {
     pub(crate) root: PathBuf,
     #[serde(skip)]
     named: bool,
+    #[serde(skip)]
+    todo: Option<String>,
 }
 
 impl Place {
@@ -47,11 +49,17 @@ impl Place {
                     root: PathBuf::from(&attempt.target),
                     path: attempt.target,
                     present: false,
-                    refused: attempt.failure.as_ref().map(Reason::to_string),
+                    refused: attempt.failure.as_ref().filter(|r| **r != Reason::NotThere).map(Reason::to_string),
                     release: None,
                     libraries: 0,
                     dangling: Vec::new(),
-                    named: true,
+                    named: false,
+                    todo: match attempt.failure {
+                        Some(Reason::Unfinished { release }) => {
+                            Some(format!("run `rocm-sdk install {release}` again, or `rm -r` the directory"))
+                        }
+                        _ => None,
+                    },
                 }
             }
         };
@@ -68,6 +76,7 @@ impl Place {
             release: release(installation).as_ref().map(ToString::to_string),
             libraries: 0,
             dangling: Vec::new(),
+            todo: None,
             named: matches!(installation.origin, Origin::Explicit | Origin::Variable(_)),
         };
         for spec in libraries::ALL {
@@ -87,7 +96,7 @@ impl Place {
         for place in places {
             if let Some(refused) = &place.refused {
                 problems.warning(
-                    format!("{} = {}: {refused}", place.step, place.path),
+                    format!("{} [{}]: {refused}", place.path, place.step),
                     format!(
                         "set {} to an absolute path, or `unset` it",
                         place.step.rsplit(' ').next().unwrap_or_default()

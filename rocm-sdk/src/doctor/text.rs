@@ -6,6 +6,7 @@ use super::driver::Driver;
 use super::gpus::Gpu;
 use super::places::Place;
 use super::{Diagnosis, libraries};
+use crate::probe;
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -16,11 +17,10 @@ impl fmt::Display for Diagnosis {
         writeln!(f, "{:>4}. the system loader", self.places.len() + 1)?;
 
         writeln!(f, "\nLibraries")?;
-        let width = self.libraries.iter().map(|probe| probe.library.len()).max().unwrap_or(0);
         let (found, other): (Vec<_>, Vec<_>) = self.libraries.iter().partition(|probe| probe.found.is_some());
         let (faulty, absent): (Vec<_>, Vec<_>) = other.into_iter().partition(|probe| probe.faults().next().is_some());
-        for probe in found.into_iter().chain(faulty) {
-            writeln!(f, "  {:width$}  {probe}", probe.library)?;
+        for line in probe::table(found.into_iter().chain(faulty)).lines() {
+            writeln!(f, "  {line}")?;
         }
         if !absent.is_empty() {
             let names: Vec<&str> = absent.iter().map(|probe| probe.library.as_str()).collect();

@@ -63,7 +63,7 @@ pub fn feed(command: &mut Command, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command to its end, calling `tick` ten times a second meanwhile. What it says goes to the file `log`, and comes
+/// Runs the command to its end, with the input that it has been given, calling `tick` ten times a second meanwhile. What it says goes to the file `log`, and comes
 /// back as text: of a command that fails its end, in the error.
 pub(crate) fn watch(command: &mut Command, log: &Path, mut tick: impl FnMut()) -> Result<String> {
     let doing = |command: &Command| format!("running `{}`", shown(command));
@@ -75,8 +75,7 @@ pub(crate) fn watch(command: &mut Command, log: &Path, mut tick: impl FnMut()) -
         .open(log)
         .while_(|| format!("writing {}", log.display()))?;
     let output = || said.try_clone().while_(|| format!("writing {}", log.display()));
-    let mut child =
-        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?).spawn().while_(|| doing(command))?;
+    let mut child = command.stdout(output()?).stderr(output()?).spawn().while_(|| doing(command))?;
     let status = loop {
         if let Some(status) = child.try_wait().while_(|| doing(command))? {
             break status;

@@ -9,7 +9,9 @@ use std::process::Command;
 
 use super::command::find;
 use super::debian::{Contents, Tree};
-use super::error::{Error, Result, While as _};
+#[cfg(unix)]
+use super::error::While as _;
+use super::error::{Error, Result};
 use super::installer::Installer;
 use super::progress::Silent;
 use crate::installs::{self, ROOT, STAMP};
@@ -72,6 +74,19 @@ impl Installed {
         let version = fs::read_to_string(tree.folder().join(ROOT).join(".info/version")).ok();
         let version = version.map(|text| text.trim().to_owned());
         Ok(Self { release: release.to_owned(), tree, contents, version })
+    }
+
+    /// As [`find`](Self::find), also where what it says of itself cannot be read.
+    pub(super) fn find_in_any_state(folder: &Path, release: &str) -> Result<Self> {
+        match Self::find(folder, release) {
+            Err(Error::Damaged { .. }) => Ok(Self {
+                release: release.to_owned(),
+                tree: Tree::new(folder.join(release)),
+                contents: Contents::default(),
+                version: None,
+            }),
+            other => other,
+        }
     }
 
     /// Runs a program on this installation's libraries, through the loader and the C library that go with them, and with `ROCM_PATH` set to it: the
@@ -162,7 +177,7 @@ pub fn run<S: AsRef<OsStr>>(release: &str, command: impl IntoIterator<Item = S>)
 #[cfg(unix)]
 fn exec(command: &mut Command, program: &OsStr) -> Result<Infallible> {
     use std::os::unix::process::CommandExt as _;
-    Err(command.exec()).while_(|| format!("starting {}", program.display()))
+    Err(command.exec()).while_(|| format!("starting {}", program.to_string_lossy()))
 }
 
 #[cfg(not(unix))]

@@ -81,7 +81,7 @@ impl Installer {
     /// [`Error::NotInstalled`]; [`Error::Io`].
     pub fn remove(&self, release: &str, progress: &mut dyn Progress) -> Result<Installed> {
         let folder = absolute(&self.folder)?;
-        let find = || Installed::find(&folder, release);
+        let find = || Installed::find_in_any_state(&folder, release);
         // Before the lock, so that nothing is created where nothing is.
         find()?;
         let _lock = Lock::hold(&folder.join(LOCK), progress)?;
@@ -133,16 +133,18 @@ impl Request {
     pub fn run(&self, progress: &mut dyn Progress) -> Result<Outcome> {
         let folder = absolute(&self.installer.folder)?;
         self.libraries.iter().try_for_each(|name| release::check_name(name))?;
-        let mut sets: Vec<String> = std::iter::once(BASE.to_owned()).chain(self.libraries.iter().cloned()).collect();
+        let libraries = self.libraries.iter().map(|name| release::short_name(name));
+        let libraries = libraries.filter(|name| !release::IN_BASE.contains(&name.as_str()));
+        let mut sets: Vec<String> = std::iter::once(BASE.to_owned()).chain(libraries).collect();
         if let Some(installed) = self.already(&folder, &sets)? {
             return Ok(Outcome { installed, added: Vec::new() });
         }
-        debian::usable()?;
+        debian::tools()?;
         let archive = match &self.installer.archive {
             Some(archive) => archive.clone(),
             None => Archive::of_this_machine()?,
         };
-        let _lock = Lock::hold(&folder.join(LOCK), progress)?;
+        let lock = Lock::hold(&folder.join(LOCK), progress)?;
         // Whoever was waited for may have installed it.
         if let Some(installed) = self.already(&folder, &sets)? {
             return Ok(Outcome { installed, added: Vec::new() });
@@ -158,7 +160,8 @@ impl Request {
         let state = folder.join(STATE);
         let name = format!("rocm-{}", self.release.name);
         let selection = self.release.selection(&name);
-        let fetch = Fetch { state: &state, archive: &archive, selection, sets: &sets, afresh: self.update };
+        let fetch =
+            Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: self.update };
         let added = tree.fetch(&fetch, &recipe, progress)?;
         // Lists of 200 MB, out of date by the next time.
         fs::remove_dir_all(&state).while_(|| format!("removing {}", state.display()))?;

@@ -65,7 +65,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::MovedOn`]; [`Error::Command`].
-    pub fn base(&self, apt: &Apt) -> Result<Wanted> {
+    pub fn base(&self, apt: &Apt<'_>) -> Result<Wanted> {
         let runtime = self.runtime();
         self.check_version(&runtime, apt.candidate(&runtime)?)?;
         let known = apt.names("lib")?;
@@ -84,7 +84,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Command`].
-    pub fn library(&self, name: &str, apt: &Apt) -> Result<Wanted> {
+    pub fn library(&self, name: &str, apt: &Apt<'_>) -> Result<Wanted> {
         let stem = stem(name);
         let names = apt.names(&stem)?;
         let mut other = None;
@@ -119,7 +119,7 @@ impl DebianRelease {
     ///
     /// # Errors
     /// [`Error::Command`].
-    pub fn libraries(&self, apt: &Apt) -> Result<Vec<String>> {
+    pub fn libraries(&self, apt: &Apt<'_>) -> Result<Vec<String>> {
         let names = apt.names("lib")?;
         let there = |spec: &&&LibrarySpec| !numbered(&names, &stem(spec.name())).is_empty();
         let found: BTreeSet<&str> = libraries::ALL.iter().filter(there).map(|spec| spec.name()).collect();
@@ -154,6 +154,16 @@ impl DebianRelease {
     }
 }
 
+/// Libraries that every installation has.
+pub(super) const IN_BASE: &[&str] = &["hip", "amdhip64", "hiprtc", "hiprtc-builtins", "amd_comgr", "hsa-runtime64"];
+
+/// One name for a library that has several: that of the table, else Debian's.
+pub(super) fn short_name(name: &str) -> String {
+    let stem = stem(name);
+    let spec = libraries::ALL.iter().find(|spec| self::stem(spec.name()) == stem);
+    spec.map_or_else(|| stem["lib".len()..].to_owned(), |spec| spec.name().to_owned())
+}
+
 /// What the names of a library's packages begin with: `librocm-smi64` for `rocm_smi64`, `libmiopen` for `miopen`.
 fn stem(name: &str) -> String {
     let plain = name.strip_prefix("lib").unwrap_or(name);
@@ -182,7 +192,7 @@ pub(super) struct Standard<'a> {
 }
 
 impl Recipe for Standard<'_> {
-    fn wanted(&self, apt: &Apt) -> Result<Wanted> {
+    fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted> {
         let mut wanted = self.release.base(apt)?;
         for name in self.libraries {
             wanted.add(self.release.library(name, apt)?);
@@ -240,6 +250,17 @@ mod tests {
         ] {
             assert_eq!(stem(name), package);
         }
+        for (name, short) in [
+            ("librocblas", "rocblas"),
+            ("rocm-smi64", "rocm_smi64"),
+            ("amd-comgr", "amd_comgr"),
+            ("MIOpen", "miopen"),
+            ("librocalution", "rocalution"),
+            ("libhiprtc", "hiprtc"),
+        ] {
+            assert_eq!(short_name(name), short);
+        }
+        assert!(IN_BASE[1..].iter().all(|name| short_name(name) == *name));
     }
 
     fn package(name: &str, version: &str) -> Package {

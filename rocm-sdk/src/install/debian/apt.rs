@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::sources::Archive;
+use super::tree::Lock;
 use super::uris::{self, Package};
 use crate::install::command::{capture, watch};
 use crate::install::error::{Error, Result, While as _};
@@ -26,7 +27,8 @@ pub struct Selection<'a> {
 
 /// apt's private state for one selection.
 #[derive(Debug)]
-pub struct Apt {
+pub struct Apt<'l> {
+    lock: &'l Lock,
     folder: PathBuf,
     config: PathBuf,
     name: String,
@@ -34,12 +36,12 @@ pub struct Apt {
     suites: Vec<String>,
 }
 
-impl Apt {
-    /// Sets up the state in `folder`, an absolute path, for `selection` from `archive`.
+impl<'l> Apt<'l> {
+    /// Sets up the state in `folder`, an absolute path, which `lock` keeps others from, for `selection` from `archive`.
     ///
     /// # Errors
     /// [`Error::Setting`] for a folder, mirror or keyring whose name apt would misread; [`Error::Io`].
-    pub fn new(folder: &Path, selection: &Selection<'_>, archive: &Archive) -> Result<Self> {
+    pub fn new(folder: &Path, lock: &'l Lock, selection: &Selection<'_>, archive: &Archive) -> Result<Self> {
         if !folder.is_absolute()
             || folder.to_str().is_none_or(|path| path.contains(|c: char| c == '"' || c.is_control()))
         {
@@ -47,6 +49,7 @@ impl Apt {
             return Err(Error::setting(what, "apt needs an absolute path without quotes and control characters"));
         }
         let apt = Self {
+            lock,
             folder: folder.to_owned(),
             config: folder.join(format!("{}.conf", selection.name)),
             name: selection.name.to_owned(),
@@ -95,7 +98,7 @@ impl Apt {
         let mut command = self.command("apt-get");
         command.args(["-q", "update"]);
         step(progress, "Updating the package lists", None, |progress| {
-            watch(&mut command, &self.file("log"), || progress.event(Event::Advance(0)))
+            watch(command.stdin(self.lock.shared()?), &self.file("log"), || progress.event(Event::Advance(0)))
         })
         .map_err(|error| {
             self.judge(error, "the package lists could not be fetched; check the network and the mirror")
@@ -245,7 +248,9 @@ impl Apt {
         let total = packages.iter().map(|package| package.size).sum();
         let what = format!("Downloading {} packages", packages.len());
         step(progress, &what, Some(Amount::Bytes(total)), |progress| {
-            watch(command, &self.file("log"), || progress.event(Event::Advance(self.arrived(packages))))
+            watch(command.stdin(self.lock.shared()?), &self.file("log"), || {
+                progress.event(Event::Advance(self.arrived(packages)))
+            })
         })
         .map(drop)
         .map_err(|error| self.judge(error, "the download failed; run the command again to go on where it stopped"))
@@ -394,8 +399,13 @@ mod tests {
         assert_eq!(installed_size(&format!("Installed-Size: {}\nInstalled-Size: 1\n", u64::MAX)), u64::MAX);
     }
 
-    fn some(folder: &Path) -> Apt {
+    fn lock(folder: &Path) -> Lock {
+        Lock::hold(&folder.join("lock"), &mut crate::install::Silent).unwrap()
+    }
+
+    fn some<'l>(folder: &Path, lock: &'l Lock) -> Apt<'l> {
         Apt {
+            lock,
             folder: folder.to_owned(),
             config: folder.join("t.conf"),
             name: "t".into(),
@@ -407,7 +417,8 @@ mod tests {
     #[test]
     fn bytes_that_arrived_are_capped_at_the_final_size_and_taken_once() {
         let folder = tempfile::tempdir().unwrap();
-        let apt = some(folder.path());
+        let lock = lock(folder.path());
+        let apt = some(folder.path(), &lock);
         fs::create_dir_all(apt.archives().join("partial")).unwrap();
         for (file, size) in [("a", 10), ("partial/a", 4), ("partial/b", 9)] {
             fs::write(apt.archives().join(file), vec![0; size]).unwrap();
@@ -424,7 +435,9 @@ mod tests {
 
     #[test]
     fn a_matter_of_trust_is_told_from_a_network_that_fails() {
-        let apt = some(Path::new("/none"));
+        let folder = tempfile::tempdir().unwrap();
+        let lock = lock(folder.path());
+        let apt = some(folder.path(), &lock);
         let failed =
             |said: &str| Error::Command { command: "apt-get update".into(), status: "1".into(), said: said.into() };
         let error = apt
@@ -440,7 +453,8 @@ mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let apt = some(folder.path());
+        let lock = lock(folder.path());
+        let apt = some(folder.path(), &lock);
         fs::create_dir(folder.path().join("empty")).unwrap();
         fs::write(&apt.config, apt.settings("Acquire::http::Proxy \"http://proxy\";\n", true)).unwrap();
         let dump = capture(apt.command("apt-config").arg("dump")).unwrap();

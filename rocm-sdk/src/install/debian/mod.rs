@@ -28,11 +28,17 @@ pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader that goes with a tree's libc.
 pub const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 
-/// Whether Debian packages can be unpacked on this machine.
+/// Whether Debian packages can be had and unpacked on this machine.
 ///
 /// # Errors
 /// [`Error::Unsupported`] says what is missing and what to do.
 pub fn usable() -> Result<()> {
+    tools()?;
+    sources::keyring().map(drop)
+}
+
+/// Whether the programs are there that it takes.
+pub(crate) fn tools() -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(Error::Unsupported {
             why: "Debian's packages of ROCm are for x86-64 Linux".to_owned(),
@@ -52,5 +58,5 @@ pub fn usable() -> Result<()> {
             });
         }
     }
-    sources::keyring().map(drop)
+    Ok(())
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::apt::{Apt, Selection, installed_size};
 use super::plan::Plan;
@@ -43,8 +43,10 @@ impl Wanted {
 /// What a tree is filled with, and by whom.
 #[derive(Debug)]
 pub struct Fetch<'a> {
-    /// Folder of apt's state, an absolute path. May be shared by trees whose fetches do not overlap.
+    /// Folder of apt's state, an absolute path. Trees may share it, under one lock.
     pub state: &'a Path,
+    /// Keeps others from the tree and from apt's state.
+    pub lock: &'a Lock,
     /// Where packages come from.
     pub archive: &'a Archive,
     /// Which suites and versions of it.
@@ -61,7 +63,7 @@ pub trait Recipe {
     ///
     /// # Errors
     /// Where there are none that would do.
-    fn wanted(&self, apt: &Apt) -> Result<Wanted>;
+    fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted>;
 
     /// Adds files of its own to the new tree, which is at `folder` and complete but for them. Some of what is there may be shared with the old
     /// tree: files are to be replaced, not written into.
@@ -108,7 +110,7 @@ pub struct Stamp {
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] fs::File);
+pub struct Lock(fs::File);
 
 impl Lock {
     /// Waits until nobody else holds the lock `file`, which is created with its folder if it is not there.
@@ -118,7 +120,7 @@ impl Lock {
     pub fn hold(file: &Path, progress: &mut dyn Progress) -> Result<Self> {
         let folder = file.parent().unwrap_or(file);
         fs::create_dir_all(folder).while_(|| format!("creating {}", folder.display()))?;
-        let locked = fs::OpenOptions::new().write(true).create(true).truncate(false).open(file);
+        let locked = fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(file);
         let locked = locked.while_(|| format!("creating {}", file.display()))?;
         let doing = || format!("locking {}", file.display());
         if !host::lock(&locked, false).while_(doing)? {
@@ -126,6 +128,11 @@ impl Lock {
             host::lock(&locked, true).while_(doing)?;
         }
         Ok(Self(locked))
+    }
+
+    /// The lock as another program's input: one that outlives this process holds it until it ends, too.
+    pub(crate) fn shared(&self) -> Result<Stdio> {
+        self.0.try_clone().map(Stdio::from).while_(|| "sharing a lock".to_owned())
     }
 }
 
@@ -168,8 +175,7 @@ impl Tree {
         }
     }
 
-    /// Downloads and unpacks what is missing of what `recipe` wants. Returns the packages that were added or replaced. The caller
-    /// holds a [`Lock`] that keeps others from the tree and from apt's state.
+    /// Downloads and unpacks what is missing of what `recipe` wants. Returns the packages that were added or replaced.
     ///
     /// # Errors
     /// Any of [`Error`]; whichever it is, the tree is as it was.
@@ -184,7 +190,7 @@ impl Tree {
         if !fetch.state.join("lists").exists() {
             room(fetch.state, LISTS)?;
         }
-        let apt = Apt::new(fetch.state, &fetch.selection, fetch.archive)?;
+        let apt = Apt::new(fetch.state, fetch.lock, &fetch.selection, fetch.archive)?;
         apt.set_installed(contents.packages.iter().filter(|stamp| !stamp.alone).map(|stamp| stamp.control.as_str()))?;
         apt.update(progress)?;
         let wanted = recipe.wanted(&apt)?;
@@ -220,7 +226,7 @@ impl Tree {
         Ok(plan.packages)
     }
 
-    fn plan(&self, apt: &Apt, packages: Vec<Package>, parent: &Path) -> Result<Plan> {
+    fn plan(&self, apt: &Apt<'_>, packages: Vec<Package>, parent: &Path) -> Result<Plan> {
         let total: u64 = packages.iter().map(|package| package.size).sum();
         Ok(Plan {
             folder: self.folder.clone(),
@@ -530,7 +536,7 @@ fn merge(from: &Path, to: &Path, root: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -1,0 +1,260 @@
+//! Processes that a check starts: a time limit, and what became of them in words.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::child::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
+use super::report::Finding;
+use crate::layout::Layout;
+use crate::search::names_in;
+
+/// How much of what a process says is kept.
+const KEPT: usize = 64 << 10;
+
+/// Starts processes for one installation.
+pub(super) struct Starter {
+    myself: Arc<dyn Fn() -> Command + Send + Sync>,
+    roots: OsString,
+    foreign: Option<Foreign>,
+    limit: Duration,
+}
+
+/// A C library of the installation's own: its loader, and the directory of both.
+struct Foreign {
+    loader: PathBuf,
+    directory: PathBuf,
+}
+
+/// What a process said and how it ended.
+pub(super) struct Ended {
+    pub(super) said: String,
+    pub(super) how: How,
+}
+
+pub(super) enum How {
+    Exited(ExitStatus),
+    TimedOut(Duration),
+}
+
+impl Starter {
+    pub(super) fn new(myself: Arc<dyn Fn() -> Command + Send + Sync>, layout: &Layout, limit: Duration) -> Self {
+        let roots: Vec<_> = layout.library_roots().iter().map(|root| root.as_os_str()).collect();
+        let roots = roots.join(OsStr::from_bytes(&[SEPARATOR]));
+        Self { myself, roots, foreign: Foreign::of(layout.lib()), limit }
+    }
+
+    /// The directory of the installation's own C library.
+    pub(super) fn foreign(&self) -> Option<&Path> {
+        self.foreign.as_ref().map(|foreign| foreign.directory.as_path())
+    }
+
+    /// Runs the task in a process of its own.
+    pub(super) fn run(&self, task: &Task, variables: &[(&str, &str)]) -> Finding {
+        let mut command = (self.myself)();
+        if let Some(foreign) = self.foreign.as_ref().filter(|_| !is_loader(command.get_program())) {
+            command = foreign.by_way(&command);
+        }
+        let mark = mark();
+        command.env(TASK, task.to_variable()).env(ROOTS, &self.roots).env(MARK, &mark);
+        command.env_remove(super::initialize::VARIABLE);
+        command.envs(variables.iter().copied());
+        match run(command, self.limit) {
+            Ok(ended) => ended.verdict(&mark),
+            Err(why) => Finding::Fail(why),
+        }
+    }
+
+    /// Runs a program of the installation; why not, if it cannot be run here.
+    pub(super) fn run_program(&self, program: &Path, arguments: &[&str]) -> Result<Ended, Finding> {
+        let mut command = Command::new(program);
+        if let Some(foreign) = &self.foreign {
+            let mut start = [0; 4];
+            let read = File::open(program).and_then(|mut file| file.read_exact(&mut start));
+            if read.is_err() || start != *b"\x7fELF" {
+                let why = "a script of an installation that has a C library of its own cannot be run from outside";
+                return Err(Finding::Skipped(why.to_owned()));
+            }
+            command = foreign.by_way(&command);
+        }
+        command.args(arguments);
+        run(command, self.limit).map_err(Finding::Fail)
+    }
+}
+
+impl Foreign {
+    fn of(directory: &Path) -> Option<Self> {
+        if !directory.join("libc.so.6").is_file() {
+            return None;
+        }
+        // That of this machine is the one that programs run with anyway.
+        let real = directory.canonicalize().ok()?;
+        let of_system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].iter().map(PathBuf::from).flat_map(|dir| {
+            let inner = names_in(&dir, |name| name.ends_with("-linux-gnu")).into_iter().map(|name| dir.join(name));
+            inner.chain([dir.clone()]).collect::<Vec<_>>()
+        });
+        if of_system.into_iter().any(|dir| dir.canonicalize().is_ok_and(|dir| dir == real)) {
+            return None;
+        }
+        let mut loaders = names_in(directory, |name| is_loader(OsStr::new(name)));
+        loaders.sort();
+        let loader = directory.join(loaders.first()?);
+        Some(Self { loader, directory: directory.to_owned() })
+    }
+
+    /// The same program, started by this loader, with its libraries.
+    fn by_way(&self, command: &Command) -> Command {
+        let mut through = Command::new(&self.loader);
+        through.arg("--library-path").arg(&self.directory).arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => through.env(name, value),
+                None => through.env_remove(name),
+            };
+        }
+        through
+    }
+}
+
+fn is_loader(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so")
+}
+
+/// Runs the command to its end or the limit, in a process group of its own: what it has started ends with it.
+fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let program = command.get_program().to_string_lossy().into_owned();
+    // Who ends a check ends what it has started: a library may hang.
+    #[cfg(target_os = "linux")]
+    // SAFETY: between fork and exec it makes one system call and nothing else. The thread that starts the process waits
+    // for it, so its end is the check's.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().map_err(|e| format!("{program} cannot be started: {e}"))?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let begun = Instant::now();
+    let read = |pipe: Option<Box<dyn Read + Send>>| thread::spawn(move || pipe.map(keep).unwrap_or_default());
+    let out = read(out.map(|pipe| Box::new(pipe) as _));
+    let err = read(err.map(|pipe| Box::new(pipe) as _));
+    let in_time = has_ended(&child, begun + limit);
+    // Whatever of the group is left holds the pipes open. The child is waited for afterwards: until then its number,
+    // which is the group's, is given to nobody else.
+    end_group(&child);
+    let status = child.wait().map_err(|e| format!("{program} cannot be waited for: {e}"))?;
+    let how = if in_time { How::Exited(status) } else { How::TimedOut(limit) };
+    let texts = [out, err].map(|thread| thread.join().unwrap_or_default());
+    Ok(Ended { said: texts.concat(), how })
+}
+
+/// Waits until the process has ended, and leaves it to be waited for; `false` if it has not by then.
+fn has_ended(child: &Child, until: Instant) -> bool {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        // SAFETY: all zeros is a value of this struct of integers.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: `info` is valid for the write, and the child is ours.
+        let failed = unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut info, options) } != 0;
+        if failed || info.si_signo == libc::SIGCHLD {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+fn end_group(child: &Child) {
+    if let Ok(group) = i32::try_from(child.id()) {
+        // SAFETY: it sends a signal to the group that the child was made the head of.
+        unsafe { libc::killpg(group, libc::SIGKILL) };
+    }
+}
+
+/// Reads to the end and keeps the last part.
+fn keep(mut pipe: Box<dyn Read + Send>) -> String {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 8 << 10];
+    while let Ok(n) = pipe.read(&mut buffer) {
+        if n == 0 {
+            break;
+        }
+        kept.extend_from_slice(&buffer[..n]);
+        if kept.len() > 2 * KEPT {
+            kept.drain(..kept.len() - KEPT);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+impl Ended {
+    /// What a process of ours has found, or what became of it.
+    fn verdict(&self, mark: &str) -> Finding {
+        let answer = self.said.lines().rev().find_map(|line| line.strip_prefix(mark));
+        let failed = answer.and_then(|answer| answer.strip_prefix("failed: "));
+        let end = match &self.how {
+            How::TimedOut(limit) => {
+                let after =
+                    if answer == Some("ok") { "it loads, but the program then does not end" } else { "no answer" };
+                Some(format!("{after} within {} s", limit.as_secs_f32()))
+            }
+            How::Exited(status) => match (answer, status.success()) {
+                (Some("ok"), true) => return Finding::Ok,
+                (Some("ok"), false) => Some(format!("it loads, but then the program {}", ending(*status))),
+                (Some(_), _) => None,
+                (None, _) => Some(format!("the process {}", ending(*status))),
+            },
+        };
+        let why =
+            end.unwrap_or_else(|| failed.map_or_else(|| "an answer that is not understood".to_owned(), from_line));
+        match self.last_words() {
+            Some(words) if failed.is_none() => Finding::Fail(format!("{why}; it said: {words}")),
+            _ => Finding::Fail(why),
+        }
+    }
+
+    /// The end of what was said.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let lines: Vec<_> =
+            self.said.lines().filter(|l| !l.starts_with("rocm-sdk-check-") && !l.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(5)..].join("\n");
+        (!last.is_empty()).then_some(last)
+    }
+}
+
+/// "exited with 1", "was ended by SIGSEGV".
+pub(super) fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with {code}"),
+        (None, Some(signal)) => {
+            let name = SIGNALS.iter().find(|(number, _)| *number == signal).map(|(_, name)| *name);
+            format!("was ended by {}", name.map_or_else(|| format!("signal {signal}"), str::to_owned))
+        }
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+const SIGNALS: &[(i32, &str)] = &[
+    (libc::SIGSEGV, "SIGSEGV (a bad address)"),
+    (libc::SIGABRT, "SIGABRT (it gave up)"),
+    (libc::SIGILL, "SIGILL (an instruction that this processor lacks)"),
+    (libc::SIGBUS, "SIGBUS (a file that is too short, or a bad address)"),
+    (libc::SIGFPE, "SIGFPE (a division by zero)"),
+    (libc::SIGKILL, "SIGKILL (too little memory, perhaps)"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGTERM, "SIGTERM"),
+];

@@ -1,0 +1,99 @@
+//! Runs the command as a user would, with no variable of this process.
+#![allow(dead_code, unreachable_pub)] // Each test program uses its part.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Command, Output};
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_rocm-sdk");
+
+/// A run to be.
+pub struct Run(Command);
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The command with these arguments, words separated by white space.
+pub fn rocm_sdk(arguments: &str) -> Run {
+    Run(Command::new(PROGRAM)).clean().args(arguments.split_whitespace())
+}
+
+/// The same on a system whose root directory is `system`: nothing of this machine is found.
+pub fn on(system: &Path, arguments: &str) -> Run {
+    Run(Command::new(PROGRAM)).clean().arg("--system-root").arg(system).args(arguments.split_whitespace())
+}
+
+impl Run {
+    pub fn new(command: Command) -> Self {
+        Self(command).clean()
+    }
+
+    fn clean(mut self) -> Self {
+        self.0.env_clear();
+        // Where the system's programs are, for the shells.
+        self.0.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // What llvm-cov needs.
+        self.0.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
+        self
+    }
+
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.0.args(arguments);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.0.env(name, value.into());
+        self
+    }
+
+    pub fn command(self) -> Command {
+        self.0
+    }
+
+    pub fn output(mut self) -> Output {
+        self.0.output().unwrap_or_else(|error| panic!("{:?}: {error}", self.0))
+    }
+
+    pub fn end(self) -> Ended {
+        let output = self.output();
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Its stdout, where it ends well and says nothing on stderr.
+    #[track_caller]
+    pub fn says(self) -> String {
+        let ended = self.end();
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stdout);
+        ended.stdout
+    }
+
+    /// Its stderr, where it fails as documented: `ERROR: `, exit code 1, nothing on stdout.
+    #[track_caller]
+    pub fn fails(self) -> String {
+        let ended = self.end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{}", ended.stderr);
+        assert!(ended.stderr.starts_with("ERROR: ") && ended.stderr.matches("ERROR").count() == 1, "{}", ended.stderr);
+        ended.stderr
+    }
+}
+
+/// JSON from stdout.
+#[track_caller]
+pub fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}

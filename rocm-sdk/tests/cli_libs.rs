@@ -1,0 +1,255 @@
+//! `libs`: each library, found or not, whole or broken.
+#![cfg(all(feature = "cli", target_os = "linux"))]
+
+mod cli_common;
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_common::{Ended, json, on, rocm_sdk};
+use rocm_sdk::libraries;
+use support::Tree;
+
+fn libs(root: &Path, arguments: &str) -> Ended {
+    rocm_sdk(&format!("libs {arguments}")).arg("--root").arg(root).end()
+}
+
+#[test]
+fn every_library_of_the_table_has_a_line() {
+    let tree = Tree::new();
+    let ended = on(tree.root(), "libs").end();
+    let names: Vec<&str> = ended.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let table: Vec<&str> = libraries::ALL.iter().map(|spec| spec.name()).collect();
+    assert_eq!((ended.code, names, ended.stderr.as_str()), (Some(0), table, ""));
+    assert!(ended.stdout.lines().all(|line| line.ends_with("  not found")), "{}", ended.stdout);
+}
+
+#[test]
+fn whole_output_of_three_libraries() {
+    let tree = Tree::new();
+    tree.stub("rocm/lib/libamdhip64.so.7.2.53211", "libamdhip64.so.7", 0);
+    tree.link("libamdhip64.so.7.2.53211", "rocm/lib/libamdhip64.so.7");
+    tree.stub("rocm/lib/librccl.so.9", "librccl.so.9", 0);
+    tree.write("rocm/.info/version", "7.2.4");
+    let root = tree.path("rocm");
+    let at = root.join("lib").display().to_string();
+    let ended = libs(&root, "amdhip64 rccl hipfft");
+    let expected = format!(
+        "amdhip64  libamdhip64.so.7  ROCm 7.2.4  path given in code  {at}/libamdhip64.so.7\n\
+         rccl      librccl.so.9      ROCm 7.2.4  path given in code  {at}/librccl.so.9\n\
+         hipfft    not found\n"
+    );
+    assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
+    // Without names, one that is not there is no failure.
+    assert_eq!(libs(&root, "").code, Some(0));
+    assert_eq!(libs(&root, "amdhip64 rccl").code, Some(0));
+}
+
+#[test]
+fn as_json() {
+    let tree = Tree::new();
+    tree.stub("opt/rocm-6.4.3/lib/libamdhip64.so.6", "libamdhip64.so.6", 0);
+    tree.write("opt/rocm-6.4.3/.info/version", "6.4.3-128");
+    let path = tree.path("opt/rocm-6.4.3/lib/libamdhip64.so.6");
+    let all = json(&on(tree.root(), "libs --json").says());
+    assert_eq!(all.as_array().unwrap().len(), libraries::ALL.len());
+    let hip = &all[0];
+    let found = serde_json::json!({
+        "path": path, "soname": "libamdhip64.so.6", "release": "ROCm 6.4.3+128", "version": "6.4.3+128", "step": "/opt", "known": true,
+    });
+    assert_eq!(
+        (&hip["library"], &hip["found"], &hip["reason"]),
+        (&"amdhip64".into(), &found, &serde_json::Value::Null)
+    );
+    let steps = hip["steps"].as_array().unwrap();
+    let last = serde_json::json!({ "step": "/opt", "target": path, "opened": true, "fault": null, "remark": null });
+    assert_eq!(steps.last(), Some(&last));
+    let first = serde_json::json!({
+        "step": "/opt", "target": tree.path("opt/rocm"), "opened": false, "fault": null, "remark": "not there",
+    });
+    assert_eq!(steps[0], first);
+    let absent = all.as_array().unwrap().iter().find(|library| library["library"] == "hipblas").unwrap();
+    assert_eq!((&absent["found"], &absent["reason"]), (&serde_json::Value::Null, &"not found".into()));
+}
+
+#[test]
+fn the_steps_are_told_when_asked_for() {
+    let tree = Tree::new();
+    tree.write("a/lib/libamdhip64.so.7", "text");
+    tree.stub("opt/rocm/lib/libamdhip64.so.6", "libamdhip64.so.6", 0);
+    let said = on(tree.root(), "libs -v amdhip64").env("ROCM_PATH", tree.path("a")).says();
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let [a, opt] = ["a/lib", "opt/rocm/lib"].map(|dir| tree.path(dir).display().to_string());
+    assert_eq!(lines[0], format!("amdhip64  libamdhip64.so.6  release unknown  /opt  {opt}/libamdhip64.so.6"));
+    let step = |end: &str| lines.iter().position(|line| line.ends_with(end)).unwrap_or_else(|| panic!("{end}: {said}"));
+    let order = [
+        step(&format!("{a}/libamdhip64.so.7 [ROCM_PATH]: not a shared library but text")),
+        step(&format!("{a}/libamdhip64.so [ROCM_PATH]: not there")),
+        step(&format!("{opt}/libamdhip64.so.7 [/opt]: not there")),
+        step(&format!("{opt}/libamdhip64.so.6 [/opt]: opened")),
+    ];
+    assert!(order.is_sorted() && order[3] == lines.len() - 1, "{said}");
+}
+
+/// What is there and of no use is told with its cause, and is a failure even when nobody asked for it by name.
+#[test]
+fn broken_libraries() {
+    let tree = Tree::new();
+    let lib = |name: &str| format!("rocm/lib/{name}");
+    tree.write(&lib("libamdhip64.so.7"), "\x7fELF but no more");
+    tree.patched(&lib("libhipblas.so.3"), "libhipblas.so.3", 18, &[183, 0]);
+    fs::create_dir_all(tree.path(&lib("librccl.so.1"))).unwrap();
+    tree.link("libhiprand.so.1.9", &lib("libhiprand.so.1"));
+    tree.library(
+        &lib("libhsa-runtime64.so.1"),
+        "libhsa-runtime64.so.1",
+        "#include <stdlib.h>\n__attribute__((constructor)) static void at_once(void) { abort(); }",
+    );
+    tree.library(
+        &lib("librocfft.so.0"),
+        "librocfft.so.0",
+        "extern int nowhere(void); int f(void) { return nowhere(); }",
+    );
+    tree.stub("hidden/libdeep.so.1", "libdeep.so.1", 0);
+    let hidden = tree.path("hidden/libdeep.so.1").display().to_string();
+    tree.library_with(&lib("librocrand.so.1"), "librocrand.so.1", "int f;", &["-Wl,--no-as-needed", &hidden]);
+    let root = tree.path("rocm");
+    let ended = libs(&root, "");
+    let line = |name: &str| ended.stdout.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+    let at = root.join("lib").display().to_string();
+    for (name, why) in [
+        ("amdhip64", format!("{at}/libamdhip64.so.7: not a shared library but a truncated ELF file")),
+        ("rccl", format!("{at}/librccl.so.1: not a regular file")),
+        ("hiprand", "not found".to_owned()),
+    ] {
+        assert!(line(name).ends_with(&format!("  {why}")), "{}", line(name));
+    }
+    if cfg!(target_arch = "x86_64") {
+        let why = format!("{at}/libhipblas.so.3: made for AArch64, this program runs on x86-64");
+        assert!(line("hipblas").ends_with(&why), "{}", line("hipblas"));
+    }
+    assert!(line("hsa-runtime64").contains("opening it ended the process: signal: 6"), "{}", line("hsa-runtime64"));
+    assert!(line("rocfft").contains("undefined symbol: nowhere"), "{}", line("rocfft"));
+    assert!(
+        line("rocrand").contains("librocrand.so.1: needs libdeep.so.1, which was not found"),
+        "{}",
+        line("rocrand")
+    );
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""));
+
+    let broken = json(&libs(&root, "rccl rocrand hsa-runtime64 rocfft --json").stdout);
+    let faults: Vec<_> =
+        (0..4).map(|n| broken[n]["steps"].as_array().unwrap().iter().find_map(|s| s["fault"].as_str())).collect();
+    assert_eq!(faults, ["not-a-library", "dependency-missing", "crashed", "refused"].map(Some));
+}
+
+/// In one process the second would be served by the first.
+#[test]
+fn one_library_does_not_serve_another() {
+    let tree = Tree::new();
+    tree.stub("rocm/lib/llvm/lib/libLLVM.so.20.1", "libLLVM.so.20.1", 0);
+    let llvm = tree.path("rocm/lib/llvm/lib/libLLVM.so.20.1").display().to_string();
+    let needs = ["-Wl,--no-as-needed", &llvm];
+    tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);
+    let ended = libs(&tree.path("rocm"), "LLVM amd_comgr");
+    assert!(ended.stdout.contains("libamd_comgr.so.3: needs libLLVM.so.20.1, which was not found"), "{}", ended.stdout);
+    let found = format!("LLVM       libLLVM.so.20.1  release unknown  path given in code  {llvm}\n");
+    assert!(ended.stdout.contains(&found), "{}", ended.stdout);
+    assert_eq!(ended.code, Some(1));
+    // Where it says itself where to look, all is well.
+    let needs = ["-Wl,--no-as-needed", &llvm, "-Wl,-rpath,$ORIGIN/llvm/lib"];
+    tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);
+    assert_eq!(libs(&tree.path("rocm"), "LLVM amd_comgr").code, Some(0));
+}
+
+/// Libraries are known to write to stdout when they are opened, and to crash at the end of the process.
+#[test]
+fn what_a_library_says_and_how_it_ends_does_no_harm() {
+    let tree = Tree::new();
+    let c = "#include <stdio.h>\n#include <stdlib.h>\n\
+             __attribute__((constructor)) static void first(void) { puts(\"{\\\"library\\\":\\\"x\\\"}\"); fflush(stdout); fputs(\"hello\", stderr); }\n\
+             __attribute__((destructor)) static void last(void) { abort(); }";
+    tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
+    let ended = libs(&tree.path("rocm"), "amdhip64 --json");
+    assert_eq!(json(&ended.stdout)[0]["found"]["soname"], "libamdhip64.so.7");
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn unknown_names() {
+    let error = rocm_sdk("libs amdhip64 libhipblas.so").fails();
+    assert!(error.contains("libhipblas.so") && error.contains("hipblas"), "{error}");
+    let error = rocm_sdk("libs cublas").fails();
+    assert!(error.contains("cublas"), "{error}");
+}
+
+/// Of another user; root may read everything, so root asks as nobody.
+#[test]
+fn unreadable() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    let tree = Tree::new();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let path = tree.stub("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
+    tree.stub("rocm/closed/lib/librccl.so.1", "librccl.so.1", 0);
+    mode(&path, 0o000);
+    mode(tree.root(), 0o755);
+    let program = tree.path("rocm-sdk");
+    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    let end = |root: &str, name: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.env_clear().current_dir("/").args(["libs", name, "--root"]).arg(tree.path(root));
+        if fs::metadata(&path).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, said) = end("rocm", "amdhip64");
+    let expected = format!("amdhip64  {}: cannot be read: Permission denied (os error 13)\n", path.display());
+    assert_eq!((code, said), (Some(1), expected));
+    mode(&tree.path("rocm/closed"), 0o000);
+    let (code, said) = end("rocm/closed", "rccl");
+    mode(&tree.path("rocm/closed"), 0o755);
+    assert!(
+        code == Some(1) && said.contains("closed/lib") && said.contains("cannot be read: Permission denied"),
+        "{said}"
+    );
+}
+
+/// AMD's wheels are several directories of one installation.
+#[test]
+fn libraries_of_every_wheel() {
+    let tree = Tree::new();
+    let site = "venv/lib/python3.12/site-packages";
+    tree.stub(&format!("{site}/_rocm_sdk_core/lib/libamdhip64.so.7"), "libamdhip64.so.7", 0);
+    tree.stub(&format!("{site}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3"), "libhipblas.so.3", 0);
+    tree.write(&format!("{site}/rocm_sdk_core-7.10.0a20251120.dist-info/METADATA"), "");
+    tree.write(&format!("{site}/rocm_sdk_libraries_gfx94x_dcgpu-7.10.0a20251120.dist-info/METADATA"), "");
+    let at = tree.path(site).display().to_string();
+    let expected = |step: &str| {
+        format!(
+            "amdhip64  libamdhip64.so.7  ROCm 7.10.0-a20251120  {step}  {at}/_rocm_sdk_core/lib/libamdhip64.so.7\n\
+             hipblas   libhipblas.so.3   ROCm 7.10.0-a20251120  {step}  {at}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3\n"
+        )
+    };
+    for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+        let said = on(tree.root(), "libs amdhip64 hipblas").env(variable, tree.path("venv")).says();
+        assert_eq!(said, expected(&format!("wheels of {variable}")));
+    }
+    let ended = libs(&tree.path(site).join("_rocm_sdk_core"), "amdhip64 hipblas");
+    assert_eq!((ended.code, ended.stdout), (Some(0), expected("path given in code")));
+}
+
+/// Nothing but the system loader knows it.
+#[test]
+#[cfg(target_env = "gnu")]
+fn a_library_of_the_system() {
+    let tree = Tree::new();
+    tree.stub("x/libamdhip64.so.7.2.53211", "libamdhip64.so.7", 0);
+    tree.link("libamdhip64.so.7.2.53211", "x/libamdhip64.so.7");
+    let run = |names: &str| rocm_sdk(&format!("libs {names}")).env("LD_LIBRARY_PATH", tree.path("x"));
+    let path = tree.path("x/libamdhip64.so.7").display().to_string();
+    assert_eq!(run("amdhip64").says(), format!("amdhip64  libamdhip64.so.7  HIP 7.2.53211  system loader  {path}\n"));
+}
