@@ -118,7 +118,7 @@ macro_rules! c_enum {
         $( $(#[$of])* pub const $constant: $name = $name($value); )*
         $(#[cfg($condition)])?
         impl ::core::fmt::Debug for $name {
-            #[allow(unreachable_patterns, unused_doc_comments)]
+            #[allow(unreachable_code, unreachable_patterns, unused_doc_comments)]
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 let name = match self.0 {
                     $( $(#[$of])* $value => stringify!($constant), )*

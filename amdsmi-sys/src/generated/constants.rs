@@ -13,9 +13,6 @@ pub const AMDSMI_APU_MAX_L3: u32 = 2;
 /// Since ROCm 10.0.
 pub const AMDSMI_APU_V24_CORES: u32 = 8;
 pub const AMDSMI_DATE_FORMAT: &[u8; 35] = b"%04d-%02d-%02d:%02d:%02d:%02d.%03d\0";
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
-pub const AMDSMI_DEFAULT_VARIANT: i32 = -1;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_FABRIC_LABEL_MAX_LENGTH: u32 = 32;
@@ -46,9 +43,6 @@ pub const AMDSMI_LIB_VERSION_RELEASE: u32 = 0;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_LIB_VERSION_RELEASE: u32 = 0;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
-pub const AMDSMI_LIB_VERSION_YEAR: u32 = 24;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_MAX_ACCELERATOR_PARTITIONS: u32 = 8;
@@ -81,9 +75,6 @@ pub const AMDSMI_MAX_CONTAINER_TYPE: u32 = 2;
 pub const AMDSMI_MAX_CP_PROFILE_RESOURCES: u32 = 32;
 #[cfg(not(feature = "rocm-6-3"))]
 /// Before ROCm 6.3.
-pub const AMDSMI_MAX_DATE_LENGTH: u32 = 32;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
 pub const AMDSMI_MAX_DEVICES: u32 = 32;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
@@ -93,9 +84,6 @@ pub const AMDSMI_MAX_DEVICES: u32 = 32;
 pub const AMDSMI_MAX_DRIVER_INFO_RSVD: u32 = 64;
 #[cfg(not(feature = "rocm-6-3"))]
 /// Before ROCm 6.3.
-pub const AMDSMI_MAX_DRIVER_VERSION_LENGTH: u32 = 80;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
 pub const AMDSMI_MAX_ENGINES: u32 = 8;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
@@ -112,9 +100,6 @@ pub const AMDSMI_MAX_MM_IP_COUNT: u32 = 8;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_MAX_MM_IP_COUNT: u32 = 8;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
-pub const AMDSMI_MAX_NAME: u32 = 32;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_MAX_NIC_FW: u32 = 16;
@@ -243,9 +228,6 @@ pub const AMDSMI_MAX_UTILIZATION_VALUES: u32 = 4;
 pub const AMDSMI_MAX_UUID_ELEMENTS: u32 = 16;
 #[cfg(not(feature = "rocm-6-3"))]
 /// Before ROCm 6.3.
-pub const AMDSMI_NORMAL_STRING_LENGTH: u32 = 32;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
 pub const AMDSMI_NUM_HBM_INSTANCES: u32 = 4;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
@@ -262,9 +244,6 @@ pub const AMDSMI_POWER_EFFICIENCY_MODE_4: u32 = 4;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_POWER_EFFICIENCY_MODE_5: u32 = 5;
-#[cfg(not(feature = "rocm-6-3"))]
-/// Before ROCm 6.3.
-pub const AMDSMI_PRODUCT_NAME_LENGTH: u32 = 128;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
 pub const AMDSMI_RAIL_INDEX_NONE: i32 = -1;

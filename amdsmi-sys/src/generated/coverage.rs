@@ -4,8 +4,8 @@
 //!
 //! | ROCm | functions | declared after |
 //! |---|---|---|
-//! | 5.7 | 94 | AMD's Python packages of 5.7.0 |
-//! | 6.2 | 162 | AMD's Python packages of 6.2.0, text from the headers of AMD SMI of ROCm 6.1.2 |
+//! | 5.7 | 92 | AMD's Python packages of 5.7.0 |
+//! | 6.2 | 159 | AMD's Python packages of 6.2.0, text from the headers of AMD SMI of ROCm 6.1.2 |
 //! | 6.3 | 165 | AMD's Python packages of 6.3.3 |
 //! | 6.4 | 180 | AMD's Python packages of 6.4.4 |
 //! | 7.0 | 184 | AMD's Python packages of 7.0.2 |
@@ -16,11 +16,11 @@
 //! Where the packages and a header at hand agree on an item, its declaration is the header's.
 
 /// Functions by release: major, minor, how many.
-pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 94), (6, 2, 162), (6, 3, 165), (6, 4, 180), (7, 0, 184), (7, 1, 181),
+pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 92), (6, 2, 159), (6, 3, 165), (6, 4, 180), (7, 0, 184), (7, 1, 181),
     (7, 2, 181), (10, 0, 245)];
 
 /// Every function, in alphabetical order: its name, the first release that has it, and the first that has it no more.
-pub static FUNCTIONS: [(&str, &str, Option<&str>); 260] = [("amdsmi_alloc_fabric_telemetry", "10.0", None),
+pub static FUNCTIONS: [(&str, &str, Option<&str>); 257] = [("amdsmi_alloc_fabric_telemetry", "10.0", None),
     ("amdsmi_clean_gpu_local_data", "6.2", None), ("amdsmi_cpu_apb_disable", "6.2", None),
     ("amdsmi_cpu_apb_enable", "6.2", None), ("amdsmi_fabric_telem_id_to_string", "10.0", None),
     ("amdsmi_first_online_core_on_cpu_socket", "6.2", None), ("amdsmi_free_fabric_telemetry", "10.0", None),
@@ -52,9 +52,9 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 260] = [("amdsmi_alloc_fabric
     ("amdsmi_get_cpu_socket_temperature", "6.2", None), ("amdsmi_get_cpu_svi3_vr_controller_temp", "10.0", None),
     ("amdsmi_get_cpu_tdelta", "10.0", None), ("amdsmi_get_cpu_xgmi_pstate_range", "10.0", None),
     ("amdsmi_get_cpucore_handles", "6.2", None), ("amdsmi_get_cpusocket_handles", "6.2", Some("6.3")),
-    ("amdsmi_get_dpm_policy", "6.2", Some("6.3")), ("amdsmi_get_energy_count", "5.7", None),
-    ("amdsmi_get_esmi_err_msg", "6.2", None), ("amdsmi_get_fabric_telemetry_data", "10.0", None),
-    ("amdsmi_get_fw_info", "5.7", None), ("amdsmi_get_gpu_accelerator_partition_mem_alloc_mode", "10.0", None),
+    ("amdsmi_get_energy_count", "5.7", None), ("amdsmi_get_esmi_err_msg", "6.2", None),
+    ("amdsmi_get_fabric_telemetry_data", "10.0", None), ("amdsmi_get_fw_info", "5.7", None),
+    ("amdsmi_get_gpu_accelerator_partition_mem_alloc_mode", "10.0", None),
     ("amdsmi_get_gpu_accelerator_partition_profile", "6.3", None),
     ("amdsmi_get_gpu_accelerator_partition_profile_config", "6.4", None), ("amdsmi_get_gpu_activity", "5.7", None),
     ("amdsmi_get_gpu_asic_info", "5.7", None), ("amdsmi_get_gpu_available_counters", "5.7", None),
@@ -136,10 +136,8 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 260] = [("amdsmi_alloc_fabric
     ("amdsmi_set_cpu_sdps_limit", "10.0", None), ("amdsmi_set_cpu_socket_boostlimit", "6.2", None),
     ("amdsmi_set_cpu_socket_lclk_dpm_level", "6.2", None), ("amdsmi_set_cpu_socket_power_cap", "6.2", None),
     ("amdsmi_set_cpu_xgmi_pstate_range", "10.0", None), ("amdsmi_set_cpu_xgmi_width", "6.2", None),
-    ("amdsmi_set_dpm_policy", "5.7", Some("6.3")),
     ("amdsmi_set_gpu_accelerator_partition_mem_alloc_mode", "10.0", None),
-    ("amdsmi_set_gpu_accelerator_partition_profile", "6.4", None),
-    ("amdsmi_set_gpu_clear_sram_data", "5.7", Some("6.3")), ("amdsmi_set_gpu_clk_limit", "6.3", None),
+    ("amdsmi_set_gpu_accelerator_partition_profile", "6.4", None), ("amdsmi_set_gpu_clk_limit", "6.3", None),
     ("amdsmi_set_gpu_clk_range", "5.7", Some("7.1")), ("amdsmi_set_gpu_compute_partition", "6.2", None),
     ("amdsmi_set_gpu_compute_partition_mem_alloc_mode", "10.0", None),
     ("amdsmi_set_gpu_event_notification_mask", "5.7", None), ("amdsmi_set_gpu_fan_speed", "5.7", None),

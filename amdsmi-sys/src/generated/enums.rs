@@ -267,17 +267,15 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Clock types
     pub enum amdsmi_clk_type_t: c_uint {
-        /// !\< System clock
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        CLK_TYPE_SYS = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_FIRST = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_GFX = 0,
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
+        CLK_TYPE_SYS = 0,
         /// !\< System clock
         ///
         /// Since ROCm 6.2.
@@ -291,11 +289,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_GFX = 0,
-        /// !\< Data Fabric clock (for ASICs
-        /// !\< running on a separate clock)
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_DF = 1,
         /// Data Fabric clock (for ASICs
         /// running on a separate clock)
@@ -303,10 +298,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_DF = 1,
-        /// !\< Display Controller Engine clock
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_DCEF = 2,
         /// Display Controller Engine Front clock,
         /// timing/bandwidth signals to display
@@ -314,59 +307,59 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_DCEF = 2,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_SOC = 3,
         /// !\< System On Chip clock, integrated circuit frequency
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_SOC = 3,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_MEM = 4,
         /// !\< Memory clock speed, system operating frequency
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_MEM = 4,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_PCIE = 5,
         /// !\< PCI Express clock, high bandwidth peripherals
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_PCIE = 5,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_VCLK0 = 6,
         /// !\< Video 0 clock, video processing units
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_VCLK0 = 6,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_VCLK1 = 7,
         /// !\< Video 1 clock, video processing units
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_VCLK1 = 7,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_DCLK0 = 8,
         /// !\< Display 1 clock, timing signals for display output
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_DCLK0 = 8,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_DCLK1 = 9,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE__MAX = 9,
         /// !\< Display 2 clock, timing signals for display output
         ///
@@ -417,9 +410,6 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_compute_partition_type_t: c_uint {
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_INVALID = 0,
         /// !\< Invalid compute partition type
         ///
         /// Since ROCm 6.2.
@@ -428,12 +418,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_COMPUTE_PARTITION_CPX = 1,
-        /// !\< Core mode (CPX)- Per-chip XCC with
-        /// !\< shared memory
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_CPX = 1,
         /// Single GPU mode (SPX)- All XCCs work
         /// together with shared memory
         ///
@@ -443,12 +427,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_COMPUTE_PARTITION_SPX = 2,
-        /// !\< Single GPU mode (SPX)- All XCCs work
-        /// !\< together with shared memory
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_SPX = 2,
         /// Dual GPU mode (DPX)- Half XCCs work
         /// together with shared memory
         ///
@@ -458,12 +436,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_COMPUTE_PARTITION_DPX = 3,
-        /// !\< Dual GPU mode (DPX)- Half XCCs work
-        /// !\< together with shared memory
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_DPX = 3,
         /// Triple GPU mode (TPX)- One-third XCCs
         /// work together with shared memory
         ///
@@ -473,12 +445,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_COMPUTE_PARTITION_TPX = 4,
-        /// !\< Triple GPU mode (TPX)- One-third XCCs
-        /// !\< work together with shared memory
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_TPX = 4,
         /// Quad GPU mode (QPX)- Quarter XCCs
         /// work together with shared memory
         ///
@@ -488,12 +454,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_COMPUTE_PARTITION_QPX = 5,
-        /// !\< Quad GPU mode (QPX)- Quarter XCCs
-        /// !\< work together with shared memory
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        COMPUTE_PARTITION_QPX = 5,
         /// Core mode (CPX)- Per-chip XCC with
         /// shared memory
         ///
@@ -507,16 +467,16 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Container
     pub enum amdsmi_container_types_t: c_uint {
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CONTAINER_LXC = 0,
         /// !\< Linux containers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CONTAINER_LXC = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         CONTAINER_DOCKER = 1,
         /// !\< Docker containers
         ///
@@ -1019,12 +979,12 @@ rocm_sdk::c_enum! {
     /// The values of this enum are used to identify the various firmware
     /// blocks.
     pub enum amdsmi_fw_block_t: c_uint {
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        FW_ID_SMU = 1,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_FIRST = 1,
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
+        FW_ID_SMU = 1,
         /// System Management Unit (power management,
         /// clock control, thermal monitoring, etc...)
         ///
@@ -1034,32 +994,32 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_FIRST = 1,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_CE = 2,
         /// !\< Compute Processor - `Command_Engine` (fetch, decode, dispatch)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_CE = 2,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_PFP = 3,
         /// !\< Compute Processor - Pixel Front End Processor (pixelating process)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_PFP = 3,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_ME = 4,
         /// !\< Compute Processor - Micro Engine (specialize processing)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_ME = 4,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MEC_JT1 = 5,
         /// Compute Processor - Micro Engine Controller Job Table 1 (queues,
         /// scheduling)
@@ -1067,8 +1027,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_MEC_JT1 = 5,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MEC_JT2 = 6,
         /// Compute Processor - Micro Engine Controller Job Table 2 (queues,
         /// scheduling)
@@ -1076,8 +1036,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_MEC_JT2 = 6,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MEC1 = 7,
         /// Compute Processor - Micro Engine Controller 1 (scheduling, managing
         /// resources)
@@ -1085,8 +1045,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_MEC1 = 7,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MEC2 = 8,
         /// Compute Processor - Micro Engine Controller 2 (scheduling, managing
         /// resources)
@@ -1094,120 +1054,120 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_MEC2 = 8,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC = 9,
         /// !\< Rasterizer and L2 Cache (rasterization process)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC = 9,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA0 = 10,
         /// !\< System Direct Memory Access 0 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA0 = 10,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA1 = 11,
         /// !\< System Direct Memory Access 1 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA1 = 11,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA2 = 12,
         /// !\< System Direct Memory Access 2 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA2 = 12,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA3 = 13,
         /// !\< System Direct Memory Access 3 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA3 = 13,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA4 = 14,
         /// !\< System Direct Memory Access 4 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA4 = 14,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA5 = 15,
         /// !\< System Direct Memory Access 5 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA5 = 15,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA6 = 16,
         /// !\< System Direct Memory Access 6 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA6 = 16,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA7 = 17,
         /// !\< System Direct Memory Access 7 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA7 = 17,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_VCN = 18,
         /// !\< Video Core Next (encoding and decoding)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_VCN = 18,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_UVD = 19,
         /// !\< Unified Video Decoder (decode specific video formats)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_UVD = 19,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_VCE = 20,
         /// !\< Video Coding Engine (Encoding video)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_VCE = 20,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_ISP = 21,
         /// !\< Image Signal Processor (processing raw image data from sensors)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_ISP = 21,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DMCU_ERAM = 22,
         /// !\< Digital Micro Controller Unit - Embedded RAM (memory used by DMU)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_DMCU_ERAM = 22,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DMCU_ISR = 23,
         /// Digital Micro Controller Unit - Interrupt Service Routine (interrupt
         /// handlers)
@@ -1215,8 +1175,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_DMCU_ISR = 23,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_RESTORE_LIST_GPM_MEM = 24,
         /// Rasterizier and L2 Cache Restore List Graphics
         /// Processor Memory
@@ -1224,8 +1184,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC_RESTORE_LIST_GPM_MEM = 24,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_RESTORE_LIST_SRM_MEM = 25,
         /// Rasterizier and L2 Cache Restore List System RAM
         /// Memory
@@ -1233,168 +1193,168 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC_RESTORE_LIST_SRM_MEM = 25,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_RESTORE_LIST_CNTL = 26,
         /// !\< Rasterizier and L2 Cache Restore List Control
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC_RESTORE_LIST_CNTL = 26,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_V = 27,
         /// !\< Rasterizier and L2 Cache Virtual memory
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC_V = 27,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MMSCH = 28,
         /// !\< Multi-Media Shader Hardware Scheduler
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_MMSCH = 28,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SYSDRV = 29,
         /// !\< Platform Security Processor System Driver
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_SYSDRV = 29,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SOSDRV = 30,
         /// !\< Platform Security Processor Secure Operating System Driver
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_SOSDRV = 30,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_TOC = 31,
         /// !\< Platform Security Processor Table of Contents
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_TOC = 31,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_KEYDB = 32,
         /// !\< Platform Security Processor Table of Contents
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_KEYDB = 32,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DFC = 33,
         /// !\< Data Fabric Controller (bandwidth and coherency)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_DFC = 33,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SPL = 34,
         /// !\< Platform Security Processor Secure Program Loader
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_SPL = 34,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DRV_CAP = 35,
         /// !\< Driver Capabilities (capabilities, features)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_DRV_CAP = 35,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MC = 36,
         /// !\< Memory Controller (RAM and VRAM)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_MC = 36,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_BL = 37,
         /// !\< Platform Security Processor Bootloader (initial firmware)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_PSP_BL = 37,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_PM4 = 38,
         /// !\< Compute Processor Packet Processor 4 (processing command packets)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_CP_PM4 = 38,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_P = 39,
         /// !\< Rasterizier and L2 Cache Partition
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_RLC_P = 39,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SEC_POLICY_STAGE2 = 40,
         /// !\< Security Policy Stage 2 (security features)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SEC_POLICY_STAGE2 = 40,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_REG_ACCESS_WHITELIST = 41,
         /// !\< Register Access Whitelist (Prevent unathorizied access)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_REG_ACCESS_WHITELIST = 41,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_IMU_DRAM = 42,
         /// !\< Input/Output Memory Management Unit - Dynamic RAM
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_IMU_DRAM = 42,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_IMU_IRAM = 43,
         /// !\< Input/Output Memory Management Unit - Instruction RAM
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_IMU_IRAM = 43,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA_TH0 = 44,
         /// !\< System Direct Memory Access - Thread Handler 0
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA_TH0 = 44,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA_TH1 = 45,
         /// !\< System Direct Memory Access - Thread Handler 1
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_FW_ID_SDMA_TH1 = 45,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MES = 46,
         /// !\< Compute Processor - Micro Engine Scheduler
         ///
@@ -1404,9 +1364,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_STACK = 47,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        FW_ID_MES_KIQ = 47,
         /// !\< Micro Engine Scheduler - Kernel Indirect Queue
         ///
         /// Since ROCm 6.2.
@@ -1415,9 +1372,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_THREAD1 = 48,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_MES_STACK = 48,
         /// !\< Micro Engine Scheduler - Stack
         ///
         /// Since ROCm 6.2.
@@ -1426,9 +1380,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_THREAD1_STACK = 49,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_MES_THREAD1 = 49,
         /// !\< Micro Engine Scheduler - Thread 1
         ///
         /// Since ROCm 6.2.
@@ -1437,9 +1388,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6 = 50,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_MES_THREAD1_STACK = 50,
         /// !\< Micro Engine Scheduler - Thread 1 Stack
         ///
         /// Since ROCm 6.2.
@@ -1448,9 +1396,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_DRAM_BOOT = 51,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLX6 = 51,
         /// !\< Hardware Block RLX6
         ///
         /// Since ROCm 6.2.
@@ -1459,9 +1404,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME = 52,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLX6_DRAM_BOOT = 52,
         /// !\< Hardware Block RLX6 - Dynamic Ram Boot
         ///
         /// Since ROCm 6.2.
@@ -1470,9 +1412,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME_P0_DATA = 53,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_ME = 53,
         /// !\< Hardware Block RS64 - Micro Engine
         ///
         /// Since ROCm 6.2.
@@ -1481,9 +1420,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME_P1_DATA = 54,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_ME_P0_DATA = 54,
         /// !\< Hardware Block RS64 - Micro Engine Partition 0 Data
         ///
         /// Since ROCm 6.2.
@@ -1492,9 +1428,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_PFP = 55,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_ME_P1_DATA = 55,
         /// !\< Hardware Block RS64 - Micro Engine Partition 1 Data
         ///
         /// Since ROCm 6.2.
@@ -1503,9 +1436,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_PFP_P0_DATA = 56,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_PFP = 56,
         /// !\< Hardware Block RS64 - Pixel Front End Processor
         ///
         /// Since ROCm 6.2.
@@ -1514,9 +1444,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_PFP_P1_DATA = 57,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_PFP_P0_DATA = 57,
         /// Hardware Block RS64 - Pixel Front End Processor Partition 0
         /// Data
         ///
@@ -1526,9 +1453,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC = 58,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_PFP_P1_DATA = 58,
         /// Hardware Block RS64 - Pixel Front End Processor Partition 1
         /// Data
         ///
@@ -1538,9 +1462,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC_P0_DATA = 59,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_MEC = 59,
         /// !\< Hardware Block RS64 - Micro Engine Controller
         ///
         /// Since ROCm 6.2.
@@ -1549,9 +1470,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC_P1_DATA = 60,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_MEC_P0_DATA = 60,
         /// Hardware Block RS64 - Micro Engine Controller Partition 0
         /// Data
         ///
@@ -1561,9 +1479,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC_P2_DATA = 61,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_MEC_P1_DATA = 61,
         /// Hardware Block RS64 - Micro Engine Controller Partition 1
         /// Data
         ///
@@ -1573,9 +1488,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC_P3_DATA = 62,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_MEC_P2_DATA = 62,
         /// Hardware Block RS64 - Micro Engine Controller Partition 2
         /// Data
         ///
@@ -1585,9 +1497,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PPTABLE = 63,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RS64_MEC_P3_DATA = 63,
         /// Hardware Block RS64 - Micro Engine Controller Partition 3
         /// Data
         ///
@@ -1597,9 +1506,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SOC = 64,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_PPTABLE = 64,
         /// !\< Power Policy Table (power management policies)
         ///
         /// Since ROCm 6.2.
@@ -1608,9 +1514,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_DBG = 65,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_PSP_SOC = 65,
         /// !\< Platform Security Processor - System On a Chip
         ///
         /// Since ROCm 6.2.
@@ -1619,9 +1522,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_INTF = 66,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_PSP_DBG = 66,
         /// !\< Platform Security Processor - Debug
         ///
         /// Since ROCm 6.2.
@@ -1630,9 +1530,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_CORE1 = 67,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_PSP_INTF = 67,
         /// !\< Platform Security Processor - Interface
         ///
         /// Since ROCm 6.2.
@@ -1641,9 +1538,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_DRAM_BOOT_CORE1 = 68,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLX6_CORE1 = 68,
         /// !\< Hardware Block RLX6 - Core 1
         ///
         /// Since ROCm 6.2.
@@ -1652,9 +1546,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLCV_LX7 = 69,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLX6_DRAM_BOOT_CORE1 = 69,
         /// !\< Hardware Block RLX6 Core 1 - Dynamic RAM Boot
         ///
         /// Since ROCm 6.2.
@@ -1663,9 +1554,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SAVE_RESTORE_LIST = 70,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLCV_LX7 = 70,
         /// !\< Hardware Block RLCV - Subsystem LX7
         ///
         /// Since ROCm 6.2.
@@ -1674,9 +1562,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_ASD = 71,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLC_SAVE_RESTORE_LIST = 71,
         /// !\< Rasterizier and L2 Cache - Save Restore List
         ///
         /// Since ROCm 6.2.
@@ -1685,9 +1570,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_TA_RAS = 72,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_ASD = 72,
         /// !\< Asynchronous Shader Dispatcher
         ///
         /// Since ROCm 6.2.
@@ -1696,9 +1578,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_XGMI = 73,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_TA_RAS = 73,
         /// !\< Trusted Applications - Reliability Availability and Serviceability
         ///
         /// Since ROCm 6.2.
@@ -1707,9 +1586,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SRLG = 74,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        FW_ID_TA_XGMI = 74,
         /// !\< Trusted Applications - Reliability XGMI
         ///
         /// Since ROCm 6.2.
@@ -1718,9 +1594,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SRLS = 75,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLC_SRLG = 75,
         /// !\< Rasterizier and L2 Cache - Shared Resource Local Group
         ///
         /// Since ROCm 6.2.
@@ -1729,9 +1602,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SMC = 76,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_RLC_SRLS = 76,
         /// !\< Rasterizier and L2 Cache - Shared Resource Local Segment
         ///
         /// Since ROCm 6.2.
@@ -1740,9 +1610,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DMCU = 77,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        FW_ID_PM = 77,
         /// !\< Power Management Firmware
         ///
         /// Since ROCm 6.2.
@@ -1751,9 +1618,6 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID__MAX = 78,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID_DMCU = 78,
         /// !\< Display Micro-Controller Unit
         ///
         /// Since ROCm 6.2.
@@ -1762,9 +1626,6 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_FW_ID__MAX = 79,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        FW_ID__MAX = 79,
         /// !\< Platform Level Data Model Firmware Bundle
         ///
         /// Since ROCm 6.4.
@@ -2047,31 +1908,15 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_memory_partition_type_t: c_uint {
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        MEMORY_PARTITION_UNKNOWN = 0,
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_MEMORY_PARTITION_UNKNOWN = 0,
-        /// !\< NPS1 - All CCD & XCD data is interleaved
-        /// !\< accross all 8 HBM stacks (all stacks/1).
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        MEMORY_PARTITION_NPS1 = 1,
         /// NPS1 - All CCD & XCD data is interleaved
         /// across all 8 HBM stacks (all stacks/1)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_MEMORY_PARTITION_NPS1 = 1,
-        /// !\< NPS2 - 2 sets of CCDs or 4 XCD interleaved
-        /// !\< accross the 4 HBM stacks per AID pair
-        /// !\< (8 stacks/2).
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        MEMORY_PARTITION_NPS2 = 2,
         /// NPS2 - 2 sets of CCDs or 4 XCD interleaved
         /// across the 4 HBM stacks per AID pair
         /// (8 stacks/2)
@@ -2079,25 +1924,9 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_MEMORY_PARTITION_NPS2 = 2,
-        /// !\< NPS4 - Each XCD data is interleaved accross
-        /// !\< accross 2 (or single) HBM stacks
-        /// !\< (8 stacks/8 or 8 stacks/4).
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        MEMORY_PARTITION_NPS4 = 3,
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_MEMORY_PARTITION_NPS4 = 3,
-        /// !\< NPS8 - Each XCD uses a single HBM stack
-        /// !\< (8 stacks/8). Or each XCD uses a single
-        /// !\< HBM stack & CCDs share 2 non-interleaved
-        /// !\< HBM stacks on its AID
-        /// !\< (AID\[1,2,3\] = 6 stacks/6).
-        ///
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        MEMORY_PARTITION_NPS8 = 4,
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_MEMORY_PARTITION_NPS8 = 4,
@@ -2496,19 +2325,9 @@ rocm_sdk::c_enum! {
         AMDSMI_STATUS_NON_AMD_CPU = 44,
         /// !\< Energy driver not found
         ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_ENERGY_DRV = 45,
-        /// !\< Energy driver not found
-        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_ENERGY_DRV = 45,
-        /// !\< MSR driver not found
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_MSR_DRV = 46,
         /// !\< MSR driver not found
         ///
         /// Since ROCm 6.2.
@@ -2516,19 +2335,9 @@ rocm_sdk::c_enum! {
         AMDSMI_STATUS_NO_MSR_DRV = 46,
         /// !\< HSMP driver not found
         ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_HSMP_DRV = 47,
-        /// !\< HSMP driver not found
-        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_HSMP_DRV = 47,
-        /// !\< HSMP not supported
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_HSMP_SUP = 48,
         /// !\< HSMP not supported
         ///
         /// Since ROCm 6.2.
@@ -2536,19 +2345,9 @@ rocm_sdk::c_enum! {
         AMDSMI_STATUS_NO_HSMP_SUP = 48,
         /// !\< HSMP message/feature not supported
         ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_HSMP_MSG_SUP = 49,
-        /// !\< HSMP message/feature not supported
-        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_HSMP_MSG_SUP = 49,
-        /// !\< HSMP message is timedout
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_HSMP_TIMEOUT = 50,
         /// !\< HSMP message timed out
         ///
         /// Since ROCm 6.2.
@@ -2556,29 +2355,14 @@ rocm_sdk::c_enum! {
         AMDSMI_STATUS_HSMP_TIMEOUT = 50,
         /// !\< No Energy and HSMP driver present
         ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_NO_DRV = 51,
-        /// !\< No Energy and HSMP driver present
-        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_DRV = 51,
         /// !\< file or directory not found
         ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_FILE_NOT_FOUND = 52,
-        /// !\< file or directory not found
-        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_FILE_NOT_FOUND = 52,
-        /// !\< Parsed argument is invalid
-        ///
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMDSMI_ARG_PTR_NULL = 53,
         /// !\< Parsed argument is invalid
         ///
         /// Since ROCm 6.2.
@@ -2671,11 +2455,11 @@ rocm_sdk::c_enum! {
     /// This enumeration is used to indicate from which part of the processor a
     /// temperature reading should be obtained.
     pub enum amdsmi_temperature_type_t: c_uint {
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_EDGE = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_FIRST = 0,
         /// !\< Edge temperature
         ///
@@ -2685,11 +2469,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_FIRST = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        TEMPERATURE_TYPE_HOTSPOT = 1,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_JUNCTION = 1,
         /// !\< Hottest temperature reported for entire die
         ///
@@ -2701,51 +2482,51 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_JUNCTION = 1,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_VRAM = 2,
         /// !\< VRAM temperature on graphics card
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_VRAM = 2,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_0 = 3,
         /// !\< High Bandwidth 0 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_HBM_0 = 3,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_1 = 4,
         /// !\< High Bandwidth 1 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_HBM_1 = 4,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_2 = 5,
         /// !\< High Bandwidth 2 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_HBM_2 = 5,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_3 = 6,
         /// !\< High Bandwidth 3 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_HBM_3 = 6,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_PLX = 7,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE__MAX = 7,
         /// !\< PCIe switch temperature
         ///
@@ -3219,69 +3000,36 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_vram_type_t: c_uint {
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_UNKNOWN = 0,
         /// !\< Unknown memory type
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_UNKNOWN = 0,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_GDDR1 = 1,
         /// !\< High Bandwidth Memory
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM = 1,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_DDR2 = 2,
         /// !\< High Bandwidth Memory, Generation 2
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM2 = 2,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_GDDR3 = 3,
         /// !\< High Bandwidth Memory, Generation 2 Enhanced
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM2E = 3,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_GDDR4 = 4,
         /// !\< High Bandwidth Memory, Generation 3
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM3 = 4,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_GDDR5 = 5,
         /// !\< High Bandwidth Memory, Generation 3 Enhanced
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_VRAM_TYPE_HBM3E = 5,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_HBM = 6,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_DDR3 = 7,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_DDR4 = 8,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE_GDDR6 = 9,
-        /// Since ROCm 6.2, before 6.3.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        VRAM_TYPE__MAX = 9,
         /// !\< Double Data Rate, Generation 2
         ///
         /// Since ROCm 6.2.
@@ -3489,45 +3237,39 @@ rocm_sdk::c_enum! {
     ///
     /// Before ROCm 7.1.
     pub enum processor_type_t: c_uint {
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         UNKNOWN = 0,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_UNKNOWN = 0,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         AMD_GPU = 1,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_AMD_GPU = 1,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         AMD_CPU = 2,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_AMD_CPU = 2,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         NON_AMD_GPU = 3,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_NON_AMD_GPU = 3,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
+        /// Before ROCm 6.2.
+        #[cfg(not(feature = "rocm-6-2"))]
         NON_AMD_CPU = 4,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_NON_AMD_CPU = 4,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMD_CPU_CORE = 5,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_AMD_CPU_CORE = 5,
-        /// Before ROCm 6.3.
-        #[cfg(not(feature = "rocm-6-3"))]
-        AMD_APU = 6,
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_PROCESSOR_TYPE_AMD_APU = 6,

@@ -626,27 +626,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Before ROCm 6.3.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
     "6.2" pub fn amdsmi_get_cpusocket_handles(arg1: *mut u32, arg2: *mut *mut c_void) -> amdsmi_status_t;
-    /// Get the dpm policy for the processor
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
-    /// Given a processor handle `processor_handle`, this function will write
-    /// current dpm policy settings to `policy`. All the processors at the same socket
-    /// will have the same policy.
-    ///
-    /// # Parameters
-    ///
-    /// - `processor_handle` (in): a processor handle
-    /// - `policy` (in, out): the dpm policy for this processor. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`]
-    ///
-    /// # Returns
-    ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
-    ///
-    /// Before ROCm 6.3.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-    "6.2" pub fn amdsmi_get_dpm_policy(processor_handle: amdsmi_processor_handle,
-        policy: *mut amdsmi_dpm_policy_t) -> amdsmi_status_t;
     /// Get the energy accumulator counter of the processor with provided
     /// processor handle. It is not supported on virtual machine guest
     ///
@@ -1344,9 +1323,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.4" pub fn amdsmi_get_gpu_cper_entries(processor_handle: amdsmi_processor_handle, severity_mask: u32,
         cper_data: *mut c_char, buf_size: *mut u64, cper_hdrs: *mut *mut amdsmi_cper_hdr_t, entry_count: *mut u64,
         cursor: *mut u64) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns BDF of the given device
     ///
     /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
@@ -1365,6 +1341,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_gpu_device_bdf(processor_handle: amdsmi_processor_handle,
         bdf: *mut amdsmi_bdf_t) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns BDF of the given GPU device
     ///
     /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
@@ -2214,15 +2193,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_process_isolation(processor_handle: amdsmi_processor_handle,
         pisolate: *mut u32) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 5.7: no C header of that release was at hand.
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn amdsmi_get_gpu_process_list(arg1: amdsmi_processor_handle, arg2: *mut u32,
         arg3: *mut u32) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns the list of processes running on a given GPU including itself.
     ///
     /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_mvf} @platform{guest\_windows}
@@ -2959,9 +2938,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_asic_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_asic_info_t) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieves BUS information for the NIC
     ///
     /// @platform{host} @platform{gpu\_bm\_linux}
@@ -2977,6 +2953,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_bus_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_bus_info_t) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns BDF of the given NIC device
     ///
     /// @platform{gpu\_bm\_linux} @platform{host}
@@ -3694,9 +3673,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn amdsmi_get_violation_status(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_violation_status_t) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns XGMI information for the GPU.
     ///
     /// @platform{gpu\_bm\_linux}
@@ -3711,6 +3687,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_xgmi_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_xgmi_info_t) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the xgmi per-link power down policy parameter for the processor
     ///
     /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{host}
@@ -4197,12 +4176,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_cpu_rail_isofreq_policy(processor_handle: *mut c_void,
         rail_isofreq_policy: *mut bool) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_cpu_sdps_limit(processor_handle: *mut c_void, sdps_limit: u32) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
     ///
     /// Before ROCm 7.1.
@@ -4248,28 +4227,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_set_cpu_xgmi_width(processor_handle: *mut c_void, min: u8, max: u8) -> amdsmi_status_t;
-    /// Set the dpm policy for the processor
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
-    /// Given a processor handle `processor_handle` and a dpm policy `policy_id`,
-    /// this function will set the dpm policy for this processor. All the processors at
-    /// the same socket will be set to the same policy.
-    ///
-    /// **Note:** This function requires root access
-    ///
-    /// # Parameters
-    ///
-    /// - `processor_handle` (in): a processor handle
-    /// - `policy_id` (in): the dpm policy id to set. The id is the id in `amdsmi_dpm_policy_entry_t`, which can be obtained by calling `amdsmi_get_dpm_policy()`
-    ///
-    /// # Returns
-    ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
-    ///
-    /// Before ROCm 6.3.
-    #[cfg(not(feature = "rocm-6-3"))]
-    "5.7" pub fn amdsmi_set_dpm_policy(processor_handle: amdsmi_processor_handle, policy_id: u32) -> amdsmi_status_t;
     /// Modifies a selected device's compute partition memory allocation mode.
     ///
     /// @platform{gpu\_bm\_linux}
@@ -4324,29 +4281,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_set_gpu_accelerator_partition_profile(processor_handle: amdsmi_processor_handle,
         profile_index: u32) -> amdsmi_status_t;
-    /// Clear the GPU SRAM data
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
-    /// Given a processor handle `processor_handle`, and a sclean flag `sclean`,
-    /// this function will clear the SRAM data of this processor. This can be called between
-    /// user logins to prevent information leak.
-    ///
-    /// **Note:** This function requires root access
-    ///
-    /// # Parameters
-    ///
-    /// - `processor_handle` (in): a processor handle
-    /// - `sclean` (in): the clean flag. Only 1 will take effect and other number are reserved for future usage.
-    ///
-    /// # Returns
-    ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
-    ///
-    /// Before ROCm 6.3.
-    #[cfg(not(feature = "rocm-6-3"))]
-    "5.7" pub fn amdsmi_set_gpu_clear_sram_data(processor_handle: amdsmi_processor_handle,
-        sclean: u32) -> amdsmi_status_t;
     /// This function sets the clock sets the clock min/max level
     ///
     /// @platform{gpu\_bm\_linux}
@@ -4980,9 +4914,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn amdsmi_topo_get_link_type(arg1: amdsmi_processor_handle, arg2: amdsmi_processor_handle, arg3: *mut u64,
         arg4: *mut AMDSMI_IO_LINK_TYPE) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieve the hops and the connection type between 2 GPUs
     ///
     /// @platform{gpu\_bm\_linux}
@@ -5085,6 +5016,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_topo_get_link_weight(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, weight: *mut u64) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieve the NUMA CPU node number for a device
     ///
     /// @platform{gpu\_bm\_linux} @platform{host}

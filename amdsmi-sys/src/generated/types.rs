@@ -955,34 +955,44 @@ zeroed!(amdsmi_ddr_bw_metrics_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dimm_power_t {
-    /// All bit fields, the first in the lowest bit.
-    pub bits: c_uint,
+    /// The alignment that C gives the struct.
+    pub _align: [u16; 0],
+    /// All bit fields, the first in the lowest bit of the first byte.
+    pub bits: [u8; 5],
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
 impl amdsmi_dimm_power_t {
+    fn all_bits(&self) -> u64 {
+        let mut all = [0; 8];
+        all[..5].copy_from_slice(&self.bits);
+        u64::from_le_bytes(all)
+    }
     /// Reads the bit field `power`.
-    pub const fn power(&self) -> c_uint {
-        (self.bits >> 0) & 32767
+    pub fn power(&self) -> u64 {
+        (self.all_bits() >> 0) & 32767
     }
     /// Sets the bit field `power`.
-    pub const fn set_power(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(32767 << 0)) | ((value & 32767) << 0);
+    pub fn set_power(&mut self, value: u64) {
+        let all = (self.all_bits() & !(32767 << 0)) | ((value & 32767) << 0);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
     /// Reads the bit field `update_rate`.
-    pub const fn update_rate(&self) -> c_uint {
-        (self.bits >> 16) & 511
+    pub fn update_rate(&self) -> u64 {
+        (self.all_bits() >> 16) & 511
     }
     /// Sets the bit field `update_rate`.
-    pub const fn set_update_rate(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(511 << 16)) | ((value & 511) << 16);
+    pub fn set_update_rate(&mut self, value: u64) {
+        let all = (self.all_bits() & !(511 << 16)) | ((value & 511) << 16);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
     /// Reads the bit field `dimm_addr`.
-    pub const fn dimm_addr(&self) -> c_uint {
-        (self.bits >> 32) & 255
+    pub fn dimm_addr(&self) -> u64 {
+        (self.all_bits() >> 32) & 255
     }
     /// Sets the bit field `dimm_addr`.
-    pub const fn set_dimm_addr(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(255 << 32)) | ((value & 255) << 32);
+    pub fn set_dimm_addr(&mut self, value: u64) {
+        let all = (self.all_bits() & !(255 << 32)) | ((value & 255) << 32);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
@@ -1007,35 +1017,45 @@ zeroed!(amdsmi_dimm_power_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dimm_thermal_t {
-    /// All bit fields, the first in the lowest bit.
-    pub bits: u64,
+    /// The alignment that C gives the struct.
+    pub _align: [u16; 0],
+    /// All bit fields, the first in the lowest bit of the first byte.
+    pub bits: [u8; 5],
     pub temp: f32,
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
 impl amdsmi_dimm_thermal_t {
+    fn all_bits(&self) -> u64 {
+        let mut all = [0; 8];
+        all[..5].copy_from_slice(&self.bits);
+        u64::from_le_bytes(all)
+    }
     /// Reads the bit field `sensor`.
-    pub const fn sensor(&self) -> u64 {
-        (self.bits >> 0) & 2047
+    pub fn sensor(&self) -> u64 {
+        (self.all_bits() >> 0) & 2047
     }
     /// Sets the bit field `sensor`.
-    pub const fn set_sensor(&mut self, value: u64) {
-        self.bits = (self.bits & !(2047 << 0)) | ((value & 2047) << 0);
+    pub fn set_sensor(&mut self, value: u64) {
+        let all = (self.all_bits() & !(2047 << 0)) | ((value & 2047) << 0);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
     /// Reads the bit field `update_rate`.
-    pub const fn update_rate(&self) -> u64 {
-        (self.bits >> 16) & 511
+    pub fn update_rate(&self) -> u64 {
+        (self.all_bits() >> 16) & 511
     }
     /// Sets the bit field `update_rate`.
-    pub const fn set_update_rate(&mut self, value: u64) {
-        self.bits = (self.bits & !(511 << 16)) | ((value & 511) << 16);
+    pub fn set_update_rate(&mut self, value: u64) {
+        let all = (self.all_bits() & !(511 << 16)) | ((value & 511) << 16);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
     /// Reads the bit field `dimm_addr`.
-    pub const fn dimm_addr(&self) -> u64 {
-        (self.bits >> 32) & 255
+    pub fn dimm_addr(&self) -> u64 {
+        (self.all_bits() >> 32) & 255
     }
     /// Sets the bit field `dimm_addr`.
-    pub const fn set_dimm_addr(&mut self, value: u64) {
-        self.bits = (self.bits & !(255 << 32)) | ((value & 255) << 32);
+    pub fn set_dimm_addr(&mut self, value: u64) {
+        let all = (self.all_bits() & !(255 << 32)) | ((value & 255) << 32);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
     }
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]

@@ -399,8 +399,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpusocket_handles",
             amdsmi_sys::amdsmi_get_cpusocket_handles as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-        ("amdsmi_get_dpm_policy", amdsmi_sys::amdsmi_get_dpm_policy as *const ()),
         ("amdsmi_get_energy_count", amdsmi_sys::amdsmi_get_energy_count as *const ()),
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         ("amdsmi_get_esmi_err_msg", amdsmi_sys::amdsmi_get_esmi_err_msg as *const ()),
@@ -1204,8 +1202,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_xgmi_width",
             amdsmi_sys::amdsmi_set_cpu_xgmi_width as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-3"))]
-        ("amdsmi_set_dpm_policy", amdsmi_sys::amdsmi_set_dpm_policy as *const ()),
         #[cfg(feature = "rocm-10-0")]
         (
             "amdsmi_set_gpu_accelerator_partition_mem_alloc_mode",
@@ -1215,11 +1211,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         (
             "amdsmi_set_gpu_accelerator_partition_profile",
             amdsmi_sys::amdsmi_set_gpu_accelerator_partition_profile as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-3"))]
-        (
-            "amdsmi_set_gpu_clear_sram_data",
-            amdsmi_sys::amdsmi_set_gpu_clear_sram_data as *const (),
         ),
         #[cfg(feature = "rocm-6-3")]
         ("amdsmi_set_gpu_clk_limit", amdsmi_sys::amdsmi_set_gpu_clk_limit as *const ()),

@@ -258,4 +258,13 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 539] = [("hipApiName", "5.7",
     ("hipWaitExternalSemaphoresAsync", "5.7", None)];
 
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
-pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];
+pub static NOT_EXPORTED: [(&str, &[&str]); 11] = [("hipDeviceGetTexture1DLinearMaxWidth", &["6.4"]),
+    ("hipExternalMemoryGetMappedMipmappedArray", &["6.4", "7.2"]),
+    ("hipGraphAddExternalSemaphoresSignalNode", &["5.7", "6.4"]),
+    ("hipGraphAddExternalSemaphoresWaitNode", &["5.7", "6.4"]),
+    ("hipGraphExecExternalSemaphoresSignalNodeSetParams", &["5.7", "6.4"]),
+    ("hipGraphExecExternalSemaphoresWaitNodeSetParams", &["5.7", "6.4"]),
+    ("hipGraphExternalSemaphoresSignalNodeGetParams", &["5.7", "6.4"]),
+    ("hipGraphExternalSemaphoresSignalNodeSetParams", &["5.7", "6.4"]),
+    ("hipGraphExternalSemaphoresWaitNodeGetParams", &["5.7", "6.4"]),
+    ("hipGraphExternalSemaphoresWaitNodeSetParams", &["5.7", "6.4"]), ("hipTexRefGetMipMappedArray", &["5.7"])];

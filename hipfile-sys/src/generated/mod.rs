@@ -5,7 +5,6 @@ mod aliases;
 mod constants;
 mod enums;
 mod functions;
-mod missing;
 mod shared;
 mod types;
 

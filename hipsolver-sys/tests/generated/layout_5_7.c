@@ -8,17 +8,18 @@
 #include <hipsolver/hipsolver.h>
 #endif
 
-#define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), _Alignof(type))
+#define TYPE(name, type) printf("type %s size %zu align %zu\n", name, sizeof(type), __alignof__(type))
 #define FIELD(name, type, field) \
   printf("field %s.%s offset %zu size %zu\n", name, #field, offsetof(type, field), sizeof(((type*)0)->field))
 #define BIT(name, type, field) \
   do { \
     type value; \
-    unsigned long long bits = 0; \
     memset(&value, 0, sizeof value); \
     value.field = -1; \
-    memcpy(&bits, &value, sizeof value); \
-    printf("bits %s.%s %llu\n", name, #field, bits); \
+    printf("bits %s.%s", name, #field); \
+    for (size_t at = 0; at < sizeof value; ++at) \
+      if (((unsigned char*)&value)[at]) printf(" %zu:%u", at, (unsigned)((unsigned char*)&value)[at]); \
+    printf("\n"); \
   } while (0)
 #define CONSTANT(name) printf("constant %s %lld\n", #name, (long long)(name))
 #define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))

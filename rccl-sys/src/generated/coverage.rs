@@ -69,4 +69,19 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 113] = [("ncclAllGather", "5.
     ("pncclSend", "5.7", Some("10.0"))];
 
 /// Functions that the headers declare and the real library lacks, with the releases of which that is known.
-pub static NOT_EXPORTED: [(&str, &[&str]); 0] = [];
+pub static NOT_EXPORTED: [(&str, &[&str]); 44] = [("pncclAllGather", &["5.7", "7.2"]),
+    ("pncclAllReduce", &["5.7", "7.2"]), ("pncclAllReduceWithBias", &["7.2"]), ("pncclAllToAll", &["5.7", "7.2"]),
+    ("pncclAllToAllv", &["5.7", "7.2"]), ("pncclBcast", &["5.7", "7.2"]), ("pncclBroadcast", &["5.7", "7.2"]),
+    ("pncclCommAbort", &["5.7", "7.2"]), ("pncclCommCount", &["5.7", "7.2"]), ("pncclCommCuDevice", &["5.7", "7.2"]),
+    ("pncclCommDeregister", &["7.2"]), ("pncclCommDestroy", &["5.7", "7.2"]), ("pncclCommFinalize", &["7.2"]),
+    ("pncclCommGetAsyncError", &["5.7", "7.2"]), ("pncclCommInitAll", &["5.7", "7.2"]),
+    ("pncclCommInitRank", &["5.7", "7.2"]), ("pncclCommInitRankConfig", &["7.2"]), ("pncclCommInitRankMulti", &["5.7"]),
+    ("pncclCommInitRankScalable", &["7.2"]), ("pncclCommRegister", &["7.2"]), ("pncclCommShrink", &["7.2"]),
+    ("pncclCommSplit", &["7.2"]), ("pncclCommUserRank", &["5.7", "7.2"]), ("pncclCommWindowDeregister", &["7.2"]),
+    ("pncclCommWindowRegister", &["7.2"]), ("pncclGather", &["5.7", "7.2"]), ("pncclGetError", &["5.7"]),
+    ("pncclGetErrorString", &["5.7", "7.2"]), ("pncclGetLastError", &["7.2"]), ("pncclGetUniqueId", &["5.7", "7.2"]),
+    ("pncclGetVersion", &["5.7", "7.2"]), ("pncclGroupEnd", &["5.7", "7.2"]), ("pncclGroupSimulateEnd", &["7.2"]),
+    ("pncclGroupStart", &["5.7", "7.2"]), ("pncclMemAlloc", &["7.2"]), ("pncclMemFree", &["7.2"]),
+    ("pncclRecv", &["5.7", "7.2"]), ("pncclRedOpCreatePreMulSum", &["5.7", "7.2"]),
+    ("pncclRedOpDestroy", &["5.7", "7.2"]), ("pncclReduce", &["5.7", "7.2"]), ("pncclReduceScatter", &["5.7", "7.2"]),
+    ("pncclResetDebugInit", &["7.2"]), ("pncclScatter", &["5.7", "7.2"]), ("pncclSend", &["5.7", "7.2"])];

@@ -12,6 +12,8 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_5_7::lines,
     tree: "5.7",
     include: "usr/include",
+    shims: &[],
+    cplusplus: false,
 });
 #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
 mod layout_6_4;
@@ -21,6 +23,8 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_6_4::lines,
     tree: "6.4",
     include: "usr/include",
+    shims: &[],
+    cplusplus: false,
 });
 #[cfg(all(feature = "rocm-7-2", not(feature = "rocm-10-0")))]
 mod layout_7_2;
@@ -30,6 +34,8 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     lines: layout_7_2::lines,
     tree: "7.2",
     include: "usr/include",
+    shims: &[],
+    cplusplus: false,
 });
 #[cfg(not(any(not(feature = "rocm-6-2"), all(feature = "rocm-6-4", not(feature = "rocm-7-0")), all(feature = "rocm-7-2", not(feature = "rocm-10-0")))))]
 pub(crate) const LAYOUT: Option<Proof> = None;

@@ -230,16 +230,22 @@ pub(crate) fn is_opaque(item: &syn::ItemStruct) -> bool {
 fn imports(tokens: &TokenStream) -> TokenStream {
     let text = tokens.to_string();
     let words: BTreeSet<&str> = super::facts::words_of(&text).collect();
-    let used: Vec<_> = words.iter().filter(|word| word.starts_with("c_")).map(|word| format_ident!("{word}")).collect();
+    const INTEGERS: [&str; 14] = [
+        "c_char", "c_double", "c_float", "c_int", "c_long", "c_longlong", "c_schar", "c_short", "c_uchar", "c_uint", "c_ulong",
+        "c_ulonglong", "c_ushort", "c_void",
+    ];
+    let used: Vec<_> = words.iter().filter(|word| INTEGERS.contains(word)).map(|word| format_ident!("{word}")).collect();
     if used.is_empty() { quote!() } else { quote!(use ::core::ffi::{#(#used),*};) }
 }
 
 fn bit_accessors(cfg: &TokenStream, item: &syn::ItemStruct, bits: &[Bits]) -> TokenStream {
-    let (ident, Some(integer)) = (&item.ident, item.fields.iter().next().map(|field| &field.ty)) else {
-        return quote!();
-    };
+    let unit = item.fields.iter().find(|field| field.ident.as_ref().is_some_and(|name| name == "bits"));
+    let (ident, Some(integer)) = (&item.ident, unit.map(|field| &field.ty)) else { return quote!() };
     if bits.is_empty() {
         return quote!();
+    }
+    if let syn::Type::Array(bytes) = integer {
+        return byte_accessors(cfg, ident, &bytes.len, bits);
     }
     let methods = bits.iter().map(|bit| {
         let (get, set) = (format_ident!("{}", bit.name), format_ident!("set_{}", bit.name));
@@ -257,6 +263,37 @@ fn bit_accessors(cfg: &TokenStream, item: &syn::ItemStruct, bits: &[Bits]) -> To
         }
     });
     quote!(#cfg impl #ident { #(#methods)* })
+}
+
+/// Accessors of bit fields in an array of bytes.
+fn byte_accessors(cfg: &TokenStream, ident: &syn::Ident, bytes: &syn::Expr, bits: &[Bits]) -> TokenStream {
+    let methods = bits.iter().map(|bit| {
+        let (get, set) = (format_ident!("{}", bit.name), format_ident!("set_{}", bit.name));
+        let offset = Literal::u32_unsuffixed(bit.offset);
+        let mask = Literal::u64_unsuffixed(u64::MAX >> (64 - bit.width));
+        let (reads, writes) =
+            (format!(" Reads the bit field `{}`.", bit.name), format!(" Sets the bit field `{}`.", bit.name));
+        quote! {
+            #[doc = #reads]
+            pub fn #get(&self) -> u64 { (self.all_bits() >> #offset) & #mask }
+            #[doc = #writes]
+            pub fn #set(&mut self, value: u64) {
+                let all = (self.all_bits() & !(#mask << #offset)) | ((value & #mask) << #offset);
+                self.bits.copy_from_slice(&all.to_le_bytes()[..#bytes]);
+            }
+        }
+    });
+    quote! {
+        #cfg
+        impl #ident {
+            fn all_bits(&self) -> u64 {
+                let mut all = [0; 8];
+                all[..#bytes].copy_from_slice(&self.bits);
+                u64::from_le_bytes(all)
+            }
+            #(#methods)*
+        }
+    }
 }
 
 /// Enums as calls of `rocm_sdk::c_enum!`.
@@ -424,7 +461,8 @@ fn missing(library: &Library, merged: &Merged) -> Result<Option<String>> {
         }
         results.insert(name);
     }
-    for name in results.iter().filter(|name| !library.statuses.iter().any(|status| status.ty == **name)) {
+    let by_hand = |name: &String| library.statuses.iter().any(|status| status.ty == *name) || library.results_by_hand.contains(&name.as_str());
+    for name in results.iter().filter(|name| !by_hand(name)) {
         for variant in merged.get(name).into_iter().flatten() {
             if matches!(variant.kind, Kind::Enum(..) | Kind::Struct(..) | Kind::Union(_)) {
                 let condition = condition(variant).map(|text| format!("#[cfg({text})]\n")).unwrap_or_default();
@@ -488,7 +526,12 @@ fn functions(library: &Library, merged: &Merged) -> Result<Vec<(String, String)>
 /// `name: type`.
 fn parameter(input: &syn::FnArg) -> Result<String> {
     let syn::FnArg::Typed(input) = input else { bail!("a function with self") };
-    Ok(format!("{}: {}", input.pat.to_token_stream(), tidy(&input.ty)?))
+    let name = match input.pat.to_token_stream().to_string() {
+        // Rust knows these as patterns.
+        name if ["Err", "None", "Ok", "Some"].contains(&name.as_str()) => name.to_lowercase(),
+        name => name,
+    };
+    Ok(format!("{name}: {}", tidy(&input.ty)?))
 }
 
 /// The longest line of generated code.

@@ -118,8 +118,10 @@ impl Facts {
     pub(crate) fn without(&mut self, foreign: impl Fn(&str) -> bool) {
         self.constants.retain(|name, _| !foreign(name));
         self.enum_values.retain(|name, values| {
+            let known = !values.is_empty();
             values.retain(|name, _| !foreign(name));
-            !foreign(name)
+            // All of another library: a second name of its enum.
+            !foreign(name) && !(known && values.is_empty())
         });
         self.function_pointers.retain(|text| !foreign(pointer_name(text)));
         self.functions.retain(|name, _| !foreign(name));

@@ -164,6 +164,7 @@ impl Writer<'_> {
             let Some(name) = field.ident.as_ref().map(ToString::to_string) else { continue };
             if name == "bits" && matches!(self.surface.get(part), Some(Kind::Struct(_, bits)) if !bits.is_empty())
                 || name.starts_with("__bindgen_padding")
+                || name == "_align"
             {
                 continue;
             }

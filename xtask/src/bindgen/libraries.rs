@@ -380,6 +380,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         name: "hipfile",
         package: "hipfile-sys",
         allow: "hipFile.*|HIPFILE.*",
+        results_by_hand: &["hipFileError"],
         uses: &["hip"],
         ..Library::NEW
     },
@@ -465,9 +466,9 @@ pub(crate) const LIBRARIES: &[Library] = &[
         module: Some("clang"),
         headers: &[
             Headers::new((5, 7), "5.7", "libclang 17").below("usr/lib/llvm-17/include"),
-            Headers::new((6, 4), "6.4", "libclang 19").below("usr/lib/llvm-19/include").reference(),
-            Headers::new((7, 2), "7.2", "libclang 22").below("usr/lib/llvm-22/include").reference(),
-            Headers::new((10, 0), "7.2", "libclang 23").below("usr/lib/llvm-23/include").reference(),
+            Headers::new((6, 4), "6.4", "libclang 19").below("usr/lib/llvm-19/include"),
+            Headers::new((7, 2), "7.2", "libclang 22").below("usr/lib/llvm-22/include"),
+            Headers::new((10, 0), "7.2", "libclang 23").below("usr/lib/llvm-23/include"),
         ],
         includes: &[
             "clang-c/BuildSystem.h", "clang-c/CXCompilationDatabase.h", "clang-c/CXDiagnostic.h", "clang-c/CXErrorCode.h",
@@ -475,7 +476,6 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "clang-c/FatalErrorHandler.h", "clang-c/Index.h", "clang-c/Rewrite.h",
         ],
         folders: &["clang-c"],
-        names_only: true,
         allow: "clang_.*|CX.*|CINDEX.*",
         binaries: &[
             Binary::new((5, 7), "5.7", "libclang-17.so.1"),

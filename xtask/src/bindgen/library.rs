@@ -36,6 +36,8 @@ pub(crate) struct Library {
     pub(crate) uses: &'static [&'static str],
     /// Its status types, with what a call returns when the library or the function is missing.
     pub(crate) statuses: &'static [Status],
+    /// Types of results for which the crate says by hand what a call returns that finds no function.
+    pub(crate) results_by_hand: &'static [&'static str],
     /// Names that the headers replace by a macro, in every release that the packages cover: the package's, the
     /// header's, and why.
     pub(crate) renames: &'static [(&'static str, &'static str, &'static str)],
@@ -146,6 +148,7 @@ impl Library {
         allow: "",
         uses: &[],
         statuses: &[],
+        results_by_hand: &[],
         renames: &[],
         leave_out: &[],
         absent: &[],

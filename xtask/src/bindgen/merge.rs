@@ -248,7 +248,7 @@ fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
             || sources.facts.values().any(|facts| facts.owner(name).is_some())
     };
     names.retain(|name| !witnessed.contains(name) && !part(name));
-    if alone {
+    if alone || !sources.reference.is_empty() {
         // No release has both: what the packages list and do not have here is gone, only macros they never list.
         let newest = sources.headers.values().next_back();
         names.retain(|name| {

@@ -256,8 +256,9 @@ fn sort_out_constants(surface: &mut Surface, anonymous_enums: &BTreeSet<String>)
         } else if anonymous_enums.contains(&ty) {
             let syn::Expr::Call(call) = &*item.expr else { bail!("unexpected constant {}", item.ident) };
             let value = call.args.first().context("an enum constant without a value")?.clone();
+            let negative = matches!(&value, syn::Expr::Unary(_));
             *item.expr = value;
-            item.ty = syn::parse_quote!(c_uint);
+            item.ty = if negative { syn::parse_quote!(c_int) } else { syn::parse_quote!(c_uint) };
         }
     }
     Ok(())
@@ -403,9 +404,29 @@ fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStr
     let own = |field: &syn::Field| !name(field).starts_with("_bitfield_") && !name(field).starts_with("__bindgen_padding");
     let total: u32 = bits.iter().map(|bit| bit.width).sum();
     ensure!(total <= 64 && !fields.named.iter().any(|field| name(field) == "_bitfield_2"), "too many bit fields in {ident}");
+    // The marker of the unit's alignment is an array of that integer.
+    let marker = fields.named.iter().find(|field| name(field) == "_bitfield_align_1").map(|field| field.ty.clone());
+    let unit = fields.named.iter().find(|field| name(field) == "_bitfield_1").map(|field| unit_size(&field.ty));
+    let unit = unit.flatten().with_context(|| format!("the unit of bit fields in {ident}"))?;
+    if let (5..=7, Some(marker)) = (unit, &marker) {
+        // No integer has that size.
+        let bytes = proc_macro2::Literal::usize_unsuffixed(unit);
+        let named = std::mem::take(&mut fields.named).into_iter().filter(own);
+        let unit: [syn::Field; 2] = [
+            syn::parse_quote!(
+                /// The alignment that C gives the struct.
+                pub _align: #marker
+            ),
+            syn::parse_quote!(
+                /// All bit fields, the first in the lowest bit of the first byte.
+                pub bits: [u8; #bytes]
+            ),
+        ];
+        fields.named = unit.into_iter().chain(named).collect();
+        return Ok(item);
+    }
     if !fields.named.iter().any(own) {
-        // The marker of the unit's alignment is an array of that integer.
-        let wide = fields.named.iter().any(|field| field.ty.to_token_stream().to_string().contains("u64"));
+        let wide = total > 32 || marker.is_some_and(|marker| marker.to_token_stream().to_string().contains("u64"));
         let integer: syn::Type = if wide { syn::parse_quote!(u64) } else { syn::parse_quote!(c_uint) };
         fields.named = [bits_field(&integer)].into_iter().collect();
         return Ok(item);
@@ -417,19 +438,23 @@ fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStr
             if name(&field) != "_bitfield_1" {
                 return Ok(field);
             }
-            let unit = field.ty.to_token_stream().to_string().replace(' ', "");
-            let integer: syn::Type = match unit.as_str() {
-                "__BindgenBitfieldUnit<[u8;1usize]>" => syn::parse_quote!(u8),
-                "__BindgenBitfieldUnit<[u8;2usize]>" => syn::parse_quote!(u16),
-                "__BindgenBitfieldUnit<[u8;4usize]>" => syn::parse_quote!(c_uint),
-                // With the padding behind it.
-                "__BindgenBitfieldUnit<[u8;5usize]>" | "__BindgenBitfieldUnit<[u8;8usize]>" => syn::parse_quote!(u64),
+            let integer: syn::Type = match unit {
+                1 => syn::parse_quote!(u8),
+                2 => syn::parse_quote!(u16),
+                4 => syn::parse_quote!(c_uint),
+                8 => syn::parse_quote!(u64),
                 _ => bail!("bit fields of an odd size in {ident}: {unit}"),
             };
             Ok(bits_field(&integer))
         })
         .collect::<Result<_>>()?;
     Ok(item)
+}
+
+/// Bytes of `__BindgenBitfieldUnit<[u8; 5usize]>`.
+fn unit_size(ty: &syn::Type) -> Option<usize> {
+    let text = ty.to_token_stream().to_string().replace(' ', "");
+    text.strip_prefix("__BindgenBitfieldUnit<[u8;")?.strip_suffix("usize]>")?.parse().ok()
 }
 
 fn bits_field(integer: &syn::Type) -> syn::Field {

@@ -93,8 +93,8 @@ rocm_sdk::c_enum! {
         CXBinaryOperator_Comma = 33,
         /// Comma operator.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXBinaryOperator_Last = 33,
     }
 }
@@ -122,50 +122,50 @@ rocm_sdk::c_enum! {
         CXCallingConv_AArch64VectorCall = 16,
         CXCallingConv_SwiftAsync = 17,
         CXCallingConv_AArch64SVEPCS = 18,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCallingConv_M68kRTD = 19,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCallingConv_PreserveNone = 20,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCallingConv_RISCVVectorCall = 21,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_32 = 22,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_64 = 23,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_128 = 24,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_256 = 25,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_512 = 26,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_1024 = 27,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_2048 = 28,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_4096 = 29,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_8192 = 30,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_16384 = 31,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_32768 = 32,
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCallingConv_RISCVVLSCall_65536 = 33,
         CXCallingConv_Invalid = 100,
         CXCallingConv_Unexposed = 200,
@@ -921,8 +921,8 @@ rocm_sdk::c_enum! {
         /// OpenMP 5.0 \[2.1.5, Array Section\].
         /// OpenACC 3.3 \[2.7.1, Data Specification for Data Clauses (Sub Arrays)\]
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_ArraySectionExpr = 147,
         /// Represents an @available(...) check.
         CXCursor_ObjCAvailabilityCheckExpr = 148,
@@ -949,13 +949,13 @@ rocm_sdk::c_enum! {
         CXCursor_LastExpr = 155,
         /// Represents a C++26 pack indexing expression.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_PackIndexingExpr = 156,
         /// Represents a C++26 pack indexing expression.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_LastExpr = 156,
         /// Represents a C++26 pack indexing expression.
         CXCursor_FirstStmt = 200,
@@ -1200,33 +1200,33 @@ rocm_sdk::c_enum! {
         CXCursor_OMPErrorDirective = 305,
         /// OpenMP scope directive.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_OMPScopeDirective = 306,
         /// OpenMP reverse directive.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_OMPReverseDirective = 307,
         /// OpenMP interchange directive.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_OMPInterchangeDirective = 308,
         /// OpenMP assume directive.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OMPAssumeDirective = 309,
         /// OpenMP assume directive.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OMPStripeDirective = 310,
         /// OpenMP fuse directive
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OMPFuseDirective = 311,
         /// OpenMP split directive.
         ///
@@ -1235,83 +1235,83 @@ rocm_sdk::c_enum! {
         CXCursor_OMPSplitDirective = 312,
         /// OpenACC Compute Construct.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_OpenACCComputeConstruct = 320,
         /// OpenACC Loop Construct.
         ///
-        /// Since ROCm 6.2, before 7.0.
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
+        /// Since ROCm 6.4, before 7.0.
+        #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
         CXCursor_LastStmt = 321,
         /// OpenACC Loop Construct.
         ///
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CXCursor_OpenACCLoopConstruct = 321,
         /// OpenACC Combined Constructs.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCCombinedConstruct = 322,
         /// OpenACC data Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCDataConstruct = 323,
         /// OpenACC enter data Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCEnterDataConstruct = 324,
         /// OpenACC exit data Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCExitDataConstruct = 325,
         /// OpenACC `host_data` Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCHostDataConstruct = 326,
         /// OpenACC wait Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCWaitConstruct = 327,
         /// OpenACC init Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCInitConstruct = 328,
         /// OpenACC shutdown Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCShutdownConstruct = 329,
         /// OpenACC set Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCSetConstruct = 330,
         /// OpenACC update Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCUpdateConstruct = 331,
         /// OpenACC atomic Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCAtomicConstruct = 332,
         /// OpenACC cache Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_OpenACCCacheConstruct = 333,
         /// OpenACC cache Construct.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXCursor_LastStmt = 333,
         /// Cursor that represents the translation unit itself.
         ///
@@ -1634,7 +1634,7 @@ rocm_sdk::c_enum! {
         /// Used to indicate that threads that libclang creates for indexing
         /// purposes should use background priority.
         ///
-        /// Affects `clang_indexSourceFile`, `clang_indexTranslationUnit`,
+        /// Affects [`clang_indexSourceFile`], [`clang_indexTranslationUnit`],
         /// [`clang_parseTranslationUnit`], [`clang_saveTranslationUnit`].
         CXGlobalOpt_ThreadBackgroundPriorityForIndexing = 1,
         /// Used to indicate that threads that libclang creates for editing
@@ -1800,7 +1800,7 @@ rocm_sdk::c_enum! {
 
 rocm_sdk::c_enum! {
     /// Describes the kind of error that occurred (if any) in a call to
-    /// `clang_loadDiagnostics`.
+    /// [`clang_loadDiagnostics`].
     pub enum CXLoadDiag_Error: c_uint {
         /// Indicates that no error occurred.
         CXLoadDiag_None = 0,
@@ -2161,8 +2161,8 @@ rocm_sdk::c_enum! {
         CXTranslationUnit_VisitImplicitAttributes = 8192,
         /// Used to indicate that non-errors from included files should be ignored.
         ///
-        /// If set, `clang_getDiagnosticSetFromTU()` will not report e.g. warnings from
-        /// included files anymore. This speeds up `clang_getDiagnosticSetFromTU()` for
+        /// If set, [`clang_getDiagnosticSetFromTU()`] will not report e.g. warnings from
+        /// included files anymore. This speeds up [`clang_getDiagnosticSetFromTU()`] for
         /// the case where these warnings are not of interest, as for an IDE for
         /// example, which typically shows only the diagnostics in the main file.
         CXTranslationUnit_IgnoreNonErrorsFromIncludedFiles = 16384,
@@ -2619,22 +2619,22 @@ rocm_sdk::c_enum! {
         ///
         /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXType_HLSLResource = 179,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
         /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXType_HLSLAttributedResource = 180,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
         /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
         ///
-        /// Since ROCm 7.0.
-        #[cfg(feature = "rocm-7-0")]
+        /// Since ROCm 7.2.
+        #[cfg(feature = "rocm-7-2")]
         CXType_HLSLInlineSpirv = 181,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
@@ -2755,115 +2755,115 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Represents a specific kind of binary operator which can appear at a cursor.
     ///
-    /// Since ROCm 6.2.
+    /// Since ROCm 6.4.
     pub enum CX_BinaryOperatorKind: c_uint {
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Invalid = 0,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_PtrMemD = 1,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_PtrMemI = 2,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Mul = 3,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Div = 4,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Rem = 5,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Add = 6,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Sub = 7,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Shl = 8,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Shr = 9,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Cmp = 10,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_LT = 11,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_GT = 12,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_LE = 13,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_GE = 14,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_EQ = 15,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_NE = 16,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_And = 17,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Xor = 18,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Or = 19,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_LAnd = 20,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_LOr = 21,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Assign = 22,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_MulAssign = 23,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_DivAssign = 24,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_RemAssign = 25,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_AddAssign = 26,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_SubAssign = 27,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_ShlAssign = 28,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_ShrAssign = 29,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_AndAssign = 30,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_XorAssign = 31,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_OrAssign = 32,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_Comma = 33,
-        /// Since ROCm 6.2.
-        #[cfg(feature = "rocm-6-2")]
+        /// Since ROCm 6.4.
+        #[cfg(feature = "rocm-6-4")]
         CX_BO_LAST = 33,
     }
-    where #[cfg(feature = "rocm-6-2")]
+    where #[cfg(feature = "rocm-6-4")]
 }
 
 rocm_sdk::c_enum! {

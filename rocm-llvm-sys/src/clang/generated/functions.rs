@@ -12,9 +12,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// text of the specified word-like argument.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_BlockCommandComment_getArgText(Comment: CXComment, ArgIdx: c_uint) -> CXString;
     /// # Parameters
     ///
@@ -23,9 +20,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// name of the block command.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_BlockCommandComment_getCommandName(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -34,9 +28,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// number of word-like arguments.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_BlockCommandComment_getNumArgs(Comment: CXComment) -> c_uint;
     /// # Parameters
     ///
@@ -45,27 +36,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// paragraph argument of the block command.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_BlockCommandComment_getParagraph(Comment: CXComment) -> CXComment;
     /// Queries a CXCursorSet to see if it contains a specific CXCursor.
     ///
     /// # Returns
     ///
     /// non-zero if the set contains the specified cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CXCursorSet_contains(cset: CXCursorSet, cursor: CXCursor) -> c_uint;
     /// Inserts a CXCursor into a CXCursorSet.
     ///
     /// # Returns
     ///
     /// zero if the CXCursor was already in the set, and non-zero otherwise.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CXCursorSet_insert(cset: CXCursorSet, cursor: CXCursor) -> c_uint;
     /// Gets the general options associated with a CXIndex.
     ///
@@ -76,16 +58,13 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// A bitmask of options, a bitwise OR of `CXGlobalOpt_XXX` flags that
     /// are associated with the given CXIndex object.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CXIndex_getGlobalOptions(arg1: CXIndex) -> c_uint;
     /// Sets general options associated with a CXIndex.
     ///
     /// This function is DEPRECATED. Set
     /// CXIndexOptions::ThreadBackgroundPriorityForIndexing and/or
     /// CXIndexOptions::ThreadBackgroundPriorityForEditing and call
-    /// `clang_createIndexWithOptions()` instead.
+    /// [`clang_createIndexWithOptions()`] instead.
     ///
     /// For example:
     ///
@@ -99,81 +78,31 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `options`: A bitmask of options, a bitwise OR of `CXGlobalOpt_XXX` flags.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CXIndex_setGlobalOptions(arg1: CXIndex, options: c_uint);
     /// Sets the invocation emission path option in a CXIndex.
     ///
     /// This function is DEPRECATED. Set CXIndexOptions::InvocationEmissionPath and
-    /// call `clang_createIndexWithOptions()` instead.
+    /// call [`clang_createIndexWithOptions()`] instead.
     ///
     /// The invocation emission path specifies a path which will contain log
     /// files for certain libclang invocations. A null value (default) implies that
     /// libclang invocations are not logged..
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CXIndex_setInvocationEmissionPathOption(arg1: CXIndex, Path: *const c_char);
     /// Create CXRewriter.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_create(TU: CXTranslationUnit) -> CXRewriter;
-    /// Create CXRewriter.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_create(TU: CXTranslationUnit) -> CXRewriter;
     /// Free the given CXRewriter.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_dispose(Rew: CXRewriter);
-    /// Free the given CXRewriter.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_dispose(Rew: CXRewriter);
     /// Insert the specified string at the specified location in the original buffer.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_insertTextBefore(Rew: CXRewriter, Loc: CXSourceLocation, Insert: *const c_char);
-    /// Insert the specified string at the specified location in the original buffer.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_insertTextBefore(Rew: CXRewriter, Loc: CXSourceLocation, Insert: *const c_char);
     /// Save all changed files to disk.
     /// Returns 1 if any files were not saved successfully, returns 0 otherwise.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_overwriteChangedFiles(Rew: CXRewriter) -> c_int;
-    /// Save all changed files to disk.
-    /// Returns 1 if any files were not saved successfully, returns 0 otherwise.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_overwriteChangedFiles(Rew: CXRewriter) -> c_int;
     /// Remove the specified range.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_removeText(Rew: CXRewriter, ToBeRemoved: CXSourceRange);
-    /// Remove the specified range.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_removeText(Rew: CXRewriter, ToBeRemoved: CXSourceRange);
     /// Replace the specified range of characters in the input with the specified
     /// replacement.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_replaceText(Rew: CXRewriter, ToBeReplaced: CXSourceRange, Replacement: *const c_char);
-    /// Replace the specified range of characters in the input with the specified
-    /// replacement.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_replaceText(Rew: CXRewriter, ToBeReplaced: CXSourceRange, Replacement: *const c_char);
     /// Write out rewritten version of the main file to stdout.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_CXRewriter_writeMainFileToStdOut(Rew: CXRewriter);
-    /// Write out rewritten version of the main file to stdout.
-    #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn clang_CXRewriter_writeMainFileToStdOut(Rew: CXRewriter);
     /// Determine if a C++ constructor is a converting constructor.
     "5.7" pub fn clang_CXXConstructor_isConvertingConstructor(C: CXCursor) -> c_uint;
@@ -299,9 +228,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the specified child of the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Comment_getChild(Comment: CXComment, ChildIdx: c_uint) -> CXComment;
     /// # Parameters
     ///
@@ -310,13 +236,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the type of the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Comment_getKind(Comment: CXComment) -> CXCommentKind;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `Comment`: AST node of any kind.
@@ -324,9 +244,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// number of children of the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Comment_getNumChildren(Comment: CXComment) -> c_uint;
     /// A [`CXComment_Paragraph`] node is considered whitespace if it contains
     /// only [`CXComment_Text`] nodes that are empty or whitespace.
@@ -337,9 +254,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if `Comment` is whitespace.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Comment_isWhitespace(Comment: CXComment) -> c_uint;
     /// Free the given compilation database
     "5.7" pub fn clang_CompilationDatabase_dispose(arg1: CXCompilationDatabase);
@@ -362,26 +276,20 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - argument 0 is the compiler executable
     "5.7" pub fn clang_CompileCommand_getArg(arg1: CXCompileCommand, I: c_uint) -> CXString;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Get the working directory where the CompileCommand was executed from
     "5.7" pub fn clang_CompileCommand_getDirectory(arg1: CXCompileCommand) -> CXString;
     /// Get the filename associated with the CompileCommand.
     "5.7" pub fn clang_CompileCommand_getFilename(arg1: CXCompileCommand) -> CXString;
     /// Get the I'th mapped source content for the compiler invocation.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CompileCommand_getMappedSourceContent(arg1: CXCompileCommand, I: c_uint) -> CXString;
     /// Get the I'th mapped source path for the compiler invocation.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CompileCommand_getMappedSourcePath(arg1: CXCompileCommand, I: c_uint) -> CXString;
     /// Get the number of arguments in the compiler invocation.
     "5.7" pub fn clang_CompileCommand_getNumArgs(arg1: CXCompileCommand) -> c_uint;
     /// Get the number of source mappings for the compiler invocation.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_CompileCommand_getNumMappedSources(arg1: CXCompileCommand) -> c_uint;
     /// Free the given CompileCommands
     "5.7" pub fn clang_CompileCommands_dispose(arg1: CXCompileCommands);
@@ -395,9 +303,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// statement and if its variable, tries to evaluate its initializer,
     /// into its corresponding type.
     /// If it's an expression, tries to evaluate the expression.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_Evaluate(C: CXCursor) -> CXEvalResult;
     /// Retrieve the argument cursor of a function or method.
     ///
@@ -407,34 +312,94 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_Cursor_getArgument(C: CXCursor, i: c_uint) -> CXCursor;
     /// Returns the operator code for the binary operator.
     ///
-    /// **Deprecated:** use `clang_getCursorBinaryOperatorKind` instead.
-    ///
-    /// Before ROCm 7.2.
-    #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-2")))]
+    /// **Deprecated:** use [`clang_getCursorBinaryOperatorKind`] instead.
+    #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn clang_Cursor_getBinaryOpcode(C: CXCursor) -> CX_BinaryOperatorKind;
+    /// Returns a string containing the spelling of the binary operator.
+    ///
+    /// **Deprecated:** use [`clang_getBinaryOperatorKindSpelling`] instead
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn clang_Cursor_getBinaryOpcodeStr(Op: CX_BinaryOperatorKind) -> CXString;
     /// Given a cursor that represents a documentable entity (e.g.,
     /// declaration), return the associated \\paragraph; otherwise return the
     /// first paragraph.
     "5.7" pub fn clang_Cursor_getBriefCommentText(C: CXCursor) -> CXString;
     /// Retrieve the CXStrings representing the mangled symbols of the C++
     /// constructor or destructor at the cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getCXXManglings(arg1: CXCursor) -> *mut CXStringSet;
     /// Given a cursor that represents a declaration, return the associated
     /// comment's source range. The range may include multiple consecutive comments
     /// with whitespace in between.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getCommentRange(C: CXCursor) -> CXSourceRange;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the Index-th clobber of it.
+    /// This function returns a valid empty string if the cursor does not point
+    /// at a GCC inline assembly block or \`Index\` is out of bounds.
+    ///
+    /// Users are responsible for releasing the allocation of returned string via
+    /// [`clang_disposeString`].
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyClobber(Cursor: CXCursor, Index: c_uint) -> CXString;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the constraint and expression cursor
+    /// to the Index-th input.
+    /// This function returns 1 when the cursor points at a GCC inline assembly
+    /// statement, \`Index\` is within bounds and both the \`Constraint\` and \`Expr\` are
+    /// not NULL.
+    /// Otherwise, this function returns 0 but leaves \`Constraint\` and \`Expr\`
+    /// intact.
+    ///
+    /// Users are responsible for releasing the allocation of \`Constraint\` via
+    /// [`clang_disposeString`].
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyInput(Cursor: CXCursor, Index: c_uint, Constraint: *mut CXString,
+        Expr: *mut CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, count the clobbers in it.
+    /// This function also returns 0 if the cursor does not point at a GCC inline
+    /// assembly block.
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyNumClobbers(Cursor: CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, count the number of inputs.
+    /// This function also returns 0 if the cursor does not point at a GCC inline
+    /// assembly block.
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyNumInputs(arg1: CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, count the number of outputs.
+    /// This function also returns 0 if the cursor does not point at a GCC inline
+    /// assembly block.
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyNumOutputs(arg1: CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the constraint and expression cursor
+    /// to the Index-th output.
+    /// This function returns 1 when the cursor points at a GCC inline assembly
+    /// statement, \`Index\` is within bounds and both the \`Constraint\` and \`Expr\` are
+    /// not NULL.
+    /// Otherwise, this function returns 0 but leaves \`Constraint\` and \`Expr\`
+    /// intact.
+    ///
+    /// Users are responsible for releasing the allocation of \`Constraint\` via
+    /// [`clang_disposeString`].
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyOutput(Cursor: CXCursor, Index: c_uint, Constraint: *mut CXString,
+        Expr: *mut CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, return the assembly template string.
+    /// As per LLVM IR Assembly Template language, template placeholders for
+    /// inputs and outputs are either of the form $N where N is a decimal number
+    /// as an index into the input-output specification,
+    /// or ${N:M} where N is a decimal number also as an index into the
+    /// input-output specification and M is the template argument modifier.
+    /// The index N in both cases points into the the total inputs and outputs,
+    /// or more specifically, into the list of outputs followed by the inputs,
+    /// starting from index 0 as the first available template argument.
+    ///
+    /// This function also returns a valid empty string if the cursor does not point
+    /// at a GCC inline assembly block.
+    ///
+    /// Users are responsible for releasing the allocation of returned string via
+    /// [`clang_disposeString`].
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_getGCCAssemblyTemplate(arg1: CXCursor) -> CXString;
     /// Retrieve the CXString representing the mangled name of the cursor.
     "5.7" pub fn clang_Cursor_getMangling(arg1: CXCursor) -> CXString;
     /// Given a [`CXCursor_ModuleImportDecl`] cursor, return the associated module.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getModule(C: CXCursor) -> CXModule;
     /// Retrieve the number of non-variadic arguments associated with a given
     /// cursor.
@@ -461,15 +426,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// declaration, return the associated Objective-C qualifiers for the return
     /// type or the parameter respectively. The bits are formed from
     /// CXObjCDeclQualifierKind.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCDeclQualifiers(C: CXCursor) -> c_uint;
     /// Retrieve the CXStrings representing the mangled symbols of the ObjC
     /// class interface or implementation at the cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCManglings(arg1: CXCursor) -> *mut CXStringSet;
     /// Given a cursor that represents a property declaration, return the
     /// associated property attributes. The bits are formed from
@@ -478,21 +437,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `reserved`: Reserved for future use, pass 0.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCPropertyAttributes(C: CXCursor, reserved: c_uint) -> c_uint;
     /// Given a cursor that represents a property declaration, return the
     /// name of the method that implements the getter.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCPropertyGetterName(C: CXCursor) -> CXString;
     /// Given a cursor that represents a property declaration, return the
     /// name of the method that implements the setter, if any.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCPropertySetterName(C: CXCursor) -> CXString;
     /// If the cursor points to a selector identifier in an Objective-C
     /// method or message expression, this returns the selector index.
@@ -505,9 +455,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// The selector index if the cursor is an Objective-C method or message
     /// expression and the cursor is pointing to a selector identifier, or -1
     /// otherwise.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getObjCSelectorIndex(arg1: CXCursor) -> c_int;
     /// Return the offset of the field represented by the Cursor.
     ///
@@ -524,18 +471,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Given a cursor that represents a documentable entity (e.g.,
     /// declaration), return the associated parsed comment as a
     /// [`CXComment_FullComment`] AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getParsedComment(C: CXCursor) -> CXComment;
     /// Given a cursor that represents a declaration, return the associated
     /// comment text, including comment markers.
     "5.7" pub fn clang_Cursor_getRawCommentText(C: CXCursor) -> CXString;
     /// Given a cursor pointing to an Objective-C message or property
     /// reference, or C++ method call, returns the CXType of the receiver.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getReceiverType(C: CXCursor) -> CXType;
     /// Retrieve a range for a piece that forms the cursors spelling name.
     /// Most of the times there is only one range for the complete spelling but for
@@ -546,24 +487,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `pieceIndex`: the index of the spelling name piece. If this is greater than the actual number of pieces, it will return a NULL (invalid) range.
     /// - `options`: Reserved.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getSpellingNameRange(arg1: CXCursor, pieceIndex: c_uint,
         options: c_uint) -> CXSourceRange;
     /// Returns the storage class for a function or variable declaration.
     ///
     /// If the passed in Cursor is not a function or variable declaration,
     /// [`CX_SC_Invalid`] is returned else the storage class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_Cursor_getStorageClass(arg1: CXCursor) -> CX_StorageClass;
-    /// Returns the storage class for a function or variable declaration.
-    ///
-    /// If the passed in Cursor is not a function or variable declaration,
-    /// [`CX_SC_Invalid`] is returned else the storage class.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_Cursor_getStorageClass(arg1: CXCursor) -> CX_StorageClass;
     /// Retrieve the kind of the I'th template argument of the CXCursor C.
     ///
@@ -636,50 +565,25 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// For I == 0, this function's behavior is undefined.
     "5.7" pub fn clang_Cursor_getTemplateArgumentValue(C: CXCursor, I: c_uint) -> c_longlong;
     /// Returns the translation unit that a cursor originated from.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getTranslationUnit(arg1: CXCursor) -> CXTranslationUnit;
     /// If cursor refers to a variable declaration and it has initializer returns
     /// cursor referring to the initializer otherwise return null cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_getVarDeclInitializer(cursor: CXCursor) -> CXCursor;
     /// Determine whether the given cursor has any attributes.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_Cursor_hasAttrs(C: CXCursor) -> c_uint;
-    /// Determine whether the given cursor has any attributes.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_Cursor_hasAttrs(C: CXCursor) -> c_uint;
     /// If cursor refers to a variable declaration that has external storage
     /// returns 1. If cursor refers to a variable declaration that doesn't have
     /// external storage returns 0. Otherwise returns -1.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_hasVarDeclExternalStorage(cursor: CXCursor) -> c_int;
     /// If cursor refers to a variable declaration that has global storage returns 1.
     /// If cursor refers to a variable declaration that doesn't have global storage
     /// returns 0. Otherwise returns -1.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_hasVarDeclGlobalStorage(cursor: CXCursor) -> c_int;
     /// Determine whether the given cursor represents an anonymous
     /// tag or namespace
     "5.7" pub fn clang_Cursor_isAnonymous(C: CXCursor) -> c_uint;
     /// Determine whether the given cursor represents an anonymous record
     /// declaration.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_Cursor_isAnonymousRecordDecl(C: CXCursor) -> c_uint;
-    /// Determine whether the given cursor represents an anonymous record
-    /// declaration.
-    #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn clang_Cursor_isAnonymousRecordDecl(C: CXCursor) -> c_uint;
     /// Returns non-zero if the cursor specifies a Record member that is a bit-field.
     "5.7" pub fn clang_Cursor_isBitField(C: CXCursor) -> c_uint;
@@ -692,9 +596,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// If the method/message is "static" or the cursor does not point to a
     /// method/message, it will return zero.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isDynamicCall(C: CXCursor) -> c_int;
     /// Returns non-zero if the given cursor points to a symbol marked with
     /// `external_source_symbol` attribute.
@@ -704,123 +605,73 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `language`: If non-NULL, and the attribute is present, will be set to the 'language' string from the attribute.
     /// - `definedIn`: If non-NULL, and the attribute is present, will be set to the '`definedIn`' string from the attribute.
     /// - `isGenerated`: If non-NULL, and the attribute is present, will be set to non-zero if the '`generated_declaration`' is set in the attribute.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isExternalSymbol(C: CXCursor, language: *mut CXString, definedIn: *mut CXString,
         isGenerated: *mut c_uint) -> c_uint;
     /// Determine whether a CXCursor that is a function declaration, is an
     /// inline declaration.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isFunctionInlined(C: CXCursor) -> c_uint;
-    /// Determine whether a CXCursor that is a function declaration, is an
-    /// inline declaration.
-    #[cfg(feature = "rocm-10-0")]
-    "5.7" pub fn clang_Cursor_isFunctionInlined(C: CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, check if the assembly block has goto
+    /// labels.
+    /// This function also returns 0 if the cursor does not point at a GCC inline
+    /// assembly block.
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_isGCCAssemblyHasGoto(arg1: CXCursor) -> c_uint;
+    /// Given a [`CXCursor_GCCAsmStmt`] cursor, check if the inline assembly is
+    /// \`volatile\`.
+    /// This function returns 0 if the cursor does not point at a GCC inline
+    /// assembly block.
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_Cursor_isGCCAssemblyVolatile(Cursor: CXCursor) -> c_uint;
     /// Determine whether the given cursor represents an inline namespace
     /// declaration.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isInlineNamespace(C: CXCursor) -> c_uint;
     /// Determine whether a CXCursor that is a macro, is a
     /// builtin one.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isMacroBuiltin(C: CXCursor) -> c_uint;
     /// Determine whether a CXCursor that is a macro, is
     /// function like.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isMacroFunctionLike(C: CXCursor) -> c_uint;
     /// Returns non-zero if `cursor` is null.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isNull(cursor: CXCursor) -> c_int;
     /// Given a cursor that represents an Objective-C method or property
     /// declaration, return non-zero if the declaration was affected by "\\@optional".
     /// Returns zero if the cursor is not such a declaration or it is "\\@required".
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isObjCOptional(C: CXCursor) -> c_uint;
     /// Returns non-zero if the given cursor is a variadic function or method.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Cursor_isVariadic(C: CXCursor) -> c_uint;
     /// Determine if an enum declaration refers to a scoped enum.
     "5.7" pub fn clang_EnumDecl_isScoped(C: CXCursor) -> c_uint;
     /// Disposes the created Eval memory.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_EvalResult_dispose(E: CXEvalResult);
     /// Returns the evaluation result as double if the
     /// kind is double.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_EvalResult_getAsDouble(E: CXEvalResult) -> f64;
     /// Returns the evaluation result as integer if the
     /// kind is Int.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_EvalResult_getAsInt(E: CXEvalResult) -> c_int;
     /// Returns the evaluation result as a long long integer if the
     /// kind is Int. This prevents overflows that may happen if the result is
-    /// returned with `clang_EvalResult_getAsInt`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// returned with [`clang_EvalResult_getAsInt`].
     "5.7" pub fn clang_EvalResult_getAsLongLong(E: CXEvalResult) -> c_longlong;
     /// Returns the evaluation result as a constant string if the
     /// kind is other than Int or float. User must not free this pointer,
-    /// instead call `clang_EvalResult_dispose` on the CXEvalResult returned
-    /// by `clang_Cursor_Evaluate`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// instead call [`clang_EvalResult_dispose`] on the CXEvalResult returned
+    /// by [`clang_Cursor_Evaluate`].
     "5.7" pub fn clang_EvalResult_getAsStr(E: CXEvalResult) -> *const c_char;
     /// Returns the evaluation result as an unsigned integer if
-    /// the kind is Int and `clang_EvalResult_isUnsignedInt` is non-zero.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// the kind is Int and [`clang_EvalResult_isUnsignedInt`] is non-zero.
     "5.7" pub fn clang_EvalResult_getAsUnsigned(E: CXEvalResult) -> c_ulonglong;
     /// Returns the kind of the evaluated result.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_EvalResult_getKind(E: CXEvalResult) -> CXEvalResultKind;
     /// Returns a non-zero value if the kind is Int and the evaluation
     /// result resulted in an unsigned integer.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_EvalResult_isUnsignedInt(E: CXEvalResult) -> c_uint;
     /// Returns non-zero if the `file1` and `file2` point to the same file,
     /// or they are both NULL.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_File_isEqual(file1: CXFile, file2: CXFile) -> c_int;
-    /// Returns non-zero if the `file1` and `file2` point to the same file,
-    /// or they are both NULL.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_File_isEqual(file1: CXFile, file2: CXFile) -> c_int;
     /// Returns the real path name of `file`.
     ///
     /// An empty string may be returned. Use [`clang_getFileName()`] in that case.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_File_tryGetRealPathName(file: CXFile) -> CXString;
     /// Convert a given full parsed comment to an HTML fragment.
     ///
@@ -865,9 +716,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// string containing an HTML fragment.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_FullComment_getAsHTML(Comment: CXComment) -> CXString;
     /// Convert a given full parsed comment to an XML document.
     ///
@@ -881,9 +729,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// string containing an XML document.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_FullComment_getAsXML(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -892,9 +737,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if tag is self-closing (for example, &lt;br /&gt;).
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLStartTagComment_isSelfClosing(Comment: CXComment) -> c_uint;
     /// # Parameters
     ///
@@ -904,9 +746,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// name of the specified attribute.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLStartTag_getAttrName(Comment: CXComment, AttrIdx: c_uint) -> CXString;
     /// # Parameters
     ///
@@ -916,13 +755,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// value of the specified attribute.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLStartTag_getAttrValue(Comment: CXComment, AttrIdx: c_uint) -> CXString;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] AST node.
@@ -930,9 +763,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// number of attributes (name-value pairs) attached to the start tag.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLStartTag_getNumAttrs(Comment: CXComment) -> c_uint;
     /// Convert an HTML tag AST node to string.
     ///
@@ -943,10 +773,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// string containing an HTML tag.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLTagComment_getAsString(Comment: CXComment) -> CXString;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] or [`CXComment_HTMLEndTag`] AST node.
@@ -954,9 +784,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// HTML tag name.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_HTMLTagComment_getTagName(Comment: CXComment) -> CXString;
     /// An indexing action/session, to be applied to one or multiple
     /// translation units.
@@ -964,17 +791,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `CIdx`: The index object with which the index action will be associated.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_IndexAction_create(CIdx: CXIndex) -> CXIndexAction;
     /// Destroy the given index action.
     ///
     /// The index action must not be destroyed until all of the translation units
     /// created within that index action have been destroyed.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_IndexAction_dispose(arg1: CXIndexAction);
     /// # Parameters
     ///
@@ -984,9 +805,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// text of the specified argument.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_InlineCommandComment_getArgText(Comment: CXComment, ArgIdx: c_uint) -> CXString;
     /// # Parameters
     ///
@@ -995,9 +813,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// name of the inline command.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_InlineCommandComment_getCommandName(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -1006,9 +821,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// number of command arguments.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_InlineCommandComment_getNumArgs(Comment: CXComment) -> c_uint;
     /// # Parameters
     ///
@@ -1018,60 +830,64 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the most appropriate rendering mode, chosen on command
     /// semantics in Doxygen.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_InlineCommandComment_getRenderKind(Comment: CXComment) -> CXCommentInlineCommandRenderKind;
     /// # Returns
     ///
     /// non-zero if `Comment` is inline content and has a newline
     /// immediately following it in the comment text. Newlines between paragraphs
     /// do not count.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_InlineContentComment_hasTrailingNewline(Comment: CXComment) -> c_uint;
     /// Returns non-zero if the given source location is in the main file of
     /// the corresponding translation unit.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Location_isFromMainFile(location: CXSourceLocation) -> c_int;
     /// Returns non-zero if the given source location is in a system header.
     "5.7" pub fn clang_Location_isInSystemHeader(location: CXSourceLocation) -> c_int;
+    /// Prune module files in the module cache directory that haven't been accessed
+    /// in a long time.
+    ///
+    /// # Parameters
+    ///
+    /// - `Path`: the path to the module cache directory.
+    /// - `PruneInterval`: the minimum time in seconds between two prune operations. If the timestamp file is newer than this, pruning is skipped.
+    /// - `PruneAfter`: the time in seconds after which unused module files are removed.
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn clang_ModuleCache_prune(Path: *const c_char, PruneInterval: time_t, PruneAfter: time_t);
+    /// Variant of `clang_ModuleCache_prune()` that invokes `Callback` once for
+    /// each absolute path removed from the cache. This includes pruned .`pcm`
+    /// files, their companion .`timestamp` files, and any cache subdirectory that
+    /// becomes empty as a result of pruning.
+    ///
+    /// # Parameters
+    ///
+    /// - `Path`: the path to the module cache directory.
+    /// - `PruneInterval`: the minimum time in seconds between two prune operations. If the timestamp file is newer than this, pruning is skipped.
+    /// - `PruneAfter`: the time in seconds after which unused module files are removed.
+    /// - `Callback`: invoked for each pruned absolute path. May be NULL, in which case this function behaves like `clang_ModuleCache_prune()`.
+    /// - `UserData`: opaque pointer passed through to `Callback`.
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn clang_ModuleCache_pruneWithCallback(Path: *const c_char, PruneInterval: time_t, PruneAfter: time_t,
+        Callback: CXModuleCachePruneCallback, UserData: *mut c_void);
     /// Create a [`CXModuleMapDescriptor`] object.
-    /// Must be disposed with `clang_ModuleMapDescriptor_dispose()`.
+    /// Must be disposed with [`clang_ModuleMapDescriptor_dispose()`].
     ///
     /// # Parameters
     ///
     /// - `options`: is reserved, always pass 0.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ModuleMapDescriptor_create(options: c_uint) -> CXModuleMapDescriptor;
     /// Dispose a [`CXModuleMapDescriptor`] object.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ModuleMapDescriptor_dispose(arg1: CXModuleMapDescriptor);
-    /// Sets the framework module name that the module.map describes.
+    /// Sets the framework module name that the module.modulemap describes.
     ///
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ModuleMapDescriptor_setFrameworkModuleName(arg1: CXModuleMapDescriptor,
         name: *const c_char) -> CXErrorCode;
-    /// Sets the umbrella header name that the module.map describes.
+    /// Sets the umbrella header name that the module.modulemap describes.
     ///
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ModuleMapDescriptor_setUmbrellaHeader(arg1: CXModuleMapDescriptor,
         name: *const c_char) -> CXErrorCode;
     /// Write out the [`CXModuleMapDescriptor`] object to a char buffer.
@@ -1079,17 +895,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `options`: is reserved, always pass 0.
-    /// - `out_buffer_ptr`: pointer to receive the buffer pointer, which should be disposed using `clang_free()`.
+    /// - `out_buffer_ptr`: pointer to receive the buffer pointer, which should be disposed using [`clang_free()`].
     /// - `out_buffer_size`: pointer to receive the buffer size.
     ///
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ModuleMapDescriptor_writeToBuffer(arg1: CXModuleMapDescriptor, options: c_uint,
         out_buffer_ptr: *mut *mut c_char, out_buffer_size: *mut c_uint) -> CXErrorCode;
+    /// **Deprecated:** module files are longer guaranteed to be loaded from a CXFile
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
@@ -1097,9 +912,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the module file where the provided module object came from.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getASTFile(Module: CXModule) -> CXFile;
     /// # Parameters
     ///
@@ -1108,9 +920,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the full name of the module, e.g. "std.vector".
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getFullName(Module: CXModule) -> CXString;
     /// # Parameters
     ///
@@ -1120,9 +929,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the name of the module, e.g. for the 'std.vector' sub-module it
     /// will return "vector".
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getName(Module: CXModule) -> CXString;
     /// # Parameters
     ///
@@ -1131,9 +937,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the number of top level headers associated with this module.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getNumTopLevelHeaders(arg1: CXTranslationUnit, Module: CXModule) -> c_uint;
     /// # Parameters
     ///
@@ -1143,9 +946,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the parent of a sub-module or NULL if the given module is top-level,
     /// e.g. for 'std.vector' it will return the 'std' module.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getParent(Module: CXModule) -> CXModule;
     /// # Parameters
     ///
@@ -1155,9 +955,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the specified top level header associated with the module.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_getTopLevelHeader(arg1: CXTranslationUnit, Module: CXModule, Index: c_uint) -> CXFile;
     /// # Parameters
     ///
@@ -1166,9 +963,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if the module is a system one.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Module_isSystem(Module: CXModule) -> c_int;
     /// # Parameters
     ///
@@ -1177,9 +971,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// parameter passing direction.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ParamCommandComment_getDirection(Comment: CXComment) -> CXCommentParamPassDirection;
     /// # Parameters
     ///
@@ -1188,9 +979,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// zero-based parameter index in function prototype.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ParamCommandComment_getParamIndex(Comment: CXComment) -> c_uint;
     /// # Parameters
     ///
@@ -1199,9 +987,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// parameter name.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ParamCommandComment_getParamName(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -1211,9 +996,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// non-zero if parameter passing direction was specified explicitly in
     /// the comment.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ParamCommandComment_isDirectionExplicit(Comment: CXComment) -> c_uint;
     /// # Parameters
     ///
@@ -1222,44 +1004,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if the parameter that this AST node represents was found
-    /// in the function prototype and `clang_ParamCommandComment_getParamIndex`
+    /// in the function prototype and [`clang_ParamCommandComment_getParamIndex`]
     /// function will return a meaningful value.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_ParamCommandComment_isParamIndexValid(Comment: CXComment) -> c_uint;
     /// Release a printing policy.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_PrintingPolicy_dispose(Policy: CXPrintingPolicy);
-    /// Release a printing policy.
-    #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn clang_PrintingPolicy_dispose(Policy: CXPrintingPolicy);
     /// Get a property value for the given printing policy.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_PrintingPolicy_getProperty(Policy: CXPrintingPolicy,
-        Property: CXPrintingPolicyProperty) -> c_uint;
-    /// Get a property value for the given printing policy.
-    #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn clang_PrintingPolicy_getProperty(Policy: CXPrintingPolicy,
         Property: CXPrintingPolicyProperty) -> c_uint;
     /// Set a property value for the given printing policy.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_PrintingPolicy_setProperty(Policy: CXPrintingPolicy, Property: CXPrintingPolicyProperty,
-        Value: c_uint);
-    /// Set a property value for the given printing policy.
-    #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn clang_PrintingPolicy_setProperty(Policy: CXPrintingPolicy, Property: CXPrintingPolicyProperty,
         Value: c_uint);
     /// Returns non-zero if `range` is null.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Range_isNull(range: CXSourceRange) -> c_int;
     /// For example,
     ///
@@ -1278,9 +1034,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// zero-based nesting depth of this parameter in the template parameter list.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TParamCommandComment_getDepth(Comment: CXComment) -> c_uint;
     /// For example,
     ///
@@ -1304,9 +1057,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// zero-based parameter index in the template parameter list at a
     /// given nesting depth.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TParamCommandComment_getIndex(Comment: CXComment, Depth: c_uint) -> c_uint;
     /// # Parameters
     ///
@@ -1315,9 +1065,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// template parameter name.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TParamCommandComment_getParamName(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -1327,35 +1074,23 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// non-zero if the parameter that this AST node represents was found
     /// in the template parameter list and
-    /// `clang_TParamCommandComment_getDepth` and
-    /// `clang_TParamCommandComment_getIndex` functions will return a meaningful
+    /// [`clang_TParamCommandComment_getDepth`] and
+    /// [`clang_TParamCommandComment_getIndex`] functions will return a meaningful
     /// value.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TParamCommandComment_isParamPositionValid(Comment: CXComment) -> c_uint;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Destroy the CXTargetInfo object.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TargetInfo_dispose(Info: CXTargetInfo);
     /// Get the pointer width of the target in bits.
     ///
     /// Returns -1 in case of error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TargetInfo_getPointerWidth(Info: CXTargetInfo) -> c_int;
     /// Get the normalized target triple as a string.
     ///
     /// Returns the empty string in case of any error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TargetInfo_getTriple(Info: CXTargetInfo) -> CXString;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_Text`] AST node.
@@ -1363,9 +1098,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// text contained in the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_TextComment_getText(Comment: CXComment) -> CXString;
     /// Return the alignment of a type in bytes as per C++\[expr.alignof\]
     /// standard.
@@ -1390,63 +1122,39 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Return the type that was modified by this attributed type.
     ///
     /// If the type is not an attributed type, an invalid type is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getModifiedType(T: CXType) -> CXType;
     /// Retrieve the type named by the qualified-id.
     ///
     /// If a non-elaborated type is passed in, an invalid type is returned.
     "5.7" pub fn clang_Type_getNamedType(T: CXType) -> CXType;
     /// Retrieve the nullability kind of a pointer type.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getNullability(T: CXType) -> CXTypeNullabilityKind;
     /// Retrieve the number of protocol references associated with an ObjC object/id.
     ///
     /// If the type is not an ObjC object, 0 is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getNumObjCProtocolRefs(T: CXType) -> c_uint;
     /// Retrieve the number of type arguments associated with an ObjC object.
     ///
     /// If the type is not an ObjC object, 0 is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getNumObjCTypeArgs(T: CXType) -> c_uint;
     /// Returns the number of template arguments for given template
     /// specialization, or -1 if type `T` is not a template specialization.
     "5.7" pub fn clang_Type_getNumTemplateArguments(T: CXType) -> c_int;
     /// Returns the Objective-C type encoding for the specified CXType.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getObjCEncoding(type_: CXType) -> CXString;
     /// Retrieves the base type of the ObjCObjectType.
     ///
     /// If the type is not an ObjC object, an invalid type is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getObjCObjectBaseType(T: CXType) -> CXType;
     /// Retrieve the decl for a protocol reference for an ObjC object/id.
     ///
     /// If the type is not an ObjC object or there are not enough protocol
     /// references, an invalid cursor is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getObjCProtocolDecl(T: CXType, i: c_uint) -> CXCursor;
     /// Retrieve a type argument associated with an ObjC object.
     ///
     /// If the type is not an ObjC or the index is not valid,
     /// an invalid type is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getObjCTypeArg(T: CXType, i: c_uint) -> CXType;
     /// Return the offset of a field named S in a record of type T in bits
     /// as it would be returned by `__offsetof__` as per C++11\[18.2p4\]
@@ -1477,9 +1185,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Gets the type contained by this atomic type.
     ///
     /// If a non-atomic type is passed in, an invalid type is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_getValueType(CT: CXType) -> CXType;
     /// Determine if a typedef is 'transparent' tag.
     ///
@@ -1489,9 +1194,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if transparent and zero otherwise.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_Type_isTransparentTagTypedef(T: CXType) -> c_uint;
     /// Visit the fields of a particular type.
     ///
@@ -1518,9 +1220,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// text contained in the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VerbatimBlockLineComment_getText(Comment: CXComment) -> CXString;
     /// # Parameters
     ///
@@ -1529,9 +1228,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// text contained in the AST node.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VerbatimLineComment_getText(Comment: CXComment) -> CXString;
     /// Map an absolute virtual file path to an absolute real one.
     /// The virtual path must be canonicalized (not contain "."/"..").
@@ -1539,25 +1235,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VirtualFileOverlay_addFileMapping(arg1: CXVirtualFileOverlay, virtualPath: *const c_char,
         realPath: *const c_char) -> CXErrorCode;
     /// Create a [`CXVirtualFileOverlay`] object.
-    /// Must be disposed with `clang_VirtualFileOverlay_dispose()`.
+    /// Must be disposed with [`clang_VirtualFileOverlay_dispose()`].
     ///
     /// # Parameters
     ///
     /// - `options`: is reserved, always pass 0.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VirtualFileOverlay_create(options: c_uint) -> CXVirtualFileOverlay;
     /// Dispose a [`CXVirtualFileOverlay`] object.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VirtualFileOverlay_dispose(arg1: CXVirtualFileOverlay);
     /// Set the case sensitivity for the [`CXVirtualFileOverlay`] object.
     /// The [`CXVirtualFileOverlay`] object is case-sensitive by default, this
@@ -1566,9 +1253,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VirtualFileOverlay_setCaseSensitivity(arg1: CXVirtualFileOverlay,
         caseSensitive: c_int) -> CXErrorCode;
     /// Write out the [`CXVirtualFileOverlay`] object to a char buffer.
@@ -1576,15 +1260,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `options`: is reserved, always pass 0.
-    /// - `out_buffer_ptr`: pointer to receive the buffer pointer, which should be disposed using `clang_free()`.
+    /// - `out_buffer_ptr`: pointer to receive the buffer pointer, which should be disposed using [`clang_free()`].
     /// - `out_buffer_size`: pointer to receive the buffer size.
     ///
     /// # Returns
     ///
     /// 0 for success, non-zero to indicate an error.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_VirtualFileOverlay_writeToBuffer(arg1: CXVirtualFileOverlay, options: c_uint,
         out_buffer_ptr: *mut *mut c_char, out_buffer_size: *mut c_uint) -> CXErrorCode;
     /// Annotate the given set of tokens by providing cursors for each token
@@ -1653,7 +1334,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `complete_column`: The column at which code-completion should occur. Note that the column should point just after the syntactic construct that initiated code completion, and not in the middle of a lexical token.
     /// - `unsaved_files`: the Files that have not yet been saved to disk but may be required for parsing or code completion, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
     /// - `num_unsaved_files`: The number of unsaved file entries in `unsaved_files`.
-    /// - `options`: Extra options that control the behavior of code completion, expressed as a bitwise OR of the enumerators of the [`CXCodeComplete_Flags`] enumeration. The `clang_defaultCodeCompleteOptions()` function returns a default set of code-completion options.
+    /// - `options`: Extra options that control the behavior of code completion, expressed as a bitwise OR of the enumerators of the [`CXCodeComplete_Flags`] enumeration. The [`clang_defaultCodeCompleteOptions()`] function returns a default set of code-completion options.
     ///
     /// # Returns
     ///
@@ -1679,9 +1360,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the container kind, or [`CXCursor_InvalidCode`] if there is not a
     /// container
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_codeCompleteGetContainerKind(Results: *mut CXCodeCompleteResults,
         IsIncomplete: *mut c_uint) -> CXCursorKind;
     /// Returns the USR for the container for the current code completion
@@ -1695,9 +1373,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the USR for the container
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_codeCompleteGetContainerUSR(Results: *mut CXCodeCompleteResults) -> CXString;
     /// Determines what completions are appropriate for the context
     /// the given code completion.
@@ -1710,9 +1385,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the kinds of completions that are appropriate for use
     /// along with the given code completion results.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_codeCompleteGetContexts(Results: *mut CXCodeCompleteResults) -> c_ulonglong;
     /// Retrieve a diagnostic associated with the given code completion.
     ///
@@ -1742,65 +1414,38 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the selector (or partial selector) that has been entered thus far
     /// for an Objective-C message send.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_codeCompleteGetObjCSelector(Results: *mut CXCodeCompleteResults) -> CXString;
     /// Construct a USR for a specified Objective-C category.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCCategory(class_name: *const c_char, category_name: *const c_char) -> CXString;
     /// Construct a USR for a specified Objective-C class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCClass(class_name: *const c_char) -> CXString;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Construct a USR for a specified Objective-C instance variable and
     /// the USR for its containing class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCIvar(name: *const c_char, classUSR: CXString) -> CXString;
     /// Construct a USR for a specified Objective-C method and
     /// the USR for its containing class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCMethod(name: *const c_char, isInstanceMethod: c_uint,
         classUSR: CXString) -> CXString;
     /// Construct a USR for a specified Objective-C property and the USR
     /// for its containing class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCProperty(property: *const c_char, classUSR: CXString) -> CXString;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Construct a USR for a specified Objective-C protocol.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_constructUSR_ObjCProtocol(protocol_name: *const c_char) -> CXString;
     /// Traverses the translation unit to create a [`CXAPISet`].
     ///
     /// # Parameters
     ///
     /// - `tu`: is the [`CXTranslationUnit`] to build the [`CXAPISet`] for.
-    /// - `out_api`: is a pointer to the output of this function. It is needs to be disposed of by calling `clang_disposeAPISet`.
+    /// - `out_api`: is a pointer to the output of this function. It is needs to be disposed of by calling [`clang_disposeAPISet`].
     ///
     /// # Returns
     ///
     /// Error code indicating success or failure of the APISet creation.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_createAPISet(tu: CXTranslationUnit, out_api: *mut CXAPISet) -> CXErrorCode;
     /// Creates an empty CXCursorSet.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_createCXCursorSet() -> CXCursorSet;
     /// Provides a shared context for creating translation units.
     ///
@@ -1885,11 +1530,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// value of options-\>Size.
     ///
     /// See also: [`clang_createIndex()`]
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_createIndexWithOptions(options: *const CXIndexOptions) -> CXIndex;
-    /// Same as `clang_createTranslationUnit2`, but returns
+    /// Same as [`clang_createTranslationUnit2`], but returns
     /// the [`CXTranslationUnit`] instead of an error code. In case of an error this
     /// routine returns a `NULL` [`CXTranslationUnit`], without further detailed
     /// error codes.
@@ -1903,9 +1545,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// Zero on success, otherwise returns an error code.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_createTranslationUnit2(CIdx: CXIndex, ast_filename: *const c_char,
         out_TU: *mut CXTranslationUnit) -> CXErrorCode;
     /// Return the CXTranslationUnit for a given source file and the provided
@@ -1931,17 +1570,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `clang_command_line_args`: The command-line arguments that would be passed to the `clang` executable if it were being invoked out-of-process. These command-line options will be parsed and will affect how the translation unit is parsed. Note that the following options are ignored: '-c', '-emit-ast', '-fsyntax-only' (which is the default), and '-o \\\<output file\>'.
     /// - `num_unsaved_files`: the number of unsaved file entries in `unsaved_files`.
     /// - `unsaved_files`: the files that have not yet been saved to disk but may be required for code completion, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_createTranslationUnitFromSourceFile(CIdx: CXIndex, source_filename: *const c_char,
         num_clang_command_line_args: c_int, clang_command_line_args: *const *const c_char, num_unsaved_files: c_uint,
         unsaved_files: *mut CXUnsavedFile) -> CXTranslationUnit;
     /// Returns a default set of code-completion options that can be
     /// passed to\\c [`clang_codeCompleteAt()`].
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_defaultCodeCompleteOptions() -> c_uint;
     /// Retrieve the set of display options most similar to the
     /// default behavior of the clang compiler.
@@ -1961,9 +1594,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// set contains an unspecified set of optimizations (e.g., the precompiled
     /// preamble) geared toward improving the performance of these routines. The
     /// set of optimizations enabled may change from one version to the next.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_defaultEditingTranslationUnitOptions() -> c_uint;
     /// Returns the set of flags that is suitable for reparsing a translation
     /// unit.
@@ -1973,9 +1603,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// set contains an unspecified set of optimizations geared toward common uses
     /// of reparsing. The set of optimizations enabled may change from one version
     /// to the next.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_defaultReparseOptions(TU: CXTranslationUnit) -> c_uint;
     /// Returns the set of flags that is suitable for saving a translation
     /// unit.
@@ -1988,31 +1615,17 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Dispose of an APISet.
     ///
     /// The provided [`CXAPISet`] can not be used after this function is called.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeAPISet(api: CXAPISet);
     /// Disposes a CXCursorSet and releases its associated memory.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeCXCursorSet(cset: CXCursorSet);
     /// Free the memory associated with a [`CXPlatformAvailability`] structure.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeCXPlatformAvailability(availability: *mut CXPlatformAvailability);
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeCXTUResourceUsage(usage: CXTUResourceUsage);
     /// Free the given set of code-completion results.
     "5.7" pub fn clang_disposeCodeCompleteResults(Results: *mut CXCodeCompleteResults);
     /// Destroy a diagnostic.
     "5.7" pub fn clang_disposeDiagnostic(Diagnostic: CXDiagnostic);
     /// Release a CXDiagnosticSet and all of its contained diagnostics.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeDiagnosticSet(Diags: CXDiagnosticSet);
     /// Destroy the given index.
     ///
@@ -2020,29 +1633,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// within that index have been destroyed.
     "5.7" pub fn clang_disposeIndex(index: CXIndex);
     /// Free the set of overridden cursors returned by
-    /// `clang_getOverriddenCursors()`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// [`clang_getOverriddenCursors()`].
     "5.7" pub fn clang_disposeOverriddenCursors(overridden: *mut CXCursor);
     /// Destroy the given [`CXSourceRangeList`].
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeSourceRangeList(ranges: *mut CXSourceRangeList);
     /// Free the given string.
     "5.7" pub fn clang_disposeString(string: CXString);
     /// Free the given string set.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_disposeStringSet(set: *mut CXStringSet);
     /// Free the given set of tokens.
     "5.7" pub fn clang_disposeTokens(TU: CXTranslationUnit, Tokens: *mut CXToken, NumTokens: c_uint);
     /// Destroy the specified CXTranslationUnit object.
     "5.7" pub fn clang_disposeTranslationUnit(arg1: CXTranslationUnit);
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_enableStackTraces();
     /// Determine whether two cursors are equivalent.
     "5.7" pub fn clang_equalCursors(arg1: CXCursor, arg2: CXCursor) -> c_uint;
@@ -2068,8 +1670,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// non-zero if the CXTypes represent the same type and
     /// zero otherwise.
     "5.7" pub fn clang_equalTypes(A: CXType, B: CXType) -> c_uint;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_executeOnThread(fn_: Option<unsafe extern "C" fn(arg1: *mut c_void)>, user_data: *mut c_void,
         stack_size: c_uint);
     /// Find #import/#include directives in a specific file.
@@ -2083,13 +1683,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// one of the CXResult enumerators.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_findIncludesInFile(TU: CXTranslationUnit, file: CXFile,
         visitor: CXCursorAndRangeVisitor) -> CXResult;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_findIncludesInFileWithBlock(arg1: CXTranslationUnit, arg2: CXFile,
         arg3: CXCursorAndRangeVisitorBlock) -> CXResult;
     /// Find references of a declaration in a specific file.
@@ -2103,18 +1698,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// one of the CXResult enumerators.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_findReferencesInFile(cursor: CXCursor, file: CXFile,
         visitor: CXCursorAndRangeVisitor) -> CXResult;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_findReferencesInFileWithBlock(arg1: CXCursor, arg2: CXFile,
         arg3: CXCursorAndRangeVisitorBlock) -> CXResult;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Format the given diagnostic in a manner that is suitable for display.
     ///
     /// This routine will format the given diagnostic to a string, rendering
@@ -2132,31 +1719,22 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// A new string containing for formatted diagnostic.
     "5.7" pub fn clang_formatDiagnostic(Diagnostic: CXDiagnostic, Options: c_uint) -> CXString;
     /// free memory allocated by libclang, such as the buffer returned by
-    /// [`CXVirtualFileOverlay()`] or `clang_ModuleMapDescriptor_writeToBuffer()`.
+    /// [`CXVirtualFileOverlay()`] or [`clang_ModuleMapDescriptor_writeToBuffer()`].
     ///
     /// # Parameters
     ///
     /// - `buffer`: memory pointer to free.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_free(buffer: *mut c_void);
     /// Returns the address space of the given type.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getAddressSpace(T: CXType) -> c_uint;
-    /// Returns the address space of the given type.
-    #[cfg(feature = "rocm-7-2")]
-    "5.7" pub fn clang_getAddressSpace(T: CXType) -> c_uint;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve all ranges from all files that were skipped by the
     /// preprocessor.
     ///
     /// The preprocessor will skip lines when they are surrounded by an
     /// if/ifdef/ifndef directive whose condition does not evaluate to true.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getAllSkippedRanges(tu: CXTranslationUnit) -> *mut CXSourceRangeList;
     /// Retrieve the type of a parameter of a function type.
     ///
@@ -2172,15 +1750,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// If a non-array type is passed in, -1 is returned.
     "5.7" pub fn clang_getArraySize(T: CXType) -> c_longlong;
     /// Retrieve the spelling of a given CXBinaryOperatorKind.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getBinaryOperatorKindSpelling(kind: CXBinaryOperatorKind) -> CXString;
     /// Return the timestamp for use with Clang's
     /// -`fbuild`-session-timestamp= option.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getBuildSessionTimestamp() -> c_ulonglong;
     /// Retrieve the character data associated with the given string.
     ///
@@ -2189,10 +1761,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// to \`std::string::c\_str()\`.
     "5.7" pub fn clang_getCString(string: CXString) -> *const c_char;
     /// Return the memory usage of a translation unit. This object
-    /// should be released with `clang_disposeCXTUResourceUsage()`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// should be released with [`clang_disposeCXTUResourceUsage()`].
     "5.7" pub fn clang_getCXTUResourceUsage(TU: CXTranslationUnit) -> CXTUResourceUsage;
     /// Returns the access control level for the referenced object.
     ///
@@ -2235,17 +1804,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the child diagnostics of a CXDiagnostic.
     ///
     /// This CXDiagnosticSet does not need to be released by
-    /// `clang_disposeDiagnosticSet`.
+    /// [`clang_disposeDiagnosticSet`].
     "5.7" pub fn clang_getChildDiagnostics(D: CXDiagnostic) -> CXDiagnosticSet;
     /// Return a version string, suitable for showing to a user, but not
     /// intended to be parsed (the format is not guaranteed to be stable).
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getClangVersion() -> CXString;
-    /// Return a version string, suitable for showing to a user, but not
-    /// intended to be parsed (the format is not guaranteed to be stable).
-    #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn clang_getClangVersion() -> CXString;
     /// Retrieve the annotation associated with the given completion string.
     ///
@@ -2258,9 +1820,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// annotation string associated with the completion at index
     /// `annotation_number`, or a NULL string if that annotation is not available.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCompletionAnnotation(completion_string: CXCompletionString,
         annotation_number: c_uint) -> CXString;
     /// Determine the availability of the entity that this code-completion
@@ -2357,9 +1916,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The fix-it string that must replace the code at `replacement_range`
     /// before the completion at `completion_index` can be applied
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCompletionFixIt(results: *mut CXCodeCompleteResults, completion_index: c_uint,
         fixit_index: c_uint, replacement_range: *mut CXSourceRange) -> CXString;
     /// Retrieve the number of annotations associated with the given
@@ -2373,9 +1929,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the number of annotations associated with the given completion
     /// string.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCompletionNumAnnotations(completion_string: CXCompletionString) -> c_uint;
     /// Retrieve the number of fix-its for the given completion index.
     ///
@@ -2391,9 +1944,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The number of fix-its which must be applied before the completion at
     /// `completion_index` can be applied
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCompletionNumFixIts(results: *mut CXCodeCompleteResults, completion_index: c_uint) -> c_uint;
     /// Retrieve the parent context of the given completion string.
     ///
@@ -2411,9 +1961,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The name of the completion parent, e.g., "NSObject" if
     /// the completion string represents a method in the NSObject class.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCompletionParent(completion_string: CXCompletionString, kind: *mut CXCursorKind) -> CXString;
     /// Determine the priority of this code completion.
     ///
@@ -2460,14 +2007,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the binary operator kind of this cursor.
     ///
     /// If this cursor is not a binary operator then returns Invalid.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorBinaryOperatorKind(cursor: CXCursor) -> CXBinaryOperatorKind;
-    /// Retrieve the binary operator kind of this cursor.
-    ///
-    /// If this cursor is not a binary operator then returns Invalid.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getCursorBinaryOperatorKind(cursor: CXCursor) -> CXBinaryOperatorKind;
     /// Retrieve a completion string for an arbitrary declaration or macro
     /// definition cursor.
@@ -2480,9 +2019,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// A non-context-sensitive completion string for declaration and macro
     /// definition cursors, or NULL for other kinds of cursors.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorCompletionString(cursor: CXCursor) -> CXCompletionString;
     /// For a cursor that is either a reference to or a declaration
     /// of some entity, retrieve a cursor that describes the definition of
@@ -2522,16 +2058,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// This only returns a valid result if the cursor refers to a function or
     /// method.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorExceptionSpecificationType(C: CXCursor) -> c_int;
-    /// Retrieve the exception specification type associated with a given cursor.
-    /// This is a value of type [`CXCursor_ExceptionSpecificationKind`].
-    ///
-    /// This only returns a valid result if the cursor refers to a function or
-    /// method.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getCursorExceptionSpecificationType(C: CXCursor) -> c_int;
     /// Retrieve the physical extent of the source construct referenced by
     /// the given cursor.
@@ -2544,26 +2070,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// entity was actually used).
     "5.7" pub fn clang_getCursorExtent(arg1: CXCursor) -> CXSourceRange;
     /// Retrieve the kind of the given cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorKind(arg1: CXCursor) -> CXCursorKind;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// These routines are used for testing and debugging, only, and should not
     /// be relied upon.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorKindSpelling(Kind: CXCursorKind) -> CXString;
     /// Determine the "language" of the entity referred to by a given cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorLanguage(cursor: CXCursor) -> CXLanguageKind;
-    /// Determine the "language" of the entity referred to by a given cursor.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getCursorLanguage(cursor: CXCursor) -> CXLanguageKind;
     /// Determine the lexical parent of the given cursor.
     ///
@@ -2599,12 +2110,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// the translation unit.
     "5.7" pub fn clang_getCursorLexicalParent(cursor: CXCursor) -> CXCursor;
     /// Determine the linkage of the entity referred to by a given cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorLinkage(cursor: CXCursor) -> CXLinkageKind;
-    /// Determine the linkage of the entity referred to by a given cursor.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getCursorLinkage(cursor: CXCursor) -> CXLinkageKind;
     /// Retrieve the physical location of the source constructor referenced
     /// by the given cursor.
@@ -2619,7 +2124,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// on any platforms for which availability information is known.
     ///
     /// Note that the client is responsible for calling
-    /// `clang_disposeCXPlatformAvailability` to free each of the
+    /// [`clang_disposeCXPlatformAvailability`] to free each of the
     /// platform-availability structures returned. There are
     /// `min`(N, `availability_size`) such structures.
     ///
@@ -2637,9 +2142,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The number of platforms (N) for which availability information is
     /// available (which is unrelated to `availability_size`).
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorPlatformAvailability(cursor: CXCursor, always_deprecated: *mut c_int,
         deprecated_message: *mut CXString, always_unavailable: *mut c_int, unavailable_message: *mut CXString,
         availability: *mut CXPlatformAvailability, availability_size: c_int) -> c_int;
@@ -2654,36 +2156,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The pretty printed declaration or the empty string for
     /// other cursors.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorPrettyPrinted(Cursor: CXCursor, Policy: CXPrintingPolicy) -> CXString;
-    /// Pretty print declarations.
-    ///
-    /// # Parameters
-    ///
-    /// - `Cursor`: The cursor representing a declaration.
-    /// - `Policy`: The policy to control the entities being printed. If NULL, a default policy is used.
-    ///
-    /// # Returns
-    ///
-    /// The pretty printed declaration or the empty string for
-    /// other cursors.
-    #[cfg(feature = "rocm-7-0")]
-    "5.7" pub fn clang_getCursorPrettyPrinted(Cursor: CXCursor, Policy: CXPrintingPolicy) -> CXString;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the default policy for the cursor.
     ///
     /// The policy should be released after use with
-    /// `clang_PrintingPolicy_dispose`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorPrintingPolicy(arg1: CXCursor) -> CXPrintingPolicy;
-    /// Retrieve the default policy for the cursor.
-    ///
-    /// The policy should be released after use with
-    /// `clang_PrintingPolicy_dispose`.
-    #[cfg(feature = "rocm-7-0")]
+    /// [`clang_PrintingPolicy_dispose`].
     "5.7" pub fn clang_getCursorPrintingPolicy(arg1: CXCursor) -> CXPrintingPolicy;
     /// Given a cursor that references something else, return the source range
     /// covering that reference.
@@ -2749,13 +2229,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getCursorSpelling(arg1: CXCursor) -> CXString;
     /// Determine the "thread-local storage (TLS) kind" of the declaration
     /// referred to by a cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getCursorTLSKind(cursor: CXCursor) -> CXTLSKind;
-    /// Determine the "thread-local storage (TLS) kind" of the declaration
-    /// referred to by a cursor.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getCursorTLSKind(cursor: CXCursor) -> CXTLSKind;
     /// Retrieve the type of a CXCursor (if any).
     "5.7" pub fn clang_getCursorType(C: CXCursor) -> CXType;
@@ -2770,9 +2243,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the unary operator kind of this cursor.
     ///
     /// If this cursor is not a unary operator then returns Invalid.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorUnaryOperatorKind(cursor: CXCursor) -> CXUnaryOperatorKind;
     /// Describe the visibility of the entity referred to by a cursor.
     ///
@@ -2787,14 +2257,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// The visibility of the cursor.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getCursorVisibility(cursor: CXCursor) -> CXVisibilityKind;
     /// Returns the Objective-C type encoding for the specified declaration.
     "5.7" pub fn clang_getDeclObjCTypeEncoding(C: CXCursor) -> CXString;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getDefinitionSpellingAndExtent(arg1: CXCursor, startBuf: *mut *const c_char,
         endBuf: *mut *const c_char, startLine: *mut c_uint, startColumn: *mut c_uint, endLine: *mut c_uint,
         endColumn: *mut c_uint);
@@ -2832,9 +2297,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// The name of the given diagnostic category.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getDiagnosticCategoryName(Category: c_uint) -> CXString;
     /// Retrieve the diagnostic category text for a given diagnostic.
     ///
@@ -2923,9 +2385,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `Unit`: the translation unit to query.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getDiagnosticSetFromTU(Unit: CXTranslationUnit) -> CXDiagnosticSet;
     /// Determine the severity of the given diagnostic.
     "5.7" pub fn clang_getDiagnosticSeverity(arg1: CXDiagnostic) -> CXDiagnosticSeverity;
@@ -2936,9 +2395,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// If a type is passed in that is not an array, complex, or vector type,
     /// an invalid type is returned.
     "5.7" pub fn clang_getElementType(T: CXType) -> CXType;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the integer value of an enum constant declaration as an unsigned
     /// long long.
     ///
@@ -2962,15 +2418,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// This is a value of type [`CXCursor_ExceptionSpecificationKind`].
     ///
     /// If a non-function type is passed in, an error code of -1 is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
-    "5.7" pub fn clang_getExceptionSpecificationType(T: CXType) -> c_int;
-    /// Retrieve the exception specification type associated with a function type.
-    /// This is a value of type [`CXCursor_ExceptionSpecificationKind`].
-    ///
-    /// If a non-function type is passed in, an error code of -1 is returned.
-    #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn clang_getExceptionSpecificationType(T: CXType) -> c_int;
     /// Retrieve the file, line, column, and offset represented by
     /// the given source location.
@@ -2985,9 +2432,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
     /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
     /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getExpansionLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Retrieve the bit width of a bit-field declaration as an integer.
@@ -3030,9 +2474,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// a pointer to the buffer in memory that holds the contents of
     /// `file`, or a NULL pointer when the file is not loaded.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getFileContents(tu: CXTranslationUnit, file: CXFile, size: *mut usize) -> *const c_char;
     /// Retrieve the file, line, column, and offset represented by
     /// the given source location.
@@ -3048,9 +2489,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
     /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
     /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getFileLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Retrieve the complete file and path name of the given file.
@@ -3068,10 +2506,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// If there was a failure getting the unique ID, returns non-zero,
     /// otherwise returns 0.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getFileUniqueID(file: CXFile, outID: *mut CXFileUniqueID) -> c_int;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Get the fully qualified name for a type.
     ///
     /// This includes full qualification of all template parameters.
@@ -3085,9 +2523,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the calling convention associated with a function type.
     ///
     /// If a non-function type is passed in, [`CXCallingConv_Invalid`] is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getFunctionTypeCallingConv(T: CXType) -> CXCallingConv;
     /// For cursors representing an iboutletcollection attribute,
     /// this function returns the collection element type.
@@ -3104,7 +2539,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// by the given source location.
     ///
     /// This interface has been replaced by the newer interface
-    /// `clang_getExpansionLocation()`. See that interface's documentation for
+    /// [`clang_getExpansionLocation()`]. See that interface's documentation for
     /// details.
     "5.7" pub fn clang_getInstantiationLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
@@ -3117,9 +2552,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getLocationForOffset(tu: CXTranslationUnit, file: CXFile, offset: c_uint) -> CXSourceLocation;
     /// Given a CXFile header file, return the module that contains it, if one
     /// exists.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getModuleForFile(arg1: CXTranslationUnit, arg2: CXFile) -> CXModule;
     /// For reference types (e.g., "const int&"), returns the type that the
     /// reference refers to (e.g "const int").
@@ -3128,21 +2560,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// A type that has kind [`CXType_LValueReference`] or
     /// [`CXType_RValueReference`] is a reference type.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getNonReferenceType(CT: CXType) -> CXType;
     /// Retrieve the NULL cursor, which represents no entity.
     "5.7" pub fn clang_getNullCursor() -> CXCursor;
     /// Retrieve a NULL (invalid) source location.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getNullLocation() -> CXSourceLocation;
     /// Retrieve a NULL (invalid) source range.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getNullRange() -> CXSourceRange;
     /// Retrieve the number of non-variadic parameters associated with a
     /// function type.
@@ -3178,8 +2601,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// Returns a small negative number if the offset cannot be computed. See
     /// CXTypeLayoutError for error codes.
-    #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn clang_getOffsetOfBase(Parent: CXCursor, Base: CXCursor) -> c_longlong;
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_getOffsetOfBase(Parent: CXCursor, Base: CXCursor) -> c_longlong;
     /// Retrieve a cursor for one of the overloaded declarations referenced
     /// by a [`CXCursor_OverloadedDeclRef`] cursor.
     ///
@@ -3226,11 +2649,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `cursor`: A cursor representing an Objective-C or C++ method. This routine will compute the set of methods that this method overrides.
-    /// - `overridden`: A pointer whose pointee will be replaced with a pointer to an array of cursors, representing the set of overridden methods. If there are no overridden methods, the pointee will be set to NULL. The pointee must be freed via a call to `clang_disposeOverriddenCursors()`.
+    /// - `overridden`: A pointer whose pointee will be replaced with a pointer to an array of cursors, representing the set of overridden methods. If there are no overridden methods, the pointee will be set to NULL. The pointee must be freed via a call to [`clang_disposeOverriddenCursors()`].
     /// - `num_overridden`: A pointer to the number of overridden functions, will be set to the number of overridden functions in the array pointed to by `overridden`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getOverriddenCursors(cursor: CXCursor, overridden: *mut *mut CXCursor,
         num_overridden: *mut c_uint);
     /// For pointer types, returns the type of the pointee.
@@ -3253,7 +2673,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// File: dummy.c Line: 124 Column: 12
     ///
-    /// whereas `clang_getExpansionLocation` would have returned
+    /// whereas [`clang_getExpansionLocation`] would have returned
     ///
     /// File: somefile.c Line: 3 Column: 12
     ///
@@ -3263,9 +2683,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `filename`: \[out\] if non-NULL, will be set to the filename of the source location. Note that filenames returned will be for "virtual" files, which don't necessarily exist on the machine running clang - e.g. when parsing preprocessed output obtained from a different environment. If a non-NULL value is passed in, remember to dispose of the returned value using [`clang_disposeString()`] once you've finished with it. For an invalid source location, an empty string is returned.
     /// - `line`: \[out\] if non-NULL, will be set to the line number of the source location. For an invalid source location, zero is returned.
     /// - `column`: \[out\] if non-NULL, will be set to the column number of the source location. For an invalid source location, zero is returned.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getPresumedLocation(location: CXSourceLocation, filename: *mut CXString, line: *mut c_uint,
         column: *mut c_uint);
     /// Retrieve a source range given the beginning and ending source
@@ -3277,9 +2694,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve a source location representing the first character within a
     /// source range.
     "5.7" pub fn clang_getRangeStart(range: CXSourceRange) -> CXSourceLocation;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve a remapping.
     ///
     /// # Parameters
@@ -3289,10 +2703,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the requested remapping. This remapping must be freed
-    /// via a call to `clang_remap_dispose()`. Can return NULL if an error occurred.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// via a call to [`clang_remap_dispose()`]. Can return NULL if an error occurred.
     "5.7" pub fn clang_getRemappings(path: *const c_char) -> CXRemapping;
     /// Retrieve a remapping.
     ///
@@ -3304,10 +2715,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// the requested remapping. This remapping must be freed
-    /// via a call to `clang_remap_dispose()`. Can return NULL if an error occurred.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// via a call to [`clang_remap_dispose()`]. Can return NULL if an error occurred.
     "5.7" pub fn clang_getRemappingsFromFileList(filePaths: *mut *const c_char, numFiles: c_uint) -> CXRemapping;
     /// Retrieve the return type associated with a function type.
     ///
@@ -3317,9 +2725,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The preprocessor will skip lines when they are surrounded by an
     /// if/ifdef/ifndef directive whose condition does not evaluate to true.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getSkippedRanges(tu: CXTranslationUnit, file: CXFile) -> *mut CXSourceRangeList;
     /// Given a cursor that may represent a specialization or instantiation
     /// of a template, retrieve the cursor that represents the template that it
@@ -3364,9 +2769,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
     /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
     /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getSpellingLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Generate a single symbol symbol graph for the declaration at the given
@@ -3385,9 +2787,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// a string containing the serialized symbol graph representation for
     /// the symbol being queried or a null string if it can not be found in the
     /// APISet.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getSymbolGraphForCursor(cursor: CXCursor) -> CXString;
     /// Generate a single symbol symbol graph for the given USR. Returns a null
     /// string if the associated symbol can not be found in the provided [`CXAPISet`].
@@ -3405,9 +2804,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// a string containing the serialized symbol graph representation for
     /// the symbol being queried or a null string if it can not be found in the
     /// APISet.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getSymbolGraphForUSR(usr: *const c_char, api: CXAPISet) -> CXString;
     /// Returns the human-readable null-terminated C string that represents
     /// the name of the memory category. This string should never be freed.
@@ -3443,14 +2839,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// The token starting with the given location or NULL if no such token
     /// exist. The returned pointer must be freed with [`clang_disposeTokens`] before the
     /// translation unit is destroyed.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getToken(TU: CXTranslationUnit, Location: CXSourceLocation) -> *mut CXToken;
     /// Retrieve a source range that covers the given token.
     "5.7" pub fn clang_getTokenExtent(arg1: CXTranslationUnit, arg2: CXToken) -> CXSourceRange;
     /// Determine the kind of the given token.
     "5.7" pub fn clang_getTokenKind(arg1: CXToken) -> CXTokenKind;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the source location of the given token.
     "5.7" pub fn clang_getTokenLocation(arg1: CXTranslationUnit, arg2: CXToken) -> CXSourceLocation;
     /// Determine the spelling of the given token.
@@ -3468,9 +2864,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Get target information for this translation unit.
     ///
     /// The CXTargetInfo object cannot outlive the CXTranslationUnit object.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getTranslationUnitTargetInfo(CTUnit: CXTranslationUnit) -> CXTargetInfo;
     /// Return the cursor for the declaration of the given type.
     "5.7" pub fn clang_getTypeDeclaration(T: CXType) -> CXCursor;
@@ -3479,8 +2872,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Pretty-print the underlying type using a custom printing policy.
     ///
     /// If the type is invalid, an empty string is returned.
-    #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn clang_getTypePrettyPrinted(CT: CXType, cxPolicy: CXPrintingPolicy) -> CXString;
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_getTypePrettyPrinted(CT: CXType, cxPolicy: CXPrintingPolicy) -> CXString;
     /// Pretty-print the underlying type using the rules of the
     /// language of the translation unit from which it came.
     ///
@@ -3494,9 +2887,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Returns the typedef name of the given type.
     "5.7" pub fn clang_getTypedefName(CT: CXType) -> CXString;
     /// Retrieve the spelling of a given CXUnaryOperatorKind.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getUnaryOperatorKindSpelling(kind: CXUnaryOperatorKind) -> CXString;
     /// Retrieve the unqualified variant of the given type, removing as
     /// little sugar as possible.
@@ -3509,11 +2899,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// typedef CInteger DifferenceType;
     /// ```
     ///
-    /// Executing `clang_getUnqualifiedType()` on a [`CXType`] that
+    /// Executing [`clang_getUnqualifiedType()`] on a [`CXType`] that
     /// represents `DifferenceType`, will desugar to a type representing
     /// `Integer`, that has no qualifiers.
     ///
-    /// And, executing `clang_getUnqualifiedType()` on the type of the
+    /// And, executing [`clang_getUnqualifiedType()`] on the type of the
     /// first argument of the following function declaration:
     ///
     /// ```c
@@ -3529,18 +2919,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// [`clang_isConstQualifiedType()`], [`clang_isVolatileQualifiedType()`]
     /// and [`clang_isRestrictQualifiedType()`].
     ///
-    /// A type that resulted from a call to `clang_getUnqualifiedType`
+    /// A type that resulted from a call to [`clang_getUnqualifiedType`]
     /// will return `false` for all of the above calls.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_getUnqualifiedType(CT: CXType) -> CXType;
     /// Compute a hash value for the given cursor.
     "5.7" pub fn clang_hashCursor(arg1: CXCursor) -> c_uint;
     /// Retrieve the CXSourceLocation represented by the given CXIdxLoc.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_indexLoc_getCXSourceLocation(loc: CXIdxLoc) -> CXSourceLocation;
     /// Retrieve the CXIdxFile, file, line, column, and offset represented by
     /// the given CXIdxLoc.
@@ -3548,9 +2932,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// If the location refers into a macro expansion, retrieves the
     /// location of the macro expansion and if it refers into a macro argument
     /// retrieves the location of the argument.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_indexLoc_getFileLocation(loc: CXIdxLoc, indexFile: *mut CXIdxClientFile, file: *mut CXFile,
         line: *mut c_uint, column: *mut c_uint, offset: *mut c_uint);
     /// Index the given source file and the translation unit corresponding
@@ -3571,20 +2952,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// 0 on success or if there were errors from which the compiler could
     /// recover. If there is a failure from which there is no recovery, returns
     /// a non-zero [`CXErrorCode`].
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_indexSourceFile(arg1: CXIndexAction, client_data: CXClientData,
         index_callbacks: *mut IndexerCallbacks, index_callbacks_size: c_uint, index_options: c_uint,
         source_filename: *const c_char, command_line_args: *const *const c_char, num_command_line_args: c_int,
         unsaved_files: *mut CXUnsavedFile, num_unsaved_files: c_uint, out_TU: *mut CXTranslationUnit,
         TU_options: c_uint) -> c_int;
-    /// Same as `clang_indexSourceFile` but requires a full command line
+    /// Same as [`clang_indexSourceFile`] but requires a full command line
     /// for `command_line_args` including argv\[0\]. This is useful if the standard
     /// library paths are relative to the binary.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_indexSourceFileFullArgv(arg1: CXIndexAction, client_data: CXClientData,
         index_callbacks: *mut IndexerCallbacks, index_callbacks_size: c_uint, index_options: c_uint,
         source_filename: *const c_char, command_line_args: *const *const c_char, num_command_line_args: c_int,
@@ -3600,72 +2975,35 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// -Declaration/reference callbacks invocations
     /// -Diagnostic callback invocations
     ///
-    /// The parameters are the same as `clang_indexSourceFile`.
+    /// The parameters are the same as [`clang_indexSourceFile`].
     ///
     /// # Returns
     ///
     /// If there is a failure from which there is no recovery, returns
     /// non-zero, otherwise returns 0.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_indexTranslationUnit(arg1: CXIndexAction, client_data: CXClientData,
         index_callbacks: *mut IndexerCallbacks, index_callbacks_size: c_uint, index_options: c_uint,
         arg2: CXTranslationUnit) -> c_int;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getCXXClassDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxCXXClassDeclInfo;
     /// For retrieving a custom CXIdxClientContainer attached to a
     /// container.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getClientContainer(arg1: *const CXIdxContainerInfo) -> CXIdxClientContainer;
     /// For retrieving a custom CXIdxClientEntity attached to an entity.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getClientEntity(arg1: *const CXIdxEntityInfo) -> CXIdxClientEntity;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getIBOutletCollectionAttrInfo(arg1: *const CXIdxAttrInfo) -> *const CXIdxIBOutletCollectionAttrInfo;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getObjCCategoryDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCCategoryDeclInfo;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getObjCContainerDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCContainerDeclInfo;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getObjCInterfaceDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCInterfaceDeclInfo;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getObjCPropertyDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCPropertyDeclInfo;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_getObjCProtocolRefListInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCProtocolRefListInfo;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_isEntityObjCContainerKind(arg1: CXIdxEntityKind) -> c_int;
     /// For setting a custom CXIdxClientContainer attached to a
     /// container.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_setClientContainer(arg1: *const CXIdxContainerInfo, arg2: CXIdxClientContainer);
     /// For setting a custom CXIdxClientEntity attached to an entity.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_index_setClientEntity(arg1: *const CXIdxEntityInfo, arg2: CXIdxClientEntity);
     /// Installs error handler that prints error message to stderr and calls `abort()`.
     /// Replaces currently installed error handler (if any).
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_install_aborting_llvm_fatal_error_handler();
     /// Determine whether the given cursor kind represents an attribute.
     "5.7" pub fn clang_isAttribute(arg1: CXCursorKind) -> c_uint;
@@ -3676,8 +3014,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// non-zero if the first source location comes
     /// strictly before the second one, zero otherwise.
-    #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn clang_isBeforeInTranslationUnit(loc1: CXSourceLocation, loc2: CXSourceLocation) -> c_uint;
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_isBeforeInTranslationUnit(loc1: CXSourceLocation, loc2: CXSourceLocation) -> c_uint;
     /// Determine whether a CXType has the "const" qualifier set,
     /// without looking through typedefs that may have added "const" at a
     /// different level.
@@ -3695,6 +3033,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_isFileMultipleIncludeGuarded(tu: CXTranslationUnit, file: CXFile) -> c_uint;
     /// Return 1 if the CXType is a variadic function type, and 0 otherwise.
     "5.7" pub fn clang_isFunctionTypeVariadic(T: CXType) -> c_uint;
+}
+
+rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine whether the given cursor kind represents an invalid
     /// cursor.
     "5.7" pub fn clang_isInvalid(arg1: CXCursorKind) -> c_uint;
@@ -3705,10 +3046,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// non-zero if the cursor represents a declaration and it is
-    /// invalid, otherwise NULL.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// invalid, otherwise zero.
     "5.7" pub fn clang_isInvalidDeclaration(arg1: CXCursor) -> c_uint;
     /// Return 1 if the CXType is a POD (plain old data) type, and 0
     /// otherwise.
@@ -3754,13 +3092,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// A loaded CXDiagnosticSet if successful, and NULL otherwise. These
-    /// diagnostics should be released using `clang_disposeDiagnosticSet()`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
+    /// diagnostics should be released using [`clang_disposeDiagnosticSet()`].
     "5.7" pub fn clang_loadDiagnostics(file: *const c_char, error: *mut CXLoadDiag_Error,
         errorString: *mut CXString) -> CXDiagnosticSet;
-    /// Same as `clang_parseTranslationUnit2`, but returns
+    /// Same as [`clang_parseTranslationUnit2`], but returns
     /// the [`CXTranslationUnit`] instead of an error code. In case of an error this
     /// routine returns a `NULL` [`CXTranslationUnit`], without further detailed
     /// error codes.
@@ -3790,25 +3125,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Returns
     ///
     /// Zero on success, otherwise returns an error code.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_parseTranslationUnit2(CIdx: CXIndex, source_filename: *const c_char,
         command_line_args: *const *const c_char, num_command_line_args: c_int, unsaved_files: *mut CXUnsavedFile,
         num_unsaved_files: c_uint, options: c_uint, out_TU: *mut CXTranslationUnit) -> CXErrorCode;
-    /// Same as `clang_parseTranslationUnit2` but requires a full command line
+    /// Same as [`clang_parseTranslationUnit2`] but requires a full command line
     /// for `command_line_args` including argv\[0\]. This is useful if the standard
     /// library paths are relative to the binary.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_parseTranslationUnit2FullArgv(CIdx: CXIndex, source_filename: *const c_char,
         command_line_args: *const *const c_char, num_command_line_args: c_int, unsaved_files: *mut CXUnsavedFile,
         num_unsaved_files: c_uint, options: c_uint, out_TU: *mut CXTranslationUnit) -> CXErrorCode;
     /// Dispose the remapping.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_remap_dispose(arg1: CXRemapping);
     /// Get the original and the associated filename from the remapping.
     ///
@@ -3816,15 +3142,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `original`: If non-NULL, will be set to the original filename.
     /// - `transformed`: If non-NULL, will be set to the filename that the original is associated with.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_remap_getFilenames(arg1: CXRemapping, index: c_uint, original: *mut CXString,
         transformed: *mut CXString);
     /// Determine the number of remappings.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_remap_getNumFiles(arg1: CXRemapping) -> c_uint;
     /// Reparse the source files that produced this translation unit.
     ///
@@ -3843,10 +3163,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `TU`: The translation unit whose contents will be re-parsed. The translation unit must originally have been built with `clang_createTranslationUnitFromSourceFile()`.
+    /// - `TU`: The translation unit whose contents will be re-parsed. The translation unit must originally have been built with [`clang_createTranslationUnitFromSourceFile()`].
     /// - `num_unsaved_files`: The number of unsaved file entries in `unsaved_files`.
     /// - `unsaved_files`: The files that have not yet been saved to disk but may be required for parsing, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
-    /// - `options`: A bitset of options composed of the flags in [`CXReparse_Flags`]. The function `clang_defaultReparseOptions()` produces a default set of options recommended for most uses, based on the translation unit.
+    /// - `options`: A bitset of options composed of the flags in [`CXReparse_Flags`]. The function [`clang_defaultReparseOptions()`] produces a default set of options recommended for most uses, based on the translation unit.
     ///
     /// # Returns
     ///
@@ -3886,27 +3206,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `Results`: The set of results to sort.
     /// - `NumResults`: The number of results in `Results`.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_sortCodeCompletionResults(Results: *mut CXCompletionResult, NumResults: c_uint);
     /// Suspend a translation unit in order to free memory associated with it.
     ///
     /// A suspended translation unit uses significantly less memory but on the other
     /// side does not support any other calls than [`clang_reparseTranslationUnit`]
     /// to resume it or [`clang_disposeTranslationUnit`] to dispose it completely.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_suspendTranslationUnit(arg1: CXTranslationUnit) -> c_uint;
     /// Enable/disable crash recovery.
     ///
     /// # Parameters
     ///
     /// - `isEnabled`: Flag to indicate if crash recovery is enabled. A non-zero value enables crash recovery, while 0 disables it.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_toggleCrashRecovery(isEnabled: c_uint);
     /// Tokenize the source code described by the given range into raw
     /// lexical tokens.
@@ -3922,9 +3233,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Removes currently installed error handler (if any).
     /// If no error handler is intalled, the default strategy is to print error
     /// message to stderr and call exit(1).
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_uninstall_llvm_fatal_error_handler();
     /// Visit the base classes of a type.
     ///
@@ -3943,8 +3251,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// a non-zero value if the traversal was terminated
     /// prematurely by the visitor returning `CXFieldVisit_Break`.
-    #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn clang_visitCXXBaseClasses(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
+    #[cfg(feature = "rocm-7-2")]
+    "7.2" pub fn clang_visitCXXBaseClasses(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
     /// Visit the class methods of a type.
     ///
     /// This function visits all the methods of the given cursor,
@@ -3964,9 +3272,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// prematurely by the visitor returning `CXFieldVisit_Break`.
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn clang_visitCXXMethods(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
-}
-
-rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Visit the children of a particular cursor.
     ///
     /// This function visits all the direct children of the given cursor,
@@ -3988,8 +3293,5 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_visitChildren(parent: CXCursor, visitor: CXCursorVisitor, client_data: CXClientData) -> c_uint;
     /// Visits the children of a cursor using the specified block. Behaves
     /// identically to [`clang_visitChildren()`] in all other respects.
-    ///
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn clang_visitChildrenWithBlock(parent: CXCursor, block: CXCursorVisitorBlock) -> c_uint;
 }

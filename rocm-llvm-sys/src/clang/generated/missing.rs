@@ -199,7 +199,7 @@ impl MissingValue for CXVisibilityKind {
     }
 }
 
-#[cfg(feature = "rocm-6-2")]
+#[cfg(feature = "rocm-6-4")]
 /// Zero.
 impl MissingValue for CX_BinaryOperatorKind {
     fn missing(_: Missing) -> Self {

@@ -467,27 +467,27 @@ pub struct CXIndexOptions {
 }
 impl CXIndexOptions {
     /// Reads the bit field `ExcludeDeclarationsFromPCH`.
-    pub const fn ExcludeDeclarationsFromPCH(&self) -> c_uint {
+    pub const fn ExcludeDeclarationsFromPCH(&self) -> u16 {
         (self.bits >> 0) & 1
     }
     /// Sets the bit field `ExcludeDeclarationsFromPCH`.
-    pub const fn set_ExcludeDeclarationsFromPCH(&mut self, value: c_uint) {
+    pub const fn set_ExcludeDeclarationsFromPCH(&mut self, value: u16) {
         self.bits = (self.bits & !(1 << 0)) | ((value & 1) << 0);
     }
     /// Reads the bit field `DisplayDiagnostics`.
-    pub const fn DisplayDiagnostics(&self) -> c_uint {
+    pub const fn DisplayDiagnostics(&self) -> u16 {
         (self.bits >> 1) & 1
     }
     /// Sets the bit field `DisplayDiagnostics`.
-    pub const fn set_DisplayDiagnostics(&mut self, value: c_uint) {
+    pub const fn set_DisplayDiagnostics(&mut self, value: u16) {
         self.bits = (self.bits & !(1 << 1)) | ((value & 1) << 1);
     }
     /// Reads the bit field `StorePreamblesInMemory`.
-    pub const fn StorePreamblesInMemory(&self) -> c_uint {
+    pub const fn StorePreamblesInMemory(&self) -> u16 {
         (self.bits >> 2) & 1
     }
     /// Sets the bit field `StorePreamblesInMemory`.
-    pub const fn set_StorePreamblesInMemory(&mut self, value: c_uint) {
+    pub const fn set_StorePreamblesInMemory(&mut self, value: u16) {
         self.bits = (self.bits & !(1 << 2)) | ((value & 1) << 2);
     }
 }
@@ -540,14 +540,14 @@ pub struct CXPlatformAvailability {
 }
 zeroed!(CXPlatformAvailability);
 /// Opaque pointer representing a policy that controls pretty printing
-/// for `clang_getCursorPrettyPrinted`.
+/// for [`clang_getCursorPrettyPrinted`].
 pub type CXPrintingPolicy = *mut c_void;
 pub type CXRemapping = *mut c_void;
 pub type CXRewriter = *mut c_void;
 /// Identifies a specific source location within a translation
 /// unit.
 ///
-/// Use `clang_getExpansionLocation()` or `clang_getSpellingLocation()`
+/// Use [`clang_getExpansionLocation()`] or [`clang_getSpellingLocation()`]
 /// to map a source location to a particular file, line, and column.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -688,8 +688,8 @@ pub type CXVirtualFileOverlay = *mut CXVirtualFileOverlayImpl;
 pub struct CXVirtualFileOverlayImpl {
     _unused: [u8; 0],
 }
-/// A group of callbacks used by `clang_indexSourceFile` and
-/// `clang_indexTranslationUnit`.
+/// A group of callbacks used by [`clang_indexSourceFile`] and
+/// [`clang_indexTranslationUnit`].
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct IndexerCallbacks {

@@ -398,7 +398,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This function can be used to wrap calls to fallible functions ONLY when it is
     /// known that the Error will always be a success value.
     #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn LLVMCantFail(Err: LLVMErrorRef);
+    "7.0" pub fn LLVMCantFail(err: LLVMErrorRef);
     "5.7" pub fn LLVMClearInsertionPosition(Builder: LLVMBuilderRef);
     /// Return an exact copy of the specified module.
     "5.7" pub fn LLVMCloneModule(M: LLVMModuleRef) -> LLVMModuleRef;
@@ -693,7 +693,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// error, and the given LLVMErrorRef value is not usable once this call returns.
     /// Note: This method \*only\* needs to be called if the error is not being passed
     /// to some other consuming operation, e.g. LLVMGetErrorMessage.
-    "5.7" pub fn LLVMConsumeError(Err: LLVMErrorRef);
+    "5.7" pub fn LLVMConsumeError(err: LLVMErrorRef);
     /// Create a new context.
     ///
     /// Every call to this function should be paired with a call to
@@ -2606,10 +2606,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// and the given LLVMErrorRef value is not usable once this call returns.
     /// The caller is responsible for disposing of the string by calling
     /// LLVMDisposeErrorMessage.
-    "5.7" pub fn LLVMGetErrorMessage(Err: LLVMErrorRef) -> *mut c_char;
+    "5.7" pub fn LLVMGetErrorMessage(err: LLVMErrorRef) -> *mut c_char;
     /// Returns the type id for the given error instance, which must be a failure
     /// value (i.e. non-null).
-    "5.7" pub fn LLVMGetErrorTypeId(Err: LLVMErrorRef) -> LLVMErrorTypeId;
+    "5.7" pub fn LLVMGetErrorTypeId(err: LLVMErrorRef) -> LLVMErrorTypeId;
     "5.7" pub fn LLVMGetExact(DivOrShrInst: LLVMValueRef) -> LLVMBool;
     "5.7" pub fn LLVMGetExecutionEngineTargetData(EE: LLVMExecutionEngineRef) -> LLVMTargetDataRef;
     "5.7" pub fn LLVMGetExecutionEngineTargetMachine(EE: LLVMExecutionEngineRef) -> LLVMTargetMachineRef;
@@ -4945,7 +4945,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         NumPairs: usize) -> LLVMOrcMaterializationUnitRef;
     /// Continue a lookup that was suspended in a generator (see
     /// LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction).
-    "5.7" pub fn LLVMOrcLookupStateContinueLookup(S: LLVMOrcLookupStateRef, Err: LLVMErrorRef);
+    "5.7" pub fn LLVMOrcLookupStateContinueLookup(S: LLVMOrcLookupStateRef, err: LLVMErrorRef);
     /// Adds dependencies to a symbol that the MaterializationResponsibility is
     /// responsible for.
     ///

@@ -3,118 +3,67 @@
 /// Name and address of every function, in alphabetical order.
 pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
     [
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_BlockCommandComment_getArgText",
             rocm_llvm_sys::clang::clang_BlockCommandComment_getArgText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_BlockCommandComment_getCommandName",
             rocm_llvm_sys::clang::clang_BlockCommandComment_getCommandName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_BlockCommandComment_getNumArgs",
             rocm_llvm_sys::clang::clang_BlockCommandComment_getNumArgs as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_BlockCommandComment_getParagraph",
             rocm_llvm_sys::clang::clang_BlockCommandComment_getParagraph as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXCursorSet_contains",
             rocm_llvm_sys::clang::clang_CXCursorSet_contains as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXCursorSet_insert",
             rocm_llvm_sys::clang::clang_CXCursorSet_insert as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXIndex_getGlobalOptions",
             rocm_llvm_sys::clang::clang_CXIndex_getGlobalOptions as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXIndex_setGlobalOptions",
             rocm_llvm_sys::clang::clang_CXIndex_setGlobalOptions as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXIndex_setInvocationEmissionPathOption",
             rocm_llvm_sys::clang::clang_CXIndex_setInvocationEmissionPathOption
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_create",
             rocm_llvm_sys::clang::clang_CXRewriter_create as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_create",
-            rocm_llvm_sys::clang::clang_CXRewriter_create as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_dispose",
             rocm_llvm_sys::clang::clang_CXRewriter_dispose as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_dispose",
-            rocm_llvm_sys::clang::clang_CXRewriter_dispose as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_insertTextBefore",
             rocm_llvm_sys::clang::clang_CXRewriter_insertTextBefore as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_insertTextBefore",
-            rocm_llvm_sys::clang::clang_CXRewriter_insertTextBefore as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_overwriteChangedFiles",
             rocm_llvm_sys::clang::clang_CXRewriter_overwriteChangedFiles as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_overwriteChangedFiles",
-            rocm_llvm_sys::clang::clang_CXRewriter_overwriteChangedFiles as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_removeText",
             rocm_llvm_sys::clang::clang_CXRewriter_removeText as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_removeText",
-            rocm_llvm_sys::clang::clang_CXRewriter_removeText as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CXRewriter_replaceText",
             rocm_llvm_sys::clang::clang_CXRewriter_replaceText as *const (),
         ),
-        #[cfg(feature = "rocm-6-4")]
-        (
-            "clang_CXRewriter_replaceText",
-            rocm_llvm_sys::clang::clang_CXRewriter_replaceText as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_CXRewriter_writeMainFileToStdOut",
-            rocm_llvm_sys::clang::clang_CXRewriter_writeMainFileToStdOut as *const (),
-        ),
-        #[cfg(feature = "rocm-6-4")]
         (
             "clang_CXRewriter_writeMainFileToStdOut",
             rocm_llvm_sys::clang::clang_CXRewriter_writeMainFileToStdOut as *const (),
@@ -180,22 +129,18 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_CXXRecord_isAbstract",
             rocm_llvm_sys::clang::clang_CXXRecord_isAbstract as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Comment_getChild",
             rocm_llvm_sys::clang::clang_Comment_getChild as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Comment_getKind",
             rocm_llvm_sys::clang::clang_Comment_getKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Comment_getNumChildren",
             rocm_llvm_sys::clang::clang_Comment_getNumChildren as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Comment_isWhitespace",
             rocm_llvm_sys::clang::clang_Comment_isWhitespace as *const (),
@@ -230,13 +175,11 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_CompileCommand_getFilename",
             rocm_llvm_sys::clang::clang_CompileCommand_getFilename as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CompileCommand_getMappedSourceContent",
             rocm_llvm_sys::clang::clang_CompileCommand_getMappedSourceContent
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CompileCommand_getMappedSourcePath",
             rocm_llvm_sys::clang::clang_CompileCommand_getMappedSourcePath as *const (),
@@ -245,7 +188,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_CompileCommand_getNumArgs",
             rocm_llvm_sys::clang::clang_CompileCommand_getNumArgs as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_CompileCommand_getNumMappedSources",
             rocm_llvm_sys::clang::clang_CompileCommand_getNumMappedSources as *const (),
@@ -262,7 +204,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_CompileCommands_getSize",
             rocm_llvm_sys::clang::clang_CompileCommands_getSize as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_Evaluate",
             rocm_llvm_sys::clang::clang_Cursor_Evaluate as *const (),
@@ -271,30 +212,67 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_getArgument",
             rocm_llvm_sys::clang::clang_Cursor_getArgument as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-2")))]
+        #[cfg(feature = "rocm-6-4")]
         (
             "clang_Cursor_getBinaryOpcode",
             rocm_llvm_sys::clang::clang_Cursor_getBinaryOpcode as *const (),
+        ),
+        #[cfg(feature = "rocm-6-4")]
+        (
+            "clang_Cursor_getBinaryOpcodeStr",
+            rocm_llvm_sys::clang::clang_Cursor_getBinaryOpcodeStr as *const (),
         ),
         (
             "clang_Cursor_getBriefCommentText",
             rocm_llvm_sys::clang::clang_Cursor_getBriefCommentText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getCXXManglings",
             rocm_llvm_sys::clang::clang_Cursor_getCXXManglings as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getCommentRange",
             rocm_llvm_sys::clang::clang_Cursor_getCommentRange as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyClobber",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyClobber as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyInput",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyInput as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyNumClobbers",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyNumClobbers as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyNumInputs",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyNumInputs as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyNumOutputs",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyNumOutputs as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyOutput",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyOutput as *const (),
+        ),
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_getGCCAssemblyTemplate",
+            rocm_llvm_sys::clang::clang_Cursor_getGCCAssemblyTemplate as *const (),
         ),
         (
             "clang_Cursor_getMangling",
             rocm_llvm_sys::clang::clang_Cursor_getMangling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getModule",
             rocm_llvm_sys::clang::clang_Cursor_getModule as *const (),
@@ -307,32 +285,26 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_getNumTemplateArguments",
             rocm_llvm_sys::clang::clang_Cursor_getNumTemplateArguments as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCDeclQualifiers",
             rocm_llvm_sys::clang::clang_Cursor_getObjCDeclQualifiers as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCManglings",
             rocm_llvm_sys::clang::clang_Cursor_getObjCManglings as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCPropertyAttributes",
             rocm_llvm_sys::clang::clang_Cursor_getObjCPropertyAttributes as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCPropertyGetterName",
             rocm_llvm_sys::clang::clang_Cursor_getObjCPropertyGetterName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCPropertySetterName",
             rocm_llvm_sys::clang::clang_Cursor_getObjCPropertySetterName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getObjCSelectorIndex",
             rocm_llvm_sys::clang::clang_Cursor_getObjCSelectorIndex as *const (),
@@ -341,7 +313,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_getOffsetOfField",
             rocm_llvm_sys::clang::clang_Cursor_getOffsetOfField as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getParsedComment",
             rocm_llvm_sys::clang::clang_Cursor_getParsedComment as *const (),
@@ -350,22 +321,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_getRawCommentText",
             rocm_llvm_sys::clang::clang_Cursor_getRawCommentText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getReceiverType",
             rocm_llvm_sys::clang::clang_Cursor_getReceiverType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getSpellingNameRange",
             rocm_llvm_sys::clang::clang_Cursor_getSpellingNameRange as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_Cursor_getStorageClass",
-            rocm_llvm_sys::clang::clang_Cursor_getStorageClass as *const (),
-        ),
-        #[cfg(feature = "rocm-7-2")]
         (
             "clang_Cursor_getStorageClass",
             rocm_llvm_sys::clang::clang_Cursor_getStorageClass as *const (),
@@ -387,32 +350,22 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_getTemplateArgumentValue",
             rocm_llvm_sys::clang::clang_Cursor_getTemplateArgumentValue as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getTranslationUnit",
             rocm_llvm_sys::clang::clang_Cursor_getTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_getVarDeclInitializer",
             rocm_llvm_sys::clang::clang_Cursor_getVarDeclInitializer as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_hasAttrs",
             rocm_llvm_sys::clang::clang_Cursor_hasAttrs as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
-        (
-            "clang_Cursor_hasAttrs",
-            rocm_llvm_sys::clang::clang_Cursor_hasAttrs as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_hasVarDeclExternalStorage",
             rocm_llvm_sys::clang::clang_Cursor_hasVarDeclExternalStorage as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_hasVarDeclGlobalStorage",
             rocm_llvm_sys::clang::clang_Cursor_hasVarDeclGlobalStorage as *const (),
@@ -421,12 +374,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_isAnonymous",
             rocm_llvm_sys::clang::clang_Cursor_isAnonymous as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_Cursor_isAnonymousRecordDecl",
-            rocm_llvm_sys::clang::clang_Cursor_isAnonymousRecordDecl as *const (),
-        ),
-        #[cfg(feature = "rocm-7-0")]
         (
             "clang_Cursor_isAnonymousRecordDecl",
             rocm_llvm_sys::clang::clang_Cursor_isAnonymousRecordDecl as *const (),
@@ -435,49 +382,45 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Cursor_isBitField",
             rocm_llvm_sys::clang::clang_Cursor_isBitField as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isDynamicCall",
             rocm_llvm_sys::clang::clang_Cursor_isDynamicCall as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isExternalSymbol",
             rocm_llvm_sys::clang::clang_Cursor_isExternalSymbol as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isFunctionInlined",
             rocm_llvm_sys::clang::clang_Cursor_isFunctionInlined as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-7-2")]
         (
-            "clang_Cursor_isFunctionInlined",
-            rocm_llvm_sys::clang::clang_Cursor_isFunctionInlined as *const (),
+            "clang_Cursor_isGCCAssemblyHasGoto",
+            rocm_llvm_sys::clang::clang_Cursor_isGCCAssemblyHasGoto as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
+        #[cfg(feature = "rocm-7-2")]
+        (
+            "clang_Cursor_isGCCAssemblyVolatile",
+            rocm_llvm_sys::clang::clang_Cursor_isGCCAssemblyVolatile as *const (),
+        ),
         (
             "clang_Cursor_isInlineNamespace",
             rocm_llvm_sys::clang::clang_Cursor_isInlineNamespace as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isMacroBuiltin",
             rocm_llvm_sys::clang::clang_Cursor_isMacroBuiltin as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isMacroFunctionLike",
             rocm_llvm_sys::clang::clang_Cursor_isMacroFunctionLike as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_Cursor_isNull", rocm_llvm_sys::clang::clang_Cursor_isNull as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isObjCOptional",
             rocm_llvm_sys::clang::clang_Cursor_isObjCOptional as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Cursor_isVariadic",
             rocm_llvm_sys::clang::clang_Cursor_isVariadic as *const (),
@@ -486,132 +429,104 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_EnumDecl_isScoped",
             rocm_llvm_sys::clang::clang_EnumDecl_isScoped as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_dispose",
             rocm_llvm_sys::clang::clang_EvalResult_dispose as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getAsDouble",
             rocm_llvm_sys::clang::clang_EvalResult_getAsDouble as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getAsInt",
             rocm_llvm_sys::clang::clang_EvalResult_getAsInt as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getAsLongLong",
             rocm_llvm_sys::clang::clang_EvalResult_getAsLongLong as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getAsStr",
             rocm_llvm_sys::clang::clang_EvalResult_getAsStr as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getAsUnsigned",
             rocm_llvm_sys::clang::clang_EvalResult_getAsUnsigned as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_getKind",
             rocm_llvm_sys::clang::clang_EvalResult_getKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_EvalResult_isUnsignedInt",
             rocm_llvm_sys::clang::clang_EvalResult_isUnsignedInt as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_File_isEqual", rocm_llvm_sys::clang::clang_File_isEqual as *const ()),
-        #[cfg(feature = "rocm-7-2")]
-        ("clang_File_isEqual", rocm_llvm_sys::clang::clang_File_isEqual as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_File_tryGetRealPathName",
             rocm_llvm_sys::clang::clang_File_tryGetRealPathName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_FullComment_getAsHTML",
             rocm_llvm_sys::clang::clang_FullComment_getAsHTML as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_FullComment_getAsXML",
             rocm_llvm_sys::clang::clang_FullComment_getAsXML as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLStartTagComment_isSelfClosing",
             rocm_llvm_sys::clang::clang_HTMLStartTagComment_isSelfClosing as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLStartTag_getAttrName",
             rocm_llvm_sys::clang::clang_HTMLStartTag_getAttrName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLStartTag_getAttrValue",
             rocm_llvm_sys::clang::clang_HTMLStartTag_getAttrValue as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLStartTag_getNumAttrs",
             rocm_llvm_sys::clang::clang_HTMLStartTag_getNumAttrs as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLTagComment_getAsString",
             rocm_llvm_sys::clang::clang_HTMLTagComment_getAsString as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_HTMLTagComment_getTagName",
             rocm_llvm_sys::clang::clang_HTMLTagComment_getTagName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_IndexAction_create",
             rocm_llvm_sys::clang::clang_IndexAction_create as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_IndexAction_dispose",
             rocm_llvm_sys::clang::clang_IndexAction_dispose as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_InlineCommandComment_getArgText",
             rocm_llvm_sys::clang::clang_InlineCommandComment_getArgText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_InlineCommandComment_getCommandName",
             rocm_llvm_sys::clang::clang_InlineCommandComment_getCommandName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_InlineCommandComment_getNumArgs",
             rocm_llvm_sys::clang::clang_InlineCommandComment_getNumArgs as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_InlineCommandComment_getRenderKind",
             rocm_llvm_sys::clang::clang_InlineCommandComment_getRenderKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_InlineContentComment_hasTrailingNewline",
             rocm_llvm_sys::clang::clang_InlineContentComment_hasTrailingNewline
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Location_isFromMainFile",
             rocm_llvm_sys::clang::clang_Location_isFromMainFile as *const (),
@@ -620,164 +535,130 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Location_isInSystemHeader",
             rocm_llvm_sys::clang::clang_Location_isInSystemHeader as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
+        #[cfg(feature = "rocm-10-0")]
+        (
+            "clang_ModuleCache_prune",
+            rocm_llvm_sys::clang::clang_ModuleCache_prune as *const (),
+        ),
+        #[cfg(feature = "rocm-10-0")]
+        (
+            "clang_ModuleCache_pruneWithCallback",
+            rocm_llvm_sys::clang::clang_ModuleCache_pruneWithCallback as *const (),
+        ),
         (
             "clang_ModuleMapDescriptor_create",
             rocm_llvm_sys::clang::clang_ModuleMapDescriptor_create as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ModuleMapDescriptor_dispose",
             rocm_llvm_sys::clang::clang_ModuleMapDescriptor_dispose as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ModuleMapDescriptor_setFrameworkModuleName",
             rocm_llvm_sys::clang::clang_ModuleMapDescriptor_setFrameworkModuleName
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ModuleMapDescriptor_setUmbrellaHeader",
             rocm_llvm_sys::clang::clang_ModuleMapDescriptor_setUmbrellaHeader
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ModuleMapDescriptor_writeToBuffer",
             rocm_llvm_sys::clang::clang_ModuleMapDescriptor_writeToBuffer as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getASTFile",
             rocm_llvm_sys::clang::clang_Module_getASTFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getFullName",
             rocm_llvm_sys::clang::clang_Module_getFullName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getName",
             rocm_llvm_sys::clang::clang_Module_getName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getNumTopLevelHeaders",
             rocm_llvm_sys::clang::clang_Module_getNumTopLevelHeaders as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getParent",
             rocm_llvm_sys::clang::clang_Module_getParent as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_getTopLevelHeader",
             rocm_llvm_sys::clang::clang_Module_getTopLevelHeader as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Module_isSystem",
             rocm_llvm_sys::clang::clang_Module_isSystem as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ParamCommandComment_getDirection",
             rocm_llvm_sys::clang::clang_ParamCommandComment_getDirection as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ParamCommandComment_getParamIndex",
             rocm_llvm_sys::clang::clang_ParamCommandComment_getParamIndex as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ParamCommandComment_getParamName",
             rocm_llvm_sys::clang::clang_ParamCommandComment_getParamName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ParamCommandComment_isDirectionExplicit",
             rocm_llvm_sys::clang::clang_ParamCommandComment_isDirectionExplicit
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_ParamCommandComment_isParamIndexValid",
             rocm_llvm_sys::clang::clang_ParamCommandComment_isParamIndexValid
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_PrintingPolicy_dispose",
             rocm_llvm_sys::clang::clang_PrintingPolicy_dispose as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
-        (
-            "clang_PrintingPolicy_dispose",
-            rocm_llvm_sys::clang::clang_PrintingPolicy_dispose as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_PrintingPolicy_getProperty",
             rocm_llvm_sys::clang::clang_PrintingPolicy_getProperty as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
-        (
-            "clang_PrintingPolicy_getProperty",
-            rocm_llvm_sys::clang::clang_PrintingPolicy_getProperty as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_PrintingPolicy_setProperty",
             rocm_llvm_sys::clang::clang_PrintingPolicy_setProperty as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
-        (
-            "clang_PrintingPolicy_setProperty",
-            rocm_llvm_sys::clang::clang_PrintingPolicy_setProperty as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_Range_isNull", rocm_llvm_sys::clang::clang_Range_isNull as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TParamCommandComment_getDepth",
             rocm_llvm_sys::clang::clang_TParamCommandComment_getDepth as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TParamCommandComment_getIndex",
             rocm_llvm_sys::clang::clang_TParamCommandComment_getIndex as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TParamCommandComment_getParamName",
             rocm_llvm_sys::clang::clang_TParamCommandComment_getParamName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TParamCommandComment_isParamPositionValid",
             rocm_llvm_sys::clang::clang_TParamCommandComment_isParamPositionValid
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TargetInfo_dispose",
             rocm_llvm_sys::clang::clang_TargetInfo_dispose as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TargetInfo_getPointerWidth",
             rocm_llvm_sys::clang::clang_TargetInfo_getPointerWidth as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TargetInfo_getTriple",
             rocm_llvm_sys::clang::clang_TargetInfo_getTriple as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_TextComment_getText",
             rocm_llvm_sys::clang::clang_TextComment_getText as *const (),
@@ -794,7 +675,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Type_getClassType",
             rocm_llvm_sys::clang::clang_Type_getClassType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getModifiedType",
             rocm_llvm_sys::clang::clang_Type_getModifiedType as *const (),
@@ -803,17 +683,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Type_getNamedType",
             rocm_llvm_sys::clang::clang_Type_getNamedType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getNullability",
             rocm_llvm_sys::clang::clang_Type_getNullability as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getNumObjCProtocolRefs",
             rocm_llvm_sys::clang::clang_Type_getNumObjCProtocolRefs as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getNumObjCTypeArgs",
             rocm_llvm_sys::clang::clang_Type_getNumObjCTypeArgs as *const (),
@@ -822,22 +699,18 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Type_getNumTemplateArguments",
             rocm_llvm_sys::clang::clang_Type_getNumTemplateArguments as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getObjCEncoding",
             rocm_llvm_sys::clang::clang_Type_getObjCEncoding as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getObjCObjectBaseType",
             rocm_llvm_sys::clang::clang_Type_getObjCObjectBaseType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getObjCProtocolDecl",
             rocm_llvm_sys::clang::clang_Type_getObjCProtocolDecl as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getObjCTypeArg",
             rocm_llvm_sys::clang::clang_Type_getObjCTypeArg as *const (),
@@ -854,12 +727,10 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Type_getTemplateArgumentAsType",
             rocm_llvm_sys::clang::clang_Type_getTemplateArgumentAsType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_getValueType",
             rocm_llvm_sys::clang::clang_Type_getValueType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_Type_isTransparentTagTypedef",
             rocm_llvm_sys::clang::clang_Type_isTransparentTagTypedef as *const (),
@@ -868,38 +739,31 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_Type_visitFields",
             rocm_llvm_sys::clang::clang_Type_visitFields as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VerbatimBlockLineComment_getText",
             rocm_llvm_sys::clang::clang_VerbatimBlockLineComment_getText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VerbatimLineComment_getText",
             rocm_llvm_sys::clang::clang_VerbatimLineComment_getText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VirtualFileOverlay_addFileMapping",
             rocm_llvm_sys::clang::clang_VirtualFileOverlay_addFileMapping as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VirtualFileOverlay_create",
             rocm_llvm_sys::clang::clang_VirtualFileOverlay_create as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VirtualFileOverlay_dispose",
             rocm_llvm_sys::clang::clang_VirtualFileOverlay_dispose as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VirtualFileOverlay_setCaseSensitivity",
             rocm_llvm_sys::clang::clang_VirtualFileOverlay_setCaseSensitivity
                 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_VirtualFileOverlay_writeToBuffer",
             rocm_llvm_sys::clang::clang_VirtualFileOverlay_writeToBuffer as *const (),
@@ -912,17 +776,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_codeCompleteAt",
             rocm_llvm_sys::clang::clang_codeCompleteAt as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_codeCompleteGetContainerKind",
             rocm_llvm_sys::clang::clang_codeCompleteGetContainerKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_codeCompleteGetContainerUSR",
             rocm_llvm_sys::clang::clang_codeCompleteGetContainerUSR as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_codeCompleteGetContexts",
             rocm_llvm_sys::clang::clang_codeCompleteGetContexts as *const (),
@@ -935,50 +796,40 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_codeCompleteGetNumDiagnostics",
             rocm_llvm_sys::clang::clang_codeCompleteGetNumDiagnostics as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_codeCompleteGetObjCSelector",
             rocm_llvm_sys::clang::clang_codeCompleteGetObjCSelector as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCCategory",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCCategory as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCClass",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCClass as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCIvar",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCIvar as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCMethod",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCMethod as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCProperty",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCProperty as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_constructUSR_ObjCProtocol",
             rocm_llvm_sys::clang::clang_constructUSR_ObjCProtocol as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_createAPISet", rocm_llvm_sys::clang::clang_createAPISet as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_createCXCursorSet",
             rocm_llvm_sys::clang::clang_createCXCursorSet as *const (),
         ),
         ("clang_createIndex", rocm_llvm_sys::clang::clang_createIndex as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_createIndexWithOptions",
             rocm_llvm_sys::clang::clang_createIndexWithOptions as *const (),
@@ -987,17 +838,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_createTranslationUnit",
             rocm_llvm_sys::clang::clang_createTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_createTranslationUnit2",
             rocm_llvm_sys::clang::clang_createTranslationUnit2 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_createTranslationUnitFromSourceFile",
             rocm_llvm_sys::clang::clang_createTranslationUnitFromSourceFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_defaultCodeCompleteOptions",
             rocm_llvm_sys::clang::clang_defaultCodeCompleteOptions as *const (),
@@ -1006,12 +854,10 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_defaultDiagnosticDisplayOptions",
             rocm_llvm_sys::clang::clang_defaultDiagnosticDisplayOptions as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_defaultEditingTranslationUnitOptions",
             rocm_llvm_sys::clang::clang_defaultEditingTranslationUnitOptions as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_defaultReparseOptions",
             rocm_llvm_sys::clang::clang_defaultReparseOptions as *const (),
@@ -1020,19 +866,15 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_defaultSaveOptions",
             rocm_llvm_sys::clang::clang_defaultSaveOptions as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_disposeAPISet", rocm_llvm_sys::clang::clang_disposeAPISet as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeCXCursorSet",
             rocm_llvm_sys::clang::clang_disposeCXCursorSet as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeCXPlatformAvailability",
             rocm_llvm_sys::clang::clang_disposeCXPlatformAvailability as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeCXTUResourceUsage",
             rocm_llvm_sys::clang::clang_disposeCXTUResourceUsage as *const (),
@@ -1045,24 +887,20 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_disposeDiagnostic",
             rocm_llvm_sys::clang::clang_disposeDiagnostic as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeDiagnosticSet",
             rocm_llvm_sys::clang::clang_disposeDiagnosticSet as *const (),
         ),
         ("clang_disposeIndex", rocm_llvm_sys::clang::clang_disposeIndex as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeOverriddenCursors",
             rocm_llvm_sys::clang::clang_disposeOverriddenCursors as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeSourceRangeList",
             rocm_llvm_sys::clang::clang_disposeSourceRangeList as *const (),
         ),
         ("clang_disposeString", rocm_llvm_sys::clang::clang_disposeString as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_disposeStringSet",
             rocm_llvm_sys::clang::clang_disposeStringSet as *const (),
@@ -1072,7 +910,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_disposeTranslationUnit",
             rocm_llvm_sys::clang::clang_disposeTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_enableStackTraces",
             rocm_llvm_sys::clang::clang_enableStackTraces as *const (),
@@ -1084,27 +921,22 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         ),
         ("clang_equalRanges", rocm_llvm_sys::clang::clang_equalRanges as *const ()),
         ("clang_equalTypes", rocm_llvm_sys::clang::clang_equalTypes as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_executeOnThread",
             rocm_llvm_sys::clang::clang_executeOnThread as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_findIncludesInFile",
             rocm_llvm_sys::clang::clang_findIncludesInFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_findIncludesInFileWithBlock",
             rocm_llvm_sys::clang::clang_findIncludesInFileWithBlock as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_findReferencesInFile",
             rocm_llvm_sys::clang::clang_findReferencesInFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_findReferencesInFileWithBlock",
             rocm_llvm_sys::clang::clang_findReferencesInFileWithBlock as *const (),
@@ -1113,19 +945,11 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_formatDiagnostic",
             rocm_llvm_sys::clang::clang_formatDiagnostic as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_free", rocm_llvm_sys::clang::clang_free as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getAddressSpace",
             rocm_llvm_sys::clang::clang_getAddressSpace as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
-        (
-            "clang_getAddressSpace",
-            rocm_llvm_sys::clang::clang_getAddressSpace as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getAllSkippedRanges",
             rocm_llvm_sys::clang::clang_getAllSkippedRanges as *const (),
@@ -1136,18 +960,15 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             rocm_llvm_sys::clang::clang_getArrayElementType as *const (),
         ),
         ("clang_getArraySize", rocm_llvm_sys::clang::clang_getArraySize as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getBinaryOperatorKindSpelling",
             rocm_llvm_sys::clang::clang_getBinaryOperatorKindSpelling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getBuildSessionTimestamp",
             rocm_llvm_sys::clang::clang_getBuildSessionTimestamp as *const (),
         ),
         ("clang_getCString", rocm_llvm_sys::clang::clang_getCString as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCXTUResourceUsage",
             rocm_llvm_sys::clang::clang_getCXTUResourceUsage as *const (),
@@ -1168,17 +989,10 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getChildDiagnostics",
             rocm_llvm_sys::clang::clang_getChildDiagnostics as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getClangVersion",
             rocm_llvm_sys::clang::clang_getClangVersion as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "clang_getClangVersion",
-            rocm_llvm_sys::clang::clang_getClangVersion as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCompletionAnnotation",
             rocm_llvm_sys::clang::clang_getCompletionAnnotation as *const (),
@@ -1203,22 +1017,18 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCompletionChunkText",
             rocm_llvm_sys::clang::clang_getCompletionChunkText as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCompletionFixIt",
             rocm_llvm_sys::clang::clang_getCompletionFixIt as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCompletionNumAnnotations",
             rocm_llvm_sys::clang::clang_getCompletionNumAnnotations as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCompletionNumFixIts",
             rocm_llvm_sys::clang::clang_getCompletionNumFixIts as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCompletionParent",
             rocm_llvm_sys::clang::clang_getCompletionParent as *const (),
@@ -1232,17 +1042,10 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorAvailability",
             rocm_llvm_sys::clang::clang_getCursorAvailability as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorBinaryOperatorKind",
             rocm_llvm_sys::clang::clang_getCursorBinaryOperatorKind as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
-        (
-            "clang_getCursorBinaryOperatorKind",
-            rocm_llvm_sys::clang::clang_getCursorBinaryOperatorKind as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorCompletionString",
             rocm_llvm_sys::clang::clang_getCursorCompletionString as *const (),
@@ -1255,12 +1058,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorDisplayName",
             rocm_llvm_sys::clang::clang_getCursorDisplayName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_getCursorExceptionSpecificationType",
-            rocm_llvm_sys::clang::clang_getCursorExceptionSpecificationType as *const (),
-        ),
-        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getCursorExceptionSpecificationType",
             rocm_llvm_sys::clang::clang_getCursorExceptionSpecificationType as *const (),
@@ -1269,19 +1066,11 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorExtent",
             rocm_llvm_sys::clang::clang_getCursorExtent as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_getCursorKind", rocm_llvm_sys::clang::clang_getCursorKind as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorKindSpelling",
             rocm_llvm_sys::clang::clang_getCursorKindSpelling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_getCursorLanguage",
-            rocm_llvm_sys::clang::clang_getCursorLanguage as *const (),
-        ),
-        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getCursorLanguage",
             rocm_llvm_sys::clang::clang_getCursorLanguage as *const (),
@@ -1290,12 +1079,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorLexicalParent",
             rocm_llvm_sys::clang::clang_getCursorLexicalParent as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_getCursorLinkage",
-            rocm_llvm_sys::clang::clang_getCursorLinkage as *const (),
-        ),
-        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getCursorLinkage",
             rocm_llvm_sys::clang::clang_getCursorLinkage as *const (),
@@ -1304,27 +1087,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorLocation",
             rocm_llvm_sys::clang::clang_getCursorLocation as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorPlatformAvailability",
             rocm_llvm_sys::clang::clang_getCursorPlatformAvailability as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorPrettyPrinted",
             rocm_llvm_sys::clang::clang_getCursorPrettyPrinted as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
-        (
-            "clang_getCursorPrettyPrinted",
-            rocm_llvm_sys::clang::clang_getCursorPrettyPrinted as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_getCursorPrintingPolicy",
-            rocm_llvm_sys::clang::clang_getCursorPrintingPolicy as *const (),
-        ),
-        #[cfg(feature = "rocm-7-0")]
         (
             "clang_getCursorPrintingPolicy",
             rocm_llvm_sys::clang::clang_getCursorPrintingPolicy as *const (),
@@ -1349,24 +1119,16 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getCursorSpelling",
             rocm_llvm_sys::clang::clang_getCursorSpelling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
-        (
-            "clang_getCursorTLSKind",
-            rocm_llvm_sys::clang::clang_getCursorTLSKind as *const (),
-        ),
-        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getCursorTLSKind",
             rocm_llvm_sys::clang::clang_getCursorTLSKind as *const (),
         ),
         ("clang_getCursorType", rocm_llvm_sys::clang::clang_getCursorType as *const ()),
         ("clang_getCursorUSR", rocm_llvm_sys::clang::clang_getCursorUSR as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorUnaryOperatorKind",
             rocm_llvm_sys::clang::clang_getCursorUnaryOperatorKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getCursorVisibility",
             rocm_llvm_sys::clang::clang_getCursorVisibility as *const (),
@@ -1375,7 +1137,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getDeclObjCTypeEncoding",
             rocm_llvm_sys::clang::clang_getDeclObjCTypeEncoding as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getDefinitionSpellingAndExtent",
             rocm_llvm_sys::clang::clang_getDefinitionSpellingAndExtent as *const (),
@@ -1385,7 +1146,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getDiagnosticCategory",
             rocm_llvm_sys::clang::clang_getDiagnosticCategory as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getDiagnosticCategoryName",
             rocm_llvm_sys::clang::clang_getDiagnosticCategoryName as *const (),
@@ -1422,7 +1182,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getDiagnosticRange",
             rocm_llvm_sys::clang::clang_getDiagnosticRange as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getDiagnosticSetFromTU",
             rocm_llvm_sys::clang::clang_getDiagnosticSetFromTU as *const (),
@@ -1451,17 +1210,10 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getEnumDeclIntegerType",
             rocm_llvm_sys::clang::clang_getEnumDeclIntegerType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getExceptionSpecificationType",
             rocm_llvm_sys::clang::clang_getExceptionSpecificationType as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
-        (
-            "clang_getExceptionSpecificationType",
-            rocm_llvm_sys::clang::clang_getExceptionSpecificationType as *const (),
-        ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getExpansionLocation",
             rocm_llvm_sys::clang::clang_getExpansionLocation as *const (),
@@ -1471,19 +1223,16 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             rocm_llvm_sys::clang::clang_getFieldDeclBitWidth as *const (),
         ),
         ("clang_getFile", rocm_llvm_sys::clang::clang_getFile as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getFileContents",
             rocm_llvm_sys::clang::clang_getFileContents as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getFileLocation",
             rocm_llvm_sys::clang::clang_getFileLocation as *const (),
         ),
         ("clang_getFileName", rocm_llvm_sys::clang::clang_getFileName as *const ()),
         ("clang_getFileTime", rocm_llvm_sys::clang::clang_getFileTime as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getFileUniqueID",
             rocm_llvm_sys::clang::clang_getFileUniqueID as *const (),
@@ -1493,7 +1242,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getFullyQualifiedName",
             rocm_llvm_sys::clang::clang_getFullyQualifiedName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getFunctionTypeCallingConv",
             rocm_llvm_sys::clang::clang_getFunctionTypeCallingConv as *const (),
@@ -1516,23 +1264,19 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getLocationForOffset",
             rocm_llvm_sys::clang::clang_getLocationForOffset as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getModuleForFile",
             rocm_llvm_sys::clang::clang_getModuleForFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getNonReferenceType",
             rocm_llvm_sys::clang::clang_getNonReferenceType as *const (),
         ),
         ("clang_getNullCursor", rocm_llvm_sys::clang::clang_getNullCursor as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getNullLocation",
             rocm_llvm_sys::clang::clang_getNullLocation as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_getNullRange", rocm_llvm_sys::clang::clang_getNullRange as *const ()),
         (
             "clang_getNumArgTypes",
@@ -1558,7 +1302,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getNumOverloadedDecls",
             rocm_llvm_sys::clang::clang_getNumOverloadedDecls as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
+        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getOffsetOfBase",
             rocm_llvm_sys::clang::clang_getOffsetOfBase as *const (),
@@ -1567,7 +1311,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getOverloadedDecl",
             rocm_llvm_sys::clang::clang_getOverloadedDecl as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getOverriddenCursors",
             rocm_llvm_sys::clang::clang_getOverriddenCursors as *const (),
@@ -1576,7 +1319,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getPointeeType",
             rocm_llvm_sys::clang::clang_getPointeeType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getPresumedLocation",
             rocm_llvm_sys::clang::clang_getPresumedLocation as *const (),
@@ -1584,15 +1326,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         ("clang_getRange", rocm_llvm_sys::clang::clang_getRange as *const ()),
         ("clang_getRangeEnd", rocm_llvm_sys::clang::clang_getRangeEnd as *const ()),
         ("clang_getRangeStart", rocm_llvm_sys::clang::clang_getRangeStart as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_getRemappings", rocm_llvm_sys::clang::clang_getRemappings as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getRemappingsFromFileList",
             rocm_llvm_sys::clang::clang_getRemappingsFromFileList as *const (),
         ),
         ("clang_getResultType", rocm_llvm_sys::clang::clang_getResultType as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getSkippedRanges",
             rocm_llvm_sys::clang::clang_getSkippedRanges as *const (),
@@ -1601,17 +1340,14 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getSpecializedCursorTemplate",
             rocm_llvm_sys::clang::clang_getSpecializedCursorTemplate as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getSpellingLocation",
             rocm_llvm_sys::clang::clang_getSpellingLocation as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getSymbolGraphForCursor",
             rocm_llvm_sys::clang::clang_getSymbolGraphForCursor as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getSymbolGraphForUSR",
             rocm_llvm_sys::clang::clang_getSymbolGraphForUSR as *const (),
@@ -1624,7 +1360,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getTemplateCursorKind",
             rocm_llvm_sys::clang::clang_getTemplateCursorKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_getToken", rocm_llvm_sys::clang::clang_getToken as *const ()),
         (
             "clang_getTokenExtent",
@@ -1647,7 +1382,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getTranslationUnitSpelling",
             rocm_llvm_sys::clang::clang_getTranslationUnitSpelling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getTranslationUnitTargetInfo",
             rocm_llvm_sys::clang::clang_getTranslationUnitTargetInfo as *const (),
@@ -1660,7 +1394,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getTypeKindSpelling",
             rocm_llvm_sys::clang::clang_getTypeKindSpelling as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
+        #[cfg(feature = "rocm-7-2")]
         (
             "clang_getTypePrettyPrinted",
             rocm_llvm_sys::clang::clang_getTypePrettyPrinted as *const (),
@@ -1677,110 +1411,90 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getTypedefName",
             rocm_llvm_sys::clang::clang_getTypedefName as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getUnaryOperatorKindSpelling",
             rocm_llvm_sys::clang::clang_getUnaryOperatorKindSpelling as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_getUnqualifiedType",
             rocm_llvm_sys::clang::clang_getUnqualifiedType as *const (),
         ),
         ("clang_hashCursor", rocm_llvm_sys::clang::clang_hashCursor as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_indexLoc_getCXSourceLocation",
             rocm_llvm_sys::clang::clang_indexLoc_getCXSourceLocation as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_indexLoc_getFileLocation",
             rocm_llvm_sys::clang::clang_indexLoc_getFileLocation as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_indexSourceFile",
             rocm_llvm_sys::clang::clang_indexSourceFile as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_indexSourceFileFullArgv",
             rocm_llvm_sys::clang::clang_indexSourceFileFullArgv as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_indexTranslationUnit",
             rocm_llvm_sys::clang::clang_indexTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getCXXClassDeclInfo",
             rocm_llvm_sys::clang::clang_index_getCXXClassDeclInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getClientContainer",
             rocm_llvm_sys::clang::clang_index_getClientContainer as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getClientEntity",
             rocm_llvm_sys::clang::clang_index_getClientEntity as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getIBOutletCollectionAttrInfo",
             rocm_llvm_sys::clang::clang_index_getIBOutletCollectionAttrInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getObjCCategoryDeclInfo",
             rocm_llvm_sys::clang::clang_index_getObjCCategoryDeclInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getObjCContainerDeclInfo",
             rocm_llvm_sys::clang::clang_index_getObjCContainerDeclInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getObjCInterfaceDeclInfo",
             rocm_llvm_sys::clang::clang_index_getObjCInterfaceDeclInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getObjCPropertyDeclInfo",
             rocm_llvm_sys::clang::clang_index_getObjCPropertyDeclInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_getObjCProtocolRefListInfo",
             rocm_llvm_sys::clang::clang_index_getObjCProtocolRefListInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_isEntityObjCContainerKind",
             rocm_llvm_sys::clang::clang_index_isEntityObjCContainerKind as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_setClientContainer",
             rocm_llvm_sys::clang::clang_index_setClientContainer as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_index_setClientEntity",
             rocm_llvm_sys::clang::clang_index_setClientEntity as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_install_aborting_llvm_fatal_error_handler",
             rocm_llvm_sys::clang::clang_install_aborting_llvm_fatal_error_handler
                 as *const (),
         ),
         ("clang_isAttribute", rocm_llvm_sys::clang::clang_isAttribute as *const ()),
-        #[cfg(feature = "rocm-7-0")]
+        #[cfg(feature = "rocm-7-2")]
         (
             "clang_isBeforeInTranslationUnit",
             rocm_llvm_sys::clang::clang_isBeforeInTranslationUnit as *const (),
@@ -1804,7 +1518,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             rocm_llvm_sys::clang::clang_isFunctionTypeVariadic as *const (),
         ),
         ("clang_isInvalid", rocm_llvm_sys::clang::clang_isInvalid as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_isInvalidDeclaration",
             rocm_llvm_sys::clang::clang_isInvalidDeclaration as *const (),
@@ -1830,7 +1543,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_isVolatileQualifiedType",
             rocm_llvm_sys::clang::clang_isVolatileQualifiedType as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_loadDiagnostics",
             rocm_llvm_sys::clang::clang_loadDiagnostics as *const (),
@@ -1839,24 +1551,19 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_parseTranslationUnit",
             rocm_llvm_sys::clang::clang_parseTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_parseTranslationUnit2",
             rocm_llvm_sys::clang::clang_parseTranslationUnit2 as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_parseTranslationUnit2FullArgv",
             rocm_llvm_sys::clang::clang_parseTranslationUnit2FullArgv as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         ("clang_remap_dispose", rocm_llvm_sys::clang::clang_remap_dispose as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_remap_getFilenames",
             rocm_llvm_sys::clang::clang_remap_getFilenames as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_remap_getNumFiles",
             rocm_llvm_sys::clang::clang_remap_getNumFiles as *const (),
@@ -1869,28 +1576,24 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_saveTranslationUnit",
             rocm_llvm_sys::clang::clang_saveTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_sortCodeCompletionResults",
             rocm_llvm_sys::clang::clang_sortCodeCompletionResults as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_suspendTranslationUnit",
             rocm_llvm_sys::clang::clang_suspendTranslationUnit as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_toggleCrashRecovery",
             rocm_llvm_sys::clang::clang_toggleCrashRecovery as *const (),
         ),
         ("clang_tokenize", rocm_llvm_sys::clang::clang_tokenize as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_uninstall_llvm_fatal_error_handler",
             rocm_llvm_sys::clang::clang_uninstall_llvm_fatal_error_handler as *const (),
         ),
-        #[cfg(feature = "rocm-7-0")]
+        #[cfg(feature = "rocm-7-2")]
         (
             "clang_visitCXXBaseClasses",
             rocm_llvm_sys::clang::clang_visitCXXBaseClasses as *const (),
@@ -1901,7 +1604,6 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             rocm_llvm_sys::clang::clang_visitCXXMethods as *const (),
         ),
         ("clang_visitChildren", rocm_llvm_sys::clang::clang_visitChildren as *const ()),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "clang_visitChildrenWithBlock",
             rocm_llvm_sys::clang::clang_visitChildrenWithBlock as *const (),

@@ -13,6 +13,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     tree: "5.7",
     include: "usr/include",
     shims: &[],
+    cplusplus: false,
 });
 #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
 mod layout_7_0;
@@ -23,6 +24,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     tree: "6.4",
     include: "usr/include",
     shims: &[],
+    cplusplus: false,
 });
 #[cfg(all(feature = "rocm-7-2", not(feature = "rocm-10-0")))]
 mod layout_7_2;
@@ -33,6 +35,7 @@ pub(crate) const LAYOUT: Option<Proof> = Some(Proof {
     tree: "7.2",
     include: "usr/include",
     shims: &[],
+    cplusplus: false,
 });
 #[cfg(not(any(not(feature = "rocm-6-2"), all(feature = "rocm-7-0", not(feature = "rocm-7-1")), all(feature = "rocm-7-2", not(feature = "rocm-10-0")))))]
 pub(crate) const LAYOUT: Option<Proof> = None;
