@@ -4,6 +4,7 @@
 //! the library on its first call. Nothing is linked and nothing is needed to build.
 //!
 //! ```
+//! use hipblas_sys::HIPBLAS_STATUS_SUCCESS;
 //! use hipblaslt_sys::*;
 //!
 //! let mut handle = std::ptr::null_mut();
@@ -19,8 +20,8 @@
 //! ```
 //!
 //! # What is missing
-//! A call never panics for want of the library or of a function: it returns [`HIPBLAS_STATUS_NOT_INITIALIZED`] or
-//! [`HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
+//! A call never panics for want of the library or of a function: it returns [`hipblas_sys::HIPBLAS_STATUS_NOT_INITIALIZED`] or
+//! [`hipblas_sys::HIPBLAS_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
 //! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
 //!
 //! # API levels

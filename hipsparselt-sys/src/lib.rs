@@ -4,6 +4,7 @@
 //! the library on its first call. Nothing is linked and nothing is needed to build.
 //!
 //! ```
+//! use hipsparse_sys::HIPSPARSE_STATUS_SUCCESS;
 //! use hipsparselt_sys::*;
 //!
 //! let mut handle: hipsparseLtHandle_t = Default::default();
@@ -19,8 +20,8 @@
 //! ```
 //!
 //! # What is missing
-//! A call never panics for want of the library or of a function: it returns [`HIPSPARSE_STATUS_NOT_INITIALIZED`] or
-//! [`HIPSPARSE_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
+//! A call never panics for want of the library or of a function: it returns [`hipsparse_sys::HIPSPARSE_STATUS_NOT_INITIALIZED`] or
+//! [`hipsparse_sys::HIPSPARSE_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
 //! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
 //!
 //! # API levels

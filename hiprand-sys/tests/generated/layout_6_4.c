@@ -76,11 +76,11 @@ int main(void) {
   TYPE("hiprandOrdering", enum hiprandOrdering);
   TYPE("hiprandRngType", enum hiprandRngType);
   TYPE("hiprandStatus", enum hiprandStatus);
-  TYPE("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st);
-  FIELD("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st, size);
-  FIELD("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st, offset);
-  FIELD("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st, alias);
-  FIELD("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st, probability);
-  FIELD("rocrand_discrete_distribution_st", rocrand_discrete_distribution_st, cdf);
+  TYPE("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st);
+  FIELD("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st, size);
+  FIELD("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st, offset);
+  FIELD("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st, alias);
+  FIELD("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st, probability);
+  FIELD("rocrand_discrete_distribution_st", struct rocrand_discrete_distribution_st, cdf);
   return 0;
 }

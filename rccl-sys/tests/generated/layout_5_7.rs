@@ -7,7 +7,6 @@ pub(crate) fn lines(out: &mut Lines) {
     constant(out, "NCCL_MAJOR", i64::from(NCCL_MAJOR));
     constant(out, "NCCL_MINOR", i64::from(NCCL_MINOR));
     constant(out, "NCCL_PATCH", i64::from(NCCL_PATCH));
-    constant(out, "NCCL_SUFFIX", i64::from(NCCL_SUFFIX));
     constant(out, "NCCL_UNIQUE_ID_BYTES", i64::from(NCCL_UNIQUE_ID_BYTES));
     constant(out, "NCCL_VERSION_CODE", i64::from(NCCL_VERSION_CODE));
     constant(out, "RCCL_ALLTOALLV", i64::from(RCCL_ALLTOALLV));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::levels::Level;
-use super::library::Library;
+use super::library::{Library, Names};
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 use super::symbols::NotExported;
@@ -143,6 +143,9 @@ pub(crate) fn source(library: &Library, sources: &Sources, level: Level) -> Stri
     let headers = library.headers_of(level);
     match headers {
         Some(headers) if !headers.reference => format!("C headers of {}", headers.of),
+        _ if library.names == Names::Some && sources.facts.contains_key(&level) => {
+            format!("what the levels before and after it have in common, and AMD's Python packages of {}", level.witness())
+        }
         _ if sources.facts.contains_key(&level) => {
             let text = headers.map(|headers| format!(", text from the headers of {}", headers.of)).unwrap_or_default();
             format!("AMD's Python packages of {}{text}", level.witness())

@@ -9,7 +9,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::levels::Level;
-use super::library::Library;
+use super::library::{Library, Names};
 
 /// In the made-up name of a pointer to a function that the header does not name.
 pub(crate) const NAMELESS: &str = "_anon_funptr_";
@@ -43,7 +43,7 @@ impl Facts {
     pub(crate) fn read(api: &Path, level: Level, library: &Library) -> Result<Option<Facts>> {
         let folder = api.join(format!("rocm-{}", level.witness()));
         let table = folder.join(format!("{}.tsv", library.name));
-        if library.names_only && table.exists() {
+        if library.names != Names::None && table.exists() {
             return Facts::names_of(&table).map(Some);
         }
         let path = folder.join(format!("{}.json", library.name));

@@ -126,8 +126,13 @@ impl Writer<'_> {
                 Kind::Type(_) if self.sized(name) => self.type_line(name, "")?,
                 Kind::Const(item, of, _) => {
                     let ty = item.ty.to_token_stream().to_string();
+                    if ty.starts_with('&') {
+                        continue; // text
+                    }
                     let pointer = ty.starts_with('*') || matches!(self.surface.get(&ty), Some(Kind::Type(_)));
                     let (c, rust) = match of {
+                        Some(_) if self.is_wide(item, of.as_deref()) => ("CONSTANT", format!("{name}.0 as i64")),
+                        None if self.is_wide(item, None) => ("CONSTANT", format!("{name} as i64")),
                         Some(_) => ("CONSTANT", format!("i64::from({name}.0)")),
                         None if pointer => ("ADDRESS", format!("{name} as usize as i64")),
                         None => ("CONSTANT", format!("i64::from({name})")),
@@ -143,6 +148,15 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a constant is of an unsigned type of 64 bits.
+    fn is_wide(&self, item: &syn::ItemConst, of: Option<&str>) -> bool {
+        let ty = match of.and_then(|of| self.surface.get(of)) {
+            Some(Kind::Enum(_, integer)) => integer.to_token_stream().to_string(),
+            _ => item.ty.to_token_stream().to_string(),
+        };
+        ["u64", "c_ulong", "c_ulonglong", "usize"].contains(&ty.as_str())
     }
 
     fn type_line(&mut self, name: &str, tag: &str) -> Result<()> {

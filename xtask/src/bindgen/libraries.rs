@@ -1,6 +1,6 @@
 //! The libraries that bindings are made for, and what is particular to each.
 
-use super::library::{BackTo, Binary, Headers, Library, Status};
+use super::library::{BackTo, Binary, Headers, Library, Names, Status};
 
 /// All of them; a library comes after those that it shares types with.
 pub(crate) const LIBRARIES: &[Library] = &[
@@ -232,7 +232,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             ("hiprandGenerateNormalHalf", "the packages take a half for an int; it has 16 bits"),
             ("hiprandGenerateUniformHalf", "the packages take a half for an int; it has 16 bits"),
         ],
-        folders: &["hiprand"],
+        folders: &["hiprand", "rocrand"],
         allow: "hiprand.*|HIPRAND.*",
         uses: &["hip"],
         statuses: &[Status::new("hiprandStatus", "HIPRAND_STATUS_INITIALIZATION_FAILED", "HIPRAND_STATUS_NOT_IMPLEMENTED")],
@@ -439,7 +439,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "llvm-c/Target.h", "llvm-c/TargetMachine.h", "llvm-c/Transforms/PassBuilder.h",
         ],
         folders: &["llvm-c"],
-        names_only: true,
+        names: Names::All,
         absent: &[
             ("LLVMInitializeAllAsmParsers", "static in the header, where it calls the function of each target: it has no symbol"),
             ("LLVMInitializeAllAsmPrinters", "static in the header, where it calls the function of each target: it has no symbol"),
@@ -476,6 +476,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "clang-c/FatalErrorHandler.h", "clang-c/Index.h", "clang-c/Rewrite.h",
         ],
         folders: &["clang-c"],
+        names: Names::Some,
         allow: "clang_.*|CX.*|CINDEX.*",
         binaries: &[
             Binary::new((5, 7), "5.7", "libclang-17.so.1"),

@@ -21,9 +21,8 @@ pub(crate) struct Library {
     pub(crate) cplusplus: bool,
     /// Headers that are C++ and that the C interface does not need: left out.
     pub(crate) shims: &'static [&'static str],
-    /// The packages tell the names of the functions only, and not reliably their types: those are the nearest
-    /// headers' own.
-    pub(crate) names_only: bool,
+    /// Where the packages have no more than a table of functions.
+    pub(crate) names: Names,
     /// Structs without padding, of which the packages tell nothing.
     pub(crate) packed: &'static [&'static str],
     /// Functions that the packages declare otherwise than all headers, and why.
@@ -55,6 +54,17 @@ pub(crate) struct Library {
     pub(crate) binaries: &'static [Binary],
     /// File name by beginning of a function's name; the longest that fits counts.
     pub(crate) topics: &'static [(&'static str, &'static str)],
+}
+
+/// A table of functions, whose types are not to be relied on: they are the nearest headers' own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// There is none.
+    None,
+    /// All functions of a release are in it.
+    All,
+    /// Some are.
+    Some,
 }
 
 /// A status type.
@@ -141,7 +151,7 @@ impl Library {
         includes: &[],
         cplusplus: false,
         shims: &[],
-        names_only: false,
+        names: Names::None,
         packed: &[],
         mistaken: &[],
         folders: &[],

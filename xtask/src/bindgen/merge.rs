@@ -9,7 +9,7 @@ use syn::visit_mut::{self, VisitMut};
 use super::cross_check;
 use super::facts::Facts;
 use super::levels::Level;
-use super::library::BackTo;
+use super::library::{BackTo, Names};
 use super::surface::{Kind, Surface};
 use super::write_c::{Anonymous, unplaced};
 
@@ -19,8 +19,8 @@ pub(crate) struct Sources {
     pub(crate) anonymous: Anonymous<'static>,
     /// Declarations that hold for older levels than those that witness them.
     pub(crate) back_to: Option<&'static BackTo>,
-    /// The facts are no more than the names of the functions.
-    pub(crate) names_only: bool,
+    /// Whether the facts are no more than names.
+    pub(crate) names: Names,
     /// Functions of the facts that are left out.
     pub(crate) absent: Vec<&'static str>,
     /// Items of other libraries, with the Rust path of the library.
@@ -54,10 +54,10 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
     for level in Level::all() {
         let surface = match sources.headers.get(&level) {
             Some(surface) if !sources.reference.contains(&level) => surface.clone(),
-            _ if sources.names_only && sources.facts.contains_key(&level) => {
+            _ if sources.names == Names::All && sources.facts.contains_key(&level) => {
                 by_names(sources, level).with_context(|| format!("level {level}"))?
             }
-            _ if sources.facts.contains_key(&level) => {
+            _ if sources.names == Names::None && sources.facts.contains_key(&level) => {
                 without_headers(sources, level).with_context(|| format!("level {level}"))?
             }
             _ => continue,
@@ -71,7 +71,14 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
         let above = found.range(level..).next().map(|(_, surface)| surface);
         let surface = match (below, above, sources.back_to) {
             _ if found.contains_key(&level) => continue,
-            (Some(below), Some(above), _) => in_both(below, above),
+            (Some(below), Some(above), _) => {
+                let mut surface = in_both(below, above);
+                let named = sources.facts.get(&level).into_iter().flat_map(|facts| facts.functions.keys());
+                for name in named.filter(|name| above.contains_key(*name)) {
+                    take_all(name, above, &mut surface);
+                }
+                surface
+            }
             (None, Some(oldest), Some(back)) if back.level <= level.number() => before(oldest, level, back),
             _ => continue,
         };
@@ -150,7 +157,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             };
             // A second name needs what it stands for.
             let complete = match header.get(&name)? {
-                Kind::Alias(target) => facts.fact(target).is_some(),
+                Kind::Alias(target) => facts.fact(target).is_some() || sources.foreign.contains_key(target),
                 Kind::Const(_, Some(of), _) => facts.fact(of).is_some(),
                 _ => true,
             };

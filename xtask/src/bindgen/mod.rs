@@ -25,7 +25,7 @@ mod write_c;
 use facts::Facts;
 use levels::Level;
 use libraries::LIBRARIES;
-use library::Library;
+use library::{Library, Names};
 use merge::{Merged, Sources};
 use surface::{Kind, Surface};
 use symbols::NotExported;
@@ -150,7 +150,7 @@ fn read(
     let mut sources = Sources {
         anonymous: library.anonymous,
         back_to: library.back_to.as_ref(),
-        names_only: library.names_only,
+        names: library.names,
         absent: library.absent.iter().map(|(name, _)| *name).collect(),
         foreign: foreign.clone(),
         foreign_types,
@@ -161,7 +161,7 @@ fn read(
     };
     for level in Level::all() {
         if let Some(mut facts) = Facts::read(api, level, library)? {
-            if library.names_only {
+            if library.names != Names::None {
                 sources.facts.insert(level, facts);
             } else {
                 facts.only(&allow);
@@ -207,12 +207,17 @@ fn read(
             };
             let mut surface =
                 surface::surface(headers::parse(&input)?).with_context(|| format!("headers of {level}"))?;
-            surface.retain(|name, _| !library.leave_out.contains(&name.as_str()) && !is_foreign(name));
+            let own = headers::text(&include, library.folders)?;
+            surface.retain(|name, kind| {
+                // A macro of another library's headers, such as those of its configuration.
+                let stray = matches!(kind, Kind::Const(_, None, _)) && !own.contains(name.as_str());
+                !stray && !library.leave_out.contains(&name.as_str()) && !is_foreign(name)
+            });
             sources.headers.insert(level, surface);
             if headers.reference {
                 sources.reference.insert(level);
             }
-            texts.insert(level, headers::text(&include, library.folders)?);
+            texts.insert(level, own);
         }
     }
     let differences = cross_check::differences(&sources, library);

@@ -5,19 +5,19 @@
 //! | ROCm | functions | declared after |
 //! |---|---|---|
 //! | 5.7 | 410 | C headers of libclang 17 |
-//! | 6.2 | 410 | what the levels before and after it have in common |
-//! | 6.3 | 410 | what the levels before and after it have in common |
+//! | 6.2 | 410 | what the levels before and after it have in common, and AMD's Python packages of 6.2.0 |
+//! | 6.3 | 410 | what the levels before and after it have in common, and AMD's Python packages of 6.3.3 |
 //! | 6.4 | 412 | C headers of libclang 19 |
-//! | 7.0 | 412 | what the levels before and after it have in common |
-//! | 7.1 | 412 | what the levels before and after it have in common |
+//! | 7.0 | 416 | what the levels before and after it have in common, and AMD's Python packages of 7.0.2 |
+//! | 7.1 | 416 | what the levels before and after it have in common, and AMD's Python packages of 7.1.1 |
 //! | 7.2 | 427 | C headers of libclang 22 |
 //! | 10.0 | 429 | C headers of libclang 23 |
 //!
 //! Where the packages and a header at hand agree on an item, its declaration is the header's.
 
 /// Functions by release: major, minor, how many.
-pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 410), (6, 2, 410), (6, 3, 410), (6, 4, 412), (7, 0, 412),
-    (7, 1, 412), (7, 2, 427), (10, 0, 429)];
+pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 410), (6, 2, 410), (6, 3, 410), (6, 4, 412), (7, 0, 416),
+    (7, 1, 416), (7, 2, 427), (10, 0, 429)];
 
 /// Every function, in alphabetical order: its name, the first release that has it, and the first that has it no more.
 pub static FUNCTIONS: [(&str, &str, Option<&str>); 429] = [("clang_BlockCommandComment_getArgText", "5.7", None),
@@ -192,7 +192,7 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 429] = [("clang_BlockCommandC
     ("clang_getNullLocation", "5.7", None), ("clang_getNullRange", "5.7", None), ("clang_getNumArgTypes", "5.7", None),
     ("clang_getNumCompletionChunks", "5.7", None), ("clang_getNumDiagnostics", "5.7", None),
     ("clang_getNumDiagnosticsInSet", "5.7", None), ("clang_getNumElements", "5.7", None),
-    ("clang_getNumOverloadedDecls", "5.7", None), ("clang_getOffsetOfBase", "7.2", None),
+    ("clang_getNumOverloadedDecls", "5.7", None), ("clang_getOffsetOfBase", "7.0", None),
     ("clang_getOverloadedDecl", "5.7", None), ("clang_getOverriddenCursors", "5.7", None),
     ("clang_getPointeeType", "5.7", None), ("clang_getPresumedLocation", "5.7", None), ("clang_getRange", "5.7", None),
     ("clang_getRangeEnd", "5.7", None), ("clang_getRangeStart", "5.7", None), ("clang_getRemappings", "5.7", None),
@@ -205,7 +205,7 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 429] = [("clang_BlockCommandC
     ("clang_getTokenSpelling", "5.7", None), ("clang_getTranslationUnitCursor", "5.7", None),
     ("clang_getTranslationUnitSpelling", "5.7", None), ("clang_getTranslationUnitTargetInfo", "5.7", None),
     ("clang_getTypeDeclaration", "5.7", None), ("clang_getTypeKindSpelling", "5.7", None),
-    ("clang_getTypePrettyPrinted", "7.2", None), ("clang_getTypeSpelling", "5.7", None),
+    ("clang_getTypePrettyPrinted", "7.0", None), ("clang_getTypeSpelling", "5.7", None),
     ("clang_getTypedefDeclUnderlyingType", "5.7", None), ("clang_getTypedefName", "5.7", None),
     ("clang_getUnaryOperatorKindSpelling", "5.7", None), ("clang_getUnqualifiedType", "5.7", None),
     ("clang_hashCursor", "5.7", None), ("clang_indexLoc_getCXSourceLocation", "5.7", None),
@@ -218,7 +218,7 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 429] = [("clang_BlockCommandC
     ("clang_index_getObjCProtocolRefListInfo", "5.7", None), ("clang_index_isEntityObjCContainerKind", "5.7", None),
     ("clang_index_setClientContainer", "5.7", None), ("clang_index_setClientEntity", "5.7", None),
     ("clang_install_aborting_llvm_fatal_error_handler", "5.7", None), ("clang_isAttribute", "5.7", None),
-    ("clang_isBeforeInTranslationUnit", "7.2", None), ("clang_isConstQualifiedType", "5.7", None),
+    ("clang_isBeforeInTranslationUnit", "7.0", None), ("clang_isConstQualifiedType", "5.7", None),
     ("clang_isCursorDefinition", "5.7", None), ("clang_isDeclaration", "5.7", None),
     ("clang_isExpression", "5.7", None), ("clang_isFileMultipleIncludeGuarded", "5.7", None),
     ("clang_isFunctionTypeVariadic", "5.7", None), ("clang_isInvalid", "5.7", None),
@@ -233,7 +233,7 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 429] = [("clang_BlockCommandC
     ("clang_reparseTranslationUnit", "5.7", None), ("clang_saveTranslationUnit", "5.7", None),
     ("clang_sortCodeCompletionResults", "5.7", None), ("clang_suspendTranslationUnit", "5.7", None),
     ("clang_toggleCrashRecovery", "5.7", None), ("clang_tokenize", "5.7", None),
-    ("clang_uninstall_llvm_fatal_error_handler", "5.7", None), ("clang_visitCXXBaseClasses", "7.2", None),
+    ("clang_uninstall_llvm_fatal_error_handler", "5.7", None), ("clang_visitCXXBaseClasses", "7.0", None),
     ("clang_visitCXXMethods", "7.2", None), ("clang_visitChildren", "5.7", None),
     ("clang_visitChildrenWithBlock", "5.7", None)];
 

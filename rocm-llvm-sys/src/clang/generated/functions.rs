@@ -2601,8 +2601,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// Returns a small negative number if the offset cannot be computed. See
     /// CXTypeLayoutError for error codes.
-    #[cfg(feature = "rocm-7-2")]
-    "7.2" pub fn clang_getOffsetOfBase(Parent: CXCursor, Base: CXCursor) -> c_longlong;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn clang_getOffsetOfBase(Parent: CXCursor, Base: CXCursor) -> c_longlong;
     /// Retrieve a cursor for one of the overloaded declarations referenced
     /// by a [`CXCursor_OverloadedDeclRef`] cursor.
     ///
@@ -2872,8 +2872,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Pretty-print the underlying type using a custom printing policy.
     ///
     /// If the type is invalid, an empty string is returned.
-    #[cfg(feature = "rocm-7-2")]
-    "7.2" pub fn clang_getTypePrettyPrinted(CT: CXType, cxPolicy: CXPrintingPolicy) -> CXString;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn clang_getTypePrettyPrinted(CT: CXType, cxPolicy: CXPrintingPolicy) -> CXString;
     /// Pretty-print the underlying type using the rules of the
     /// language of the translation unit from which it came.
     ///
@@ -3014,8 +3014,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// non-zero if the first source location comes
     /// strictly before the second one, zero otherwise.
-    #[cfg(feature = "rocm-7-2")]
-    "7.2" pub fn clang_isBeforeInTranslationUnit(loc1: CXSourceLocation, loc2: CXSourceLocation) -> c_uint;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn clang_isBeforeInTranslationUnit(loc1: CXSourceLocation, loc2: CXSourceLocation) -> c_uint;
     /// Determine whether a CXType has the "const" qualifier set,
     /// without looking through typedefs that may have added "const" at a
     /// different level.
@@ -3251,8 +3251,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// a non-zero value if the traversal was terminated
     /// prematurely by the visitor returning `CXFieldVisit_Break`.
-    #[cfg(feature = "rocm-7-2")]
-    "7.2" pub fn clang_visitCXXBaseClasses(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn clang_visitCXXBaseClasses(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
     /// Visit the class methods of a type.
     ///
     /// This function visits all the methods of the given cursor,

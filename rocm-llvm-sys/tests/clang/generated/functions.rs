@@ -1302,7 +1302,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getNumOverloadedDecls",
             rocm_llvm_sys::clang::clang_getNumOverloadedDecls as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
+        #[cfg(feature = "rocm-7-0")]
         (
             "clang_getOffsetOfBase",
             rocm_llvm_sys::clang::clang_getOffsetOfBase as *const (),
@@ -1394,7 +1394,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_getTypeKindSpelling",
             rocm_llvm_sys::clang::clang_getTypeKindSpelling as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
+        #[cfg(feature = "rocm-7-0")]
         (
             "clang_getTypePrettyPrinted",
             rocm_llvm_sys::clang::clang_getTypePrettyPrinted as *const (),
@@ -1494,7 +1494,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
                 as *const (),
         ),
         ("clang_isAttribute", rocm_llvm_sys::clang::clang_isAttribute as *const ()),
-        #[cfg(feature = "rocm-7-2")]
+        #[cfg(feature = "rocm-7-0")]
         (
             "clang_isBeforeInTranslationUnit",
             rocm_llvm_sys::clang::clang_isBeforeInTranslationUnit as *const (),
@@ -1593,7 +1593,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "clang_uninstall_llvm_fatal_error_handler",
             rocm_llvm_sys::clang::clang_uninstall_llvm_fatal_error_handler as *const (),
         ),
-        #[cfg(feature = "rocm-7-2")]
+        #[cfg(feature = "rocm-7-0")]
         (
             "clang_visitCXXBaseClasses",
             rocm_llvm_sys::clang::clang_visitCXXBaseClasses as *const (),
