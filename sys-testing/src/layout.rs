@@ -37,19 +37,23 @@ pub fn constant(out: &mut Lines, name: &str, value: i64) {
     out.push(format!("constant {name} {value}"));
 }
 
-/// Size of what a pointer points to.
-pub fn size_of_pointee<T>(_: *const T) -> usize {
-    size_of::<T>()
+/// Size of the field that a pointer to its struct is turned into a pointer to; nothing is called.
+pub fn size_of_field<T, F>(_: fn(*const T) -> *const F) -> usize {
+    size_of::<F>()
+}
+
+/// A struct of zeros, on the heap: some are large.
+pub fn zeros<T>() -> Box<std::mem::MaybeUninit<T>> {
+    Box::new(std::mem::MaybeUninit::zeroed())
 }
 
 /// Offset and size of a field.
 #[macro_export]
 macro_rules! field {
     ($out:expr, $type:ident, $c:literal, $($field:tt)+) => {{
-        let place = std::mem::MaybeUninit::<$type>::uninit();
-        // SAFETY: the address of a field of a place that is there; nothing is read.
-        let field = unsafe { &raw const (*place.as_ptr()).$($field)+ };
-        let (offset, size) = (std::mem::offset_of!($type, $($field)+), $crate::layout::size_of_pointee(field));
+        // SAFETY: never called.
+        let size = $crate::layout::size_of_field(|place: *const $type| unsafe { &raw const (*place).$($field)+ });
+        let offset = std::mem::offset_of!($type, $($field)+);
         $out.push(format!("field {}.{} offset {offset} size {size}", stringify!($type), $c));
     }};
 }
@@ -58,7 +62,7 @@ macro_rules! field {
 #[macro_export]
 macro_rules! bit {
     ($out:expr, $type:ident, $get:ident, $set:ident) => {{
-        let mut place = std::mem::MaybeUninit::<$type>::zeroed();
+        let mut place = $crate::layout::zeros::<$type>();
         // SAFETY: all zero is a value of every struct that `cargo xtask bindgen` writes.
         let value = unsafe { &mut *place.as_mut_ptr() };
         value.$set(!0);

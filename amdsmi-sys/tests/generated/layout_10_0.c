@@ -1234,8 +1234,8 @@ int main(void) {
   FIELD("amdsmi_xgmi_link_status_t", amdsmi_xgmi_link_status_t, reserved);
   TYPE("amdsmi_xgmi_link_status_type_t", amdsmi_xgmi_link_status_type_t);
   TYPE("amdsmi_xgmi_status_t", amdsmi_xgmi_status_t);
-  TYPE("timespec", timespec);
-  FIELD("timespec", timespec, tv_sec);
-  FIELD("timespec", timespec, tv_nsec);
+  TYPE("timespec", struct timespec);
+  FIELD("timespec", struct timespec, tv_sec);
+  FIELD("timespec", struct timespec, tv_nsec);
   return 0;
 }

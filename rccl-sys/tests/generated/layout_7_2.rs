@@ -12,7 +12,6 @@ pub(crate) fn lines(out: &mut Lines) {
     constant(out, "NCCL_SHRINK_ABORT", i64::from(NCCL_SHRINK_ABORT));
     constant(out, "NCCL_SHRINK_DEFAULT", i64::from(NCCL_SHRINK_DEFAULT));
     constant(out, "NCCL_SPLIT_NOCOLOR", i64::from(NCCL_SPLIT_NOCOLOR));
-    constant(out, "NCCL_UNDEF_FLOAT", i64::from(NCCL_UNDEF_FLOAT));
     constant(out, "NCCL_UNIQUE_ID_BYTES", i64::from(NCCL_UNIQUE_ID_BYTES));
     constant(out, "NCCL_VERSION_CODE", i64::from(NCCL_VERSION_CODE));
     constant(out, "NCCL_WIN_COLL_SYMMETRIC", i64::from(NCCL_WIN_COLL_SYMMETRIC));

@@ -598,11 +598,14 @@ pub(crate) fn addresses(library: &Library, merged: &Merged) -> Result<String> {
 
 /// The functions of every level, for programs and tests that want to count or to probe them.
 fn coverage(library: &Library, sources: &Sources, merged: &Merged, not_exported: &NotExported) -> String {
-    let mut rows = Vec::new();
+    // A row for each range without a hole.
+    let mut rows: Vec<(String, Level, Level)> = Vec::new();
     for (name, variants) in merged {
-        if let Some(variant) = variants.iter().find(|variant| matches!(variant.kind, Kind::Function(_))) {
-            let last = variants.iter().rev().find(|v| matches!(v.kind, Kind::Function(_))).map_or(variant.to, |v| v.to);
-            rows.push((name.clone(), variant.from, last));
+        for variant in variants.iter().filter(|variant| matches!(variant.kind, Kind::Function(_))) {
+            match rows.last_mut() {
+                Some(last) if last.0 == *name && last.2.next() == Some(variant.from) => last.2 = variant.to,
+                _ => rows.push((name.clone(), variant.from, variant.to)),
+            }
         }
     }
     let mut text = String::from(HEADER);
@@ -620,6 +623,10 @@ fn coverage(library: &Library, sources: &Sources, merged: &Merged, not_exported:
     let counts = levels.iter().map(|(level, count)| format!("({}, {}, {count})", level.major(), level.minor()));
     text += &fill(&start, counts, "];", "    ");
     text += "\n/// Every function, in alphabetical order: its name, the first release that has it, and the first that has it no more.\n";
+    let names: BTreeSet<&String> = rows.iter().map(|row| &row.0).collect();
+    if names.len() < rows.len() {
+        text += "/// Some have two rows: between their releases it is not known how they are declared.\n";
+    }
     let start = format!("pub static FUNCTIONS: [(&str, &str, Option<&str>); {}] = [", rows.len());
     let functions = rows.iter().map(|(name, from, to)| {
         let gone = to.next().map_or("None".to_owned(), |next| format!("Some(\"{next}\")"));

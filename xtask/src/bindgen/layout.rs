@@ -126,8 +126,8 @@ impl Writer<'_> {
                 Kind::Type(_) if self.sized(name) => self.type_line(name, "")?,
                 Kind::Const(item, of, _) => {
                     let ty = item.ty.to_token_stream().to_string();
-                    if ty.starts_with('&') {
-                        continue; // text
+                    if ty.starts_with('&') || ["f32", "f64"].contains(&ty.as_str()) {
+                        continue; // no integer
                     }
                     let pointer = ty.starts_with('*') || matches!(self.surface.get(&ty), Some(Kind::Type(_)));
                     let (c, rust) = match of {
@@ -227,7 +227,8 @@ struct CNames {
 impl CNames {
     fn new(text: &str) -> CNames {
         let words: Vec<&str> = super::facts::words_of(text).collect();
-        let mut tags = BTreeSet::new();
+        // C's own, of which the text says nothing.
+        let mut tags: BTreeSet<String> = ["sockaddr", "timespec"].map(str::to_owned).into();
         let mut typedefs = BTreeSet::new();
         for (index, window) in words.windows(3).enumerate() {
             let [first, second, third] = window else { continue };
