@@ -198,8 +198,14 @@ impl Shell {
                     match (self, byte) {
                         (Self::Fish, b'\'' | b'\\') => quoted.extend([b'\\', byte]),
                         (Self::Sh | Self::Csh, b'\'') => quoted.extend(br"'\''"),
+                        (Self::Csh, b'\n') => {
+                            let path = text.to_string_lossy().into_owned();
+                            return Err(
+                                format!("{path:?}: there is a line end in it, which csh's eval does not keep").into()
+                            );
+                        }
                         // Which csh looks at even between single quotes.
-                        (Self::Csh, b'!' | b'\n') => quoted.extend([b'\\', byte]),
+                        (Self::Csh, b'!') => quoted.extend([b'\\', byte]),
                         _ => quoted.push(byte),
                     }
                 }
