@@ -41,6 +41,7 @@ fn machine() -> Tree {
                device_id 29704\nlocation_id 49408\ndomain 0\ndrm_render_minor 128\n";
     tree.write(&format!("{nodes}/1/properties"), gpu);
     tree.write(&format!("{nodes}/1/mem_banks/0/properties"), "heap_type 1\nsize_in_bytes 68702699520\n");
+    tree.write(&format!("{nodes}/1/mem_banks/1/properties"), "heap_type 0\nsize_in_bytes 4096\n");
     let pci = "sys/bus/pci/devices/0000:c1:00.0";
     tree.write(&format!("{pci}/vendor"), "0x1002\n");
     tree.write(&format!("{pci}/device"), "0x7408\n");
@@ -164,6 +165,30 @@ fn the_same_as_data() {
     assert_eq!(diagnosis["libraries"].as_array().unwrap().len(), rocm_sdk::libraries::ALL.len());
 }
 
+/// In the order of the driver's numbers, each with what it says of itself.
+#[test]
+fn several_gpus() {
+    let tree = machine();
+    let node = "sys/class/kfd/kfd/topology/nodes/10";
+    let gpu = "simd_count 1216\nsimd_per_cu 4\ngfx_target_version 90402\ndevice_id 29857\nlocation_id 809\ndomain 1\ndrm_render_minor 129\n";
+    tree.write(&format!("{node}/properties"), gpu);
+    tree.write("sys/bus/pci/devices/0001:03:05.1/product_name", "AMD Instinct MI300X\n");
+    tree.write("dev/dri/renderD129", "");
+    mode(&tree, "dev/dri/renderD129", 0o660);
+    let said = doctor(&tree).says();
+    let expected = "\
+GPUs
+  gfx90a at 0000:c1:00.0: model 0x7408, 110 compute units, 63.9 GiB, /dev/dri/renderD128
+  gfx942 at 0001:03:05.1: AMD Instinct MI300X, 304 compute units, /dev/dri/renderD129
+";
+    assert!(said.contains(expected), "{said}");
+    // Half of what a variable may name; the second is the last.
+    let told = problem(&tree, doctor(&tree).env("HIP_VISIBLE_DEVICES", "1,2"));
+    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is no GPU here"), "{told}");
+    let told = problem(&tree, doctor(&tree).env("ROCR_VISIBLE_DEVICES", "1").env("HIP_VISIBLE_DEVICES", "1"));
+    assert!(told.starts_with("error: HIP_VISIBLE_DEVICES=1 hides every GPU"), "{told}");
+}
+
 /// Each with what is to be done.
 #[test]
 fn device_nodes_that_may_not_be_opened() {
@@ -191,6 +216,14 @@ fn device_nodes_that_may_not_be_opened() {
     mode(&tree, "dev/kfd", 0o600);
     let told = problem(&tree, doctor(&tree));
     assert!(told.starts_with("error: me may not open /dev/kfd (mode 600") && told.contains("udev"), "{told}");
+    // Nor is root's a group to join.
+    mode(&tree, "dev/kfd", 0o660);
+    tree.write("etc/group", format!("root:x:{group}:\n"));
+    user(&tree, "4444");
+    let (_, told) = problems(&tree, doctor(&tree));
+    assert!(told.len() == 2 && told.iter().all(|line| line.contains("udev")), "{told:#?}");
+    tree.write("etc/group", format!("render:x:{group}:\n"));
+    user(&tree, &group.to_string());
     // Reading alone will not do; and whoever owns it needs no group.
     mode(&tree, "dev/kfd", 0o444);
     assert!(problem(&tree, doctor(&tree)).contains("may not open /dev/kfd (mode 444"));
@@ -217,8 +250,8 @@ fn device_nodes_that_are_missing() {
     let tree = machine();
     fs::remove_file(tree.path("dev/kfd")).unwrap();
     fs::create_dir(tree.path("dev/kfd")).unwrap();
-    let (_, told) = problems(&tree, doctor(&tree));
-    assert!(told[0].starts_with("error: /dev/kfd is a directory -> "), "{told:#?}");
+    assert!(problem(&tree, doctor(&tree)).starts_with("error: /dev/kfd is a directory -> "));
+    assert_eq!(json(&doctor(&tree).arg("--json").end().stdout)["driver"]["nodes"][0]["usable"], false);
 }
 
 #[test]
@@ -240,6 +273,9 @@ fn drivers_that_are_missing() {
     let told = problem(&tree, doctor(&tree));
     let expected = "error: there is an AMD GPU at 0000:c1:00.0, but the kernel driver amdgpu is not loaded -> `sudo modprobe amdgpu`";
     assert!(told.starts_with(expected), "{told}");
+    // An MI300X shows nothing and says so.
+    tree.write(&format!("{pci}/class"), "0x120000\n");
+    assert!(problem(&tree, doctor(&tree)).starts_with(expected));
     tree.link("../drivers/vfio-pci", &format!("{pci}/driver"));
     let told = problem(&tree, doctor(&tree));
     assert!(
