@@ -92,8 +92,7 @@ fn lists_that_have_run_out_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     repository.valid_until = Some("Sat, 08 Jan 2022 00:00:00 UTC");
     repository.publish();
-    let error = repository.installer(folder.path()).release("7.2").unwrap().run(&mut Silent).unwrap_err();
-    assert!(error.to_string().contains("expired"), "{error}");
+    refused(&repository, folder.path(), "expired");
 }
 
 #[test]
