@@ -338,6 +338,8 @@ fn half_installed() {
         told,
         "warning: opt/rocm [ROCM_PATH]: refused: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
     );
+    // That nothing was installed by this command is no problem.
+    assert_eq!(problems(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("none"))), (Some(0), vec![]));
     // An installation that was cut off.
     tree.write("mine/6.4/usr/lib/libamdhip64.so.6", "");
     let told = problem(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("mine")));
@@ -367,7 +369,7 @@ fn libraries_that_are_no_use() {
         "__attribute__((constructor)) static void f(void) { __builtin_trap(); }",
     );
     let told = problem(&tree, doctor(&tree));
-    assert!(told.starts_with("error: libhiprtc.so: opening it ended the process: signal: "), "{told}");
+    assert!(told.starts_with("error: T/opt/rocm/lib/libhiprtc.so.7: opening it ended the process: signal: "), "{told}");
 }
 
 /// A system where the C library of this machine is in its usual place, so that dependencies resolve there.
@@ -406,6 +408,9 @@ fn a_dependency_that_is_missing() {
     assert!(told.ends_with(" -> it is in T/opt/rocm/llvm/lib: put that into LD_LIBRARY_PATH"), "{told}");
     let run = doctor(&tree).env("LD_LIBRARY_PATH", tree.path("opt/rocm/llvm/lib"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
+    // Not where a C library would come along.
+    tree.write("opt/rocm/llvm/lib/libc.so.6", "");
+    assert!(problem(&tree, doctor(&tree)).contains("Debian's libllvm"));
 }
 
 /// Another runtime than the one that programs open comes with a library of an older release.
@@ -426,6 +431,32 @@ fn two_runtimes_in_one_program() {
     // One that has both is well.
     let run = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm-6.4.3"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
+}
+
+/// The same release twice, and compilers, whose symbols have versions, go together.
+#[test]
+fn copies_that_do_no_harm() {
+    let tree = machine();
+    rocm(&tree, "opt/rocm-7.2.4", "7.2.4", 7);
+    let hip = tree.path("opt/rocm-7.2.4/lib/libamdhip64.so.7").display().to_string();
+    let flags = ["-Wl,--no-as-needed", &hip, "-Wl,-rpath,$ORIGIN"];
+    tree.library_with("opt/rocm-7.2.4/lib/libhipblas.so.3", "libhipblas.so.3", "int f;", &flags);
+    tree.stub("opt/rocm/lib/llvm/lib/libLLVM.so.22.1", "libLLVM.so.22.1", 0);
+    let llvm = tree.stub("other/libLLVM.so.20.1", "libLLVM.so.20.1", 0).display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", tree.path("other").display());
+    let flags = ["-Wl,--no-as-needed", &llvm, &rpath];
+    tree.library_with("opt/rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &flags);
+    assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
+    // One that is broken is not ROCm's.
+    tree.write("opt/rocm/lib/llvm/lib/libclang.so.22.1", "no library");
+    tree.write("opt/rocm/lib/llvm/lib/libclang.so", "no library");
+    let (code, told) = problems(&tree, doctor(&tree));
+    assert!(
+        code == Some(0)
+            && !told.is_empty()
+            && told.iter().all(|line| line.starts_with("warning: ") && line.contains("libclang")),
+        "{told:#?}"
+    );
 }
 
 /// Of one major release it may go well.

@@ -33,7 +33,7 @@ pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<P
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(spec) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let probe = one(&myself, place, spec);
+                    let probe = one(&myself, place, spec).unwrap_or_else(|why| Probe::crashed(&search, spec, &why));
                     let mut probes = probes.lock().unwrap_or_else(|e| e.into_inner());
                     if let Some(slot) = specs.iter().position(|s| std::ptr::eq(*s, *spec)) {
                         probes[slot] = Some(probe);
@@ -45,28 +45,19 @@ pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<P
     Ok(probes.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().flatten().collect())
 }
 
-fn one(myself: &Myself, place: &Place, spec: &'static LibrarySpec) -> Probe {
+fn one(myself: &Myself, place: &Place, spec: &'static LibrarySpec) -> Result<Probe, String> {
     let mut command = myself.command();
     command.args(place.arguments()).args([NAME, spec.name()]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = match child {
-        Ok(child) => child,
-        Err(error) => return Probe::crashed(spec, format!("a process to open it could not be started: {error}")),
-    };
-    let (status, said, complained) = match wait(child) {
-        Ok(ended) => ended,
-        Err(why) => return Probe::crashed(spec, why),
-    };
+    let child = child.map_err(|error| format!("a process to open it could not be started: {error}"))?;
+    let (status, said, complained) = wait(child)?;
     let answer = said.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
-    match answer.and_then(|answer| serde_json::from_str(answer).ok()) {
-        // How it ends after that is not about opening.
-        Some(probe) => probe,
-        None => {
-            let last = complained.lines().rev().find(|line| !line.trim().is_empty());
-            let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
-            Probe::crashed(spec, format!("opening it ended the process: {status}{last}"))
-        }
-    }
+    // How it ends after its answer is not about opening.
+    answer.and_then(|answer| serde_json::from_str(answer).ok()).ok_or_else(|| {
+        let last = complained.lines().rev().find(|line| !line.trim().is_empty());
+        let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
+        format!("opening it ended the process: {status}{last}")
+    })
 }
 
 /// Waits for the end of a process, not for ever; tells what it wrote to stdout and stderr.
