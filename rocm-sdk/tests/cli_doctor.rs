@@ -511,8 +511,12 @@ fn variables_that_hide_gpus() {
     assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is taken for a gfx1030 -> "));
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "9.0.10").is_empty());
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "gfx1030")[0].contains("is not of the form"));
-    let warned = told("LD_LIBRARY_PATH", "/x:");
-    assert!(warned.len() == 1 && warned[0].starts_with("warning: LD_LIBRARY_PATH=/x: has an entry"), "{warned:?}");
+    for odd in ["/x:", ":/x", "/x:lib:/y", "."] {
+        let warned = told("LD_LIBRARY_PATH", odd);
+        assert!(warned.len() == 1, "{warned:?}");
+        assert!(warned[0].starts_with(&format!("warning: LD_LIBRARY_PATH={odd} has an entry")), "{warned:?}");
+    }
+    assert!(told("LD_LIBRARY_PATH", "").is_empty() && told("LD_LIBRARY_PATH", "/x:/y").is_empty());
 }
 
 /// Whatever the machine that runs this is like.

@@ -181,6 +181,8 @@ setenv LD_LIBRARY_PATH 'T/it'\''s ‘odd’\! \/lib:/x/lib';
 setenv PATH 'T/it'\''s ‘odd’\! \/bin:/usr/bin';
 "
     );
+    let again = rocm_sdk("env --shell csh --root").arg(&root).env("PATH", root.join("bin")).says();
+    assert!(again.contains("setenv LD_LIBRARY_PATH ") && !again.contains("setenv PATH "), "{again}");
     let powershell = run("powershell");
     let lines: Vec<&str> = powershell.lines().collect();
     assert_eq!(lines[0], r"$env:ROCM_PATH = 'T/it''s ‘‘odd’’! \'");

@@ -177,6 +177,15 @@ fn what_a_library_says_and_how_it_ends_does_no_harm() {
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 }
 
+/// What was not looked at may be the cause.
+#[test]
+fn a_refused_variable_is_told() {
+    let tree = Tree::new();
+    let ended = on(tree.root(), "libs amdhip64").env("ROCM_PATH", "rocm").end();
+    let expected = "amdhip64  not found; rocm [ROCM_PATH]: refused: a relative path\n";
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), expected));
+}
+
 #[test]
 fn unknown_names() {
     let error = rocm_sdk("libs amdhip64 libhipblas.so").fails();

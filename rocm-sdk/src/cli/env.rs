@@ -215,3 +215,20 @@ impl Shell {
         Ok(quoted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_usual;
+    use std::path::Path;
+
+    #[test]
+    fn directories_that_are_looked_at_anyway() {
+        let usual = |dir: &str| is_usual(Path::new(dir));
+        assert!(
+            ["/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/cmake", "/lib64", "/usr/local/lib"]
+                .into_iter()
+                .all(usual)
+        );
+        assert!(!["/opt/rocm/bin", "/usr", "/usr/lib/llvm-22/lib", "/usr/local/rocm/lib/cmake"].into_iter().any(usual));
+    }
+}
