@@ -187,6 +187,27 @@ fn a_refused_variable_is_told() {
 }
 
 #[test]
+fn a_library_that_takes_too_long() {
+    let tree = Tree::new();
+    let c = "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(100); }";
+    let path = tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
+    let ended = libs(&tree.path("rocm"), "amdhip64 --time-limit 1");
+    let expected = format!("amdhip64  {}: opening it took more than 1 s\n", path.display());
+    assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
+}
+
+/// One that leaves a process behind, which holds the pipe.
+#[test]
+fn a_library_that_starts_a_program() {
+    let tree = Tree::new();
+    let c = "#include <unistd.h>\n__attribute__((constructor)) static void go(void) { if (fork() == 0) { sleep(20); _exit(0); } }";
+    tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
+    let started = std::time::Instant::now();
+    assert_eq!(libs(&tree.path("rocm"), "amdhip64").code, Some(0));
+    assert!(started.elapsed().as_secs() < 15);
+}
+
+#[test]
 fn unknown_names() {
     let error = rocm_sdk("libs amdhip64 libhipblas.so").fails();
     assert!(error.contains("libhipblas.so") && error.contains("hipblas"), "{error}");

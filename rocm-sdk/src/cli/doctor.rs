@@ -17,6 +17,9 @@ pub(crate) struct Doctor {
     /// Write JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    patience: open::Patience,
 }
 
 const AFTER: &str = "\
@@ -40,13 +43,13 @@ impl Doctor {
             examination = examination.system_root(absolute(system)?);
         }
         let loader = Myself::find().and_then(|myself| myself.library_path().map(ToOwned::to_owned));
-        let (children, search) = (place.clone(), place.search()?);
+        let (children, patience, search) = (place.clone(), self.patience, place.search()?);
         let diagnosis = examination
             .library_path(loader)
             .probe(move |specs| {
                 let failed =
                     |error: Failure| specs.iter().map(|s| Probe::crashed(&search, s, error.message())).collect();
-                open::all(&children, specs).unwrap_or_else(failed)
+                open::all(&children, patience, specs).unwrap_or_else(failed)
             })
             .examine();
         match self.json {
