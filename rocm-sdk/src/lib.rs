@@ -27,6 +27,9 @@
 //! - [`Error`] tells what is wrong and carries the [`Report`] of the search, step by step.
 //! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or to a
 //!   [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
+//! - Features, none on by default, add what tools want: `doctor` (what keeps programs from a GPU, and what to do), `check` (tests an
+//!   installation), `devel` (expands the devel wheel), `distribution` (its GPU targets), `install` (ROCm from Debian's packages);
+//!   `cli` is all of them as the command `rocm-sdk`.
 //!
 //! Libraries stay open to the end of the process. Nothing here calls a function of ROCm by itself.
 

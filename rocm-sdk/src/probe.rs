@@ -112,16 +112,27 @@ impl Probe {
         Self { library: spec.name().to_owned(), found, reason, steps }
     }
 
-    /// One that could not be carried out: opening the library ended the process, or took too long.
-    pub fn crashed(spec: &'static LibrarySpec, reason: String) -> Self {
+    /// One that could not be carried out: opening the library ended the process, or took too long. What is told of where it is
+    /// comes from looking at files alone.
+    pub fn crashed(search: &Search, spec: &'static LibrarySpec, reason: &str) -> Self {
+        let found = search.find(spec).ok();
+        let target = match &found {
+            Some(found) => found.path().display().to_string(),
+            None => spec.unversioned().to_owned(),
+        };
+        let remark = Some(reason.to_owned());
+        let reason = format!("{target}: {reason}");
         let step = Step {
-            step: "opening".to_owned(),
-            target: spec.unversioned().to_owned(),
+            step: found.as_ref().map_or_else(|| "opening".to_owned(), |found| found.origin().to_string()),
+            target,
             opened: false,
             fault: Some(Fault::Crashed),
-            remark: Some(reason.clone()),
+            remark,
         };
-        Self { library: spec.name().to_owned(), found: None, reason: Some(reason), steps: vec![step] }
+        let mut steps: Vec<Step> = found.iter().flat_map(|found| found.report().attempts()).map(Step::from).collect();
+        steps.retain(|step| !step.opened);
+        steps.push(step);
+        Self { library: spec.name().to_owned(), found: None, reason: Some(reason), steps }
     }
 
     /// What was there and would not do, in the order of the search.

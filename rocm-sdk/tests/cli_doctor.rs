@@ -41,6 +41,7 @@ fn machine() -> Tree {
                device_id 29704\nlocation_id 49408\ndomain 0\ndrm_render_minor 128\n";
     tree.write(&format!("{nodes}/1/properties"), gpu);
     tree.write(&format!("{nodes}/1/mem_banks/0/properties"), "heap_type 1\nsize_in_bytes 68702699520\n");
+    tree.write(&format!("{nodes}/1/mem_banks/1/properties"), "heap_type 0\nsize_in_bytes 4096\n");
     let pci = "sys/bus/pci/devices/0000:c1:00.0";
     tree.write(&format!("{pci}/vendor"), "0x1002\n");
     tree.write(&format!("{pci}/device"), "0x7408\n");
@@ -164,6 +165,30 @@ fn the_same_as_data() {
     assert_eq!(diagnosis["libraries"].as_array().unwrap().len(), rocm_sdk::libraries::ALL.len());
 }
 
+/// In the order of the driver's numbers, each with what it says of itself.
+#[test]
+fn several_gpus() {
+    let tree = machine();
+    let node = "sys/class/kfd/kfd/topology/nodes/10";
+    let gpu = "simd_count 1216\nsimd_per_cu 4\ngfx_target_version 90402\ndevice_id 29857\nlocation_id 809\ndomain 1\ndrm_render_minor 129\n";
+    tree.write(&format!("{node}/properties"), gpu);
+    tree.write("sys/bus/pci/devices/0001:03:05.1/product_name", "AMD Instinct MI300X\n");
+    tree.write("dev/dri/renderD129", "");
+    mode(&tree, "dev/dri/renderD129", 0o660);
+    let said = doctor(&tree).says();
+    let expected = "\
+GPUs
+  gfx90a at 0000:c1:00.0: model 0x7408, 110 compute units, 63.9 GiB, /dev/dri/renderD128
+  gfx942 at 0001:03:05.1: AMD Instinct MI300X, 304 compute units, /dev/dri/renderD129
+";
+    assert!(said.contains(expected), "{said}");
+    // Half of what a variable may name; the second is the last.
+    let told = problem(&tree, doctor(&tree).env("HIP_VISIBLE_DEVICES", "1,2"));
+    assert!(told.starts_with("warning: HIP_VISIBLE_DEVICES=1,2: \"2\" is no GPU here"), "{told}");
+    let told = problem(&tree, doctor(&tree).env("ROCR_VISIBLE_DEVICES", "1").env("HIP_VISIBLE_DEVICES", "1"));
+    assert!(told.starts_with("error: HIP_VISIBLE_DEVICES=1 hides every GPU"), "{told}");
+}
+
 /// Each with what is to be done.
 #[test]
 fn device_nodes_that_may_not_be_opened() {
@@ -191,6 +216,14 @@ fn device_nodes_that_may_not_be_opened() {
     mode(&tree, "dev/kfd", 0o600);
     let told = problem(&tree, doctor(&tree));
     assert!(told.starts_with("error: me may not open /dev/kfd (mode 600") && told.contains("udev"), "{told}");
+    // Nor is root's a group to join.
+    mode(&tree, "dev/kfd", 0o660);
+    tree.write("etc/group", format!("root:x:{group}:\n"));
+    user(&tree, "4444");
+    let (_, told) = problems(&tree, doctor(&tree));
+    assert!(told.len() == 2 && told.iter().all(|line| line.contains("udev")), "{told:#?}");
+    tree.write("etc/group", format!("render:x:{group}:\n"));
+    user(&tree, &group.to_string());
     // Reading alone will not do; and whoever owns it needs no group.
     mode(&tree, "dev/kfd", 0o444);
     assert!(problem(&tree, doctor(&tree)).contains("may not open /dev/kfd (mode 444"));
@@ -217,8 +250,8 @@ fn device_nodes_that_are_missing() {
     let tree = machine();
     fs::remove_file(tree.path("dev/kfd")).unwrap();
     fs::create_dir(tree.path("dev/kfd")).unwrap();
-    let (_, told) = problems(&tree, doctor(&tree));
-    assert!(told[0].starts_with("error: /dev/kfd is a directory -> "), "{told:#?}");
+    assert!(problem(&tree, doctor(&tree)).starts_with("error: /dev/kfd is a directory -> "));
+    assert_eq!(json(&doctor(&tree).arg("--json").end().stdout)["driver"]["nodes"][0]["usable"], false);
 }
 
 #[test]
@@ -240,6 +273,9 @@ fn drivers_that_are_missing() {
     let told = problem(&tree, doctor(&tree));
     let expected = "error: there is an AMD GPU at 0000:c1:00.0, but the kernel driver amdgpu is not loaded -> `sudo modprobe amdgpu`";
     assert!(told.starts_with(expected), "{told}");
+    // An MI300X shows nothing and says so.
+    tree.write(&format!("{pci}/class"), "0x120000\n");
+    assert!(problem(&tree, doctor(&tree)).starts_with(expected));
     tree.link("../drivers/vfio-pci", &format!("{pci}/driver"));
     let told = problem(&tree, doctor(&tree));
     assert!(
@@ -302,6 +338,8 @@ fn half_installed() {
         told,
         "warning: opt/rocm [ROCM_PATH]: refused: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
     );
+    // That nothing was installed by this command is no problem.
+    assert_eq!(problems(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("none"))), (Some(0), vec![]));
     // An installation that was cut off.
     tree.write("mine/6.4/usr/lib/libamdhip64.so.6", "");
     let told = problem(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("mine")));
@@ -331,7 +369,7 @@ fn libraries_that_are_no_use() {
         "__attribute__((constructor)) static void f(void) { __builtin_trap(); }",
     );
     let told = problem(&tree, doctor(&tree));
-    assert!(told.starts_with("error: libhiprtc.so: opening it ended the process: signal: "), "{told}");
+    assert!(told.starts_with("error: T/opt/rocm/lib/libhiprtc.so.7: opening it ended the process: signal: "), "{told}");
 }
 
 /// A system where the C library of this machine is in its usual place, so that dependencies resolve there.
@@ -370,6 +408,9 @@ fn a_dependency_that_is_missing() {
     assert!(told.ends_with(" -> it is in T/opt/rocm/llvm/lib: put that into LD_LIBRARY_PATH"), "{told}");
     let run = doctor(&tree).env("LD_LIBRARY_PATH", tree.path("opt/rocm/llvm/lib"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
+    // Not where a C library would come along.
+    tree.write("opt/rocm/llvm/lib/libc.so.6", "");
+    assert!(problem(&tree, doctor(&tree)).contains("Debian's libllvm"));
 }
 
 /// Another runtime than the one that programs open comes with a library of an older release.
@@ -390,6 +431,32 @@ fn two_runtimes_in_one_program() {
     // One that has both is well.
     let run = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm-6.4.3"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
+}
+
+/// The same release twice, and compilers, whose symbols have versions, go together.
+#[test]
+fn copies_that_do_no_harm() {
+    let tree = machine();
+    rocm(&tree, "opt/rocm-7.2.4", "7.2.4", 7);
+    let hip = tree.path("opt/rocm-7.2.4/lib/libamdhip64.so.7").display().to_string();
+    let flags = ["-Wl,--no-as-needed", &hip, "-Wl,-rpath,$ORIGIN"];
+    tree.library_with("opt/rocm-7.2.4/lib/libhipblas.so.3", "libhipblas.so.3", "int f;", &flags);
+    tree.stub("opt/rocm/lib/llvm/lib/libLLVM.so.22.1", "libLLVM.so.22.1", 0);
+    let llvm = tree.stub("other/libLLVM.so.20.1", "libLLVM.so.20.1", 0).display().to_string();
+    let rpath = format!("-Wl,-rpath,{}", tree.path("other").display());
+    let flags = ["-Wl,--no-as-needed", &llvm, &rpath];
+    tree.library_with("opt/rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &flags);
+    assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
+    // One that is broken is not ROCm's.
+    tree.write("opt/rocm/lib/llvm/lib/libclang.so.22.1", "no library");
+    tree.write("opt/rocm/lib/llvm/lib/libclang.so", "no library");
+    let (code, told) = problems(&tree, doctor(&tree));
+    assert!(
+        code == Some(0)
+            && !told.is_empty()
+            && told.iter().all(|line| line.starts_with("warning: ") && line.contains("libclang")),
+        "{told:#?}"
+    );
 }
 
 /// Of one major release it may go well.
@@ -444,8 +511,12 @@ fn variables_that_hide_gpus() {
     assert!(warned[0].starts_with("warning: HSA_OVERRIDE_GFX_VERSION=10.3.0: the gfx90a is taken for a gfx1030 -> "));
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "9.0.10").is_empty());
     assert!(told("HSA_OVERRIDE_GFX_VERSION", "gfx1030")[0].contains("is not of the form"));
-    let warned = told("LD_LIBRARY_PATH", "/x:");
-    assert!(warned.len() == 1 && warned[0].starts_with("warning: LD_LIBRARY_PATH=/x: has an entry"), "{warned:?}");
+    for odd in ["/x:", ":/x", "/x:lib:/y", "."] {
+        let warned = told("LD_LIBRARY_PATH", odd);
+        assert!(warned.len() == 1, "{warned:?}");
+        assert!(warned[0].starts_with(&format!("warning: LD_LIBRARY_PATH={odd} has an entry")), "{warned:?}");
+    }
+    assert!(told("LD_LIBRARY_PATH", "").is_empty() && told("LD_LIBRARY_PATH", "/x:/y").is_empty());
 }
 
 /// Whatever the machine that runs this is like.

@@ -129,7 +129,8 @@ fn broken_libraries() {
         let why = format!("{at}/libhipblas.so.3: made for AArch64, this program runs on x86-64");
         assert!(line("hipblas").ends_with(&why), "{}", line("hipblas"));
     }
-    assert!(line("hsa-runtime64").contains("opening it ended the process: signal: 6"), "{}", line("hsa-runtime64"));
+    let crash = format!("  {at}/libhsa-runtime64.so.1: opening it ended the process: signal: 6");
+    assert!(line("hsa-runtime64").contains(&crash), "{}", line("hsa-runtime64"));
     assert!(line("rocfft").contains("undefined symbol: nowhere"), "{}", line("rocfft"));
     assert!(
         line("rocrand").contains("librocrand.so.1: needs libdeep.so.1, which was not found"),
@@ -174,6 +175,36 @@ fn what_a_library_says_and_how_it_ends_does_no_harm() {
     let ended = libs(&tree.path("rocm"), "amdhip64 --json");
     assert_eq!(json(&ended.stdout)[0]["found"]["soname"], "libamdhip64.so.7");
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+}
+
+/// What was not looked at may be the cause.
+#[test]
+fn a_refused_variable_is_told() {
+    let tree = Tree::new();
+    let ended = on(tree.root(), "libs amdhip64").env("ROCM_PATH", "rocm").end();
+    let expected = "amdhip64  not found; rocm [ROCM_PATH]: refused: a relative path\n";
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_library_that_takes_too_long() {
+    let tree = Tree::new();
+    let c = "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(100); }";
+    let path = tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
+    let ended = libs(&tree.path("rocm"), "amdhip64 --time-limit 1");
+    let expected = format!("amdhip64  {}: opening it took more than 1 s\n", path.display());
+    assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
+}
+
+/// One that leaves a process behind, which holds the pipe.
+#[test]
+fn a_library_that_starts_a_program() {
+    let tree = Tree::new();
+    let c = "#include <unistd.h>\n__attribute__((constructor)) static void go(void) { if (fork() == 0) { sleep(20); _exit(0); } }";
+    tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", c);
+    let started = std::time::Instant::now();
+    assert_eq!(libs(&tree.path("rocm"), "amdhip64").code, Some(0));
+    assert!(started.elapsed().as_secs() < 15);
 }
 
 #[test]

@@ -358,6 +358,36 @@ fn headers_that_announce_gigabytes() {
     assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", begun.elapsed());
 }
 
+/// The check sum of xz's headers.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0_u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+        }
+    }
+    !crc
+}
+
+/// xz's header says how much memory reading takes: 4 GiB are not given.
+#[test]
+fn compressed_data_that_wants_gigabytes_of_memory() {
+    let mut xz = compress(&start().bytes());
+    // After the stream's header of 12 bytes the block's: its size in words, flags, LZMA2's number, one byte follows,
+    // the dictionary.
+    let size = (usize::from(xz[12]) + 1) * 4;
+    let at = 12 + xz[12..].windows(2).position(|pair| pair == [0x21, 1]).unwrap() + 2;
+    assert!(at < 12 + size && xz[at] < 40);
+    xz[at] = 40;
+    let crc = crc32(&xz[12..12 + size - 4]);
+    xz[12 + size - 4..12 + size].copy_from_slice(&crc.to_le_bytes());
+    let site = Site::new();
+    site.devel(b"", true);
+    site.write("rocm_sdk_devel/_devel.tar.xz", &xz);
+    check(&site, "a dictionary of 4 GiB", "memory");
+}
+
 struct Random(u64);
 
 impl Random {

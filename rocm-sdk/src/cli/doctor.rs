@@ -7,7 +7,7 @@ use rocm_sdk::probe::Probe;
 
 use super::myself::Myself;
 use super::open;
-use super::output::{self, Outcome};
+use super::output::{self, Failure, Outcome};
 use super::place::{Place, absolute};
 
 /// Find out what keeps programs from using ROCm and a GPU, and what to do about it
@@ -17,6 +17,9 @@ pub(crate) struct Doctor {
     /// Write JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    patience: open::Patience,
 }
 
 const AFTER: &str = "\
@@ -40,14 +43,13 @@ impl Doctor {
             examination = examination.system_root(absolute(system)?);
         }
         let loader = Myself::find().and_then(|myself| myself.library_path().map(ToOwned::to_owned));
-        let children = place.clone();
+        let (children, patience, search) = (place.clone(), self.patience, place.search()?);
         let diagnosis = examination
             .library_path(loader)
             .probe(move |specs| {
-                open::all(&children, specs).unwrap_or_else(|error| {
-                    let why = error.message();
-                    specs.iter().map(|spec| Probe::crashed(spec, why.to_owned())).collect()
-                })
+                let failed =
+                    |error: Failure| specs.iter().map(|s| Probe::crashed(&search, s, error.message())).collect();
+                open::all(&children, patience, specs).unwrap_or_else(failed)
             })
             .examine();
         match self.json {

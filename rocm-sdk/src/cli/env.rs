@@ -198,8 +198,14 @@ impl Shell {
                     match (self, byte) {
                         (Self::Fish, b'\'' | b'\\') => quoted.extend([b'\\', byte]),
                         (Self::Sh | Self::Csh, b'\'') => quoted.extend(br"'\''"),
+                        (Self::Csh, b'\n') => {
+                            let path = text.to_string_lossy().into_owned();
+                            return Err(
+                                format!("{path:?}: there is a line end in it, which csh's eval does not keep").into()
+                            );
+                        }
                         // Which csh looks at even between single quotes.
-                        (Self::Csh, b'!' | b'\n') => quoted.extend([b'\\', byte]),
+                        (Self::Csh, b'!') => quoted.extend([b'\\', byte]),
                         _ => quoted.push(byte),
                     }
                 }
@@ -207,5 +213,22 @@ impl Shell {
         }
         quoted.push(b'\'');
         Ok(quoted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_usual;
+    use std::path::Path;
+
+    #[test]
+    fn directories_that_are_looked_at_anyway() {
+        let usual = |dir: &str| is_usual(Path::new(dir));
+        assert!(
+            ["/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/cmake", "/lib64", "/usr/local/lib"]
+                .into_iter()
+                .all(usual)
+        );
+        assert!(!["/opt/rocm/bin", "/usr", "/usr/lib/llvm-22/lib", "/usr/local/rocm/lib/cmake"].into_iter().any(usual));
     }
 }

@@ -23,6 +23,9 @@ pub(crate) struct Libs {
     /// Write JSON: an array with an object for each library, each step of its search in it
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    patience: open::Patience,
 }
 
 const AFTER: &str = "\
@@ -40,7 +43,7 @@ impl Libs {
             let spec = |name| rocm_sdk::LibraryName::library(name);
             self.names.iter().map(spec).collect::<Result<_, _>>()?
         };
-        let probes = open::all(place, &specs)?;
+        let probes = open::all(place, self.patience, &specs)?;
         if self.json {
             output::line(serde_json::to_string_pretty(&probes)?)?;
         } else {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,19 @@ use super::place::Place;
 pub(crate) const NAME: &str = "__open";
 /// What stands before its answer: libraries may write to stdout while they are opened.
 const MARK: &str = "\u{1}rocm-sdk opened ";
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long what a process wrote is waited for once it has ended: one that it has started may hold the pipe.
+const AFTERWARDS: Duration = Duration::from_secs(2);
+
+/// How long is waited for a library.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Patience {
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help = "How long the opening of one library may take")]
+    time_limit: u64,
+}
 
 /// What becomes of each library, in the order given.
-pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<Probe>, Failure> {
+pub(crate) fn all(place: &Place, patience: Patience, specs: &[&'static LibrarySpec]) -> Result<Vec<Probe>, Failure> {
     let search = place.search()?;
     let Some(myself) = Myself::find() else {
         return Ok(specs.iter().map(|spec| Probe::run(&search, spec)).collect());
@@ -33,7 +43,8 @@ pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<P
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(spec) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let probe = one(&myself, place, spec);
+                    let probe =
+                        one(&myself, place, patience, spec).unwrap_or_else(|why| Probe::crashed(&search, spec, &why));
                     let mut probes = probes.lock().unwrap_or_else(|e| e.into_inner());
                     if let Some(slot) = specs.iter().position(|s| std::ptr::eq(*s, *spec)) {
                         probes[slot] = Some(probe);
@@ -45,61 +56,62 @@ pub(crate) fn all(place: &Place, specs: &[&'static LibrarySpec]) -> Result<Vec<P
     Ok(probes.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().flatten().collect())
 }
 
-fn one(myself: &Myself, place: &Place, spec: &'static LibrarySpec) -> Probe {
+fn one(myself: &Myself, place: &Place, patience: Patience, spec: &'static LibrarySpec) -> Result<Probe, String> {
     let mut command = myself.command();
     command.args(place.arguments()).args([NAME, spec.name()]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = match child {
-        Ok(child) => child,
-        Err(error) => return Probe::crashed(spec, format!("a process to open it could not be started: {error}")),
-    };
-    let (status, said, complained) = match wait(child) {
-        Ok(ended) => ended,
-        Err(why) => return Probe::crashed(spec, why),
-    };
+    let child = child.map_err(|error| format!("a process to open it could not be started: {error}"))?;
+    let (status, said, complained) = wait(child, patience)?;
     let answer = said.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
-    match answer.and_then(|answer| serde_json::from_str(answer).ok()) {
-        // How it ends after that is not about opening.
-        Some(probe) => probe,
-        None => {
-            let last = complained.lines().rev().find(|line| !line.trim().is_empty());
-            let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
-            Probe::crashed(spec, format!("opening it ended the process: {status}{last}"))
-        }
-    }
+    // How it ends after its answer is not about opening.
+    answer.and_then(|answer| serde_json::from_str(answer).ok()).ok_or_else(|| {
+        let last = complained.lines().rev().find(|line| !line.trim().is_empty());
+        let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
+        format!("opening it ended the process: {status}{last}")
+    })
 }
 
 /// Waits for the end of a process, not for ever; tells what it wrote to stdout and stderr.
-fn wait(mut child: Child) -> Result<(ExitStatus, String, String), String> {
-    let read = |from: Option<Box<dyn Read + Send>>| {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            if let Some(mut from) = from {
-                let _ = from.read_to_end(&mut bytes);
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
-        })
-    };
-    let said = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
-    let complained = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
+fn wait(mut child: Child, patience: Patience) -> Result<(ExitStatus, String, String), String> {
+    let said = read(child.stdout.take());
+    let complained = read(child.stderr.take());
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if started.elapsed() < PATIENCE => {
+            Ok(None) if started.elapsed().as_secs() < patience.time_limit => {
                 thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(20));
             }
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("opening it took more than {} seconds", PATIENCE.as_secs()));
+                return Err(format!("opening it took more than {} s", patience.time_limit));
             }
             Err(error) => return Err(format!("the process that opens it cannot be waited for: {error}")),
         }
     };
-    Ok((status, said.join().unwrap_or_default(), complained.join().unwrap_or_default()))
+    let text = |from: Receiver<Vec<u8>>| {
+        let bytes: Vec<u8> = std::iter::from_fn(|| from.recv_timeout(AFTERWARDS).ok()).flatten().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Ok((status, text(said), text(complained)))
+}
+
+/// What comes out of a pipe, piece by piece.
+fn read(from: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (to, pieces) = mpsc::channel();
+    thread::spawn(move || {
+        let Some(mut from) = from else { return };
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            if to.send(buffer[..length].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    pieces
 }
 
 /// Opens the library in this process and tells the one that started it.

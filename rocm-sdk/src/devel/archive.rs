@@ -13,6 +13,8 @@ use super::error::Error;
 
 /// What an entry's headers, long names and the padding before them may take.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Zeros behind the end: tar rounds an archive up to whole records, of 10 KiB as a rule.
+const MAX_PADDING_BYTES: u64 = 64 << 20;
 /// The dictionary of `xz -9` takes 64 MiB.
 const MAX_XZ_KIB: u32 = 512 << 10;
 
@@ -90,7 +92,7 @@ pub(super) fn for_each(
     // The rest is padding; reading it has xz compare its check sums.
     let mut rest = tar.into_inner();
     let mut buffer = [0; 1 << 16];
-    state.allowance.set(MAX_HEADER_BYTES);
+    state.allowance.set(MAX_PADDING_BYTES);
     loop {
         match rest.read(&mut buffer).map_err(damaged)? {
             0 => return Ok(()),

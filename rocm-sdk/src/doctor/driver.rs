@@ -150,7 +150,9 @@ impl Driver {
             _ => {}
         }
         for node in &self.nodes {
-            if let Some(permissions) = node.permissions.as_ref().filter(|_| !node.usable && gpus > 0) {
+            let file = machine.at(node.path.trim_start_matches('/'));
+            if let Some(permissions) = node.permissions.as_ref().filter(|_| !node.usable && gpus > 0 && !file.is_dir())
+            {
                 problems.error(
                     format!(
                         "{} may not open {} (mode {}, owner {}, group {})",

@@ -84,7 +84,10 @@ impl Loader {
 
     /// Whether it looks into `directory` for every library.
     pub(crate) fn leads_to(&self, directory: &Path) -> bool {
-        let same = |dir: &PathBuf| dir == directory || fs::canonicalize(dir).ok() == fs::canonicalize(directory).ok();
+        let same = |dir: &PathBuf| {
+            dir == directory
+                || fs::canonicalize(dir).is_ok_and(|dir| fs::canonicalize(directory).is_ok_and(|other| dir == other))
+        };
         self.library_path.iter().chain(&self.defaults).any(same)
     }
 
@@ -259,6 +262,119 @@ fn read_cache(bytes: &[u8]) -> HashMap<String, Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn library(soname: &str, needed: &[&str]) -> Requirements {
+        let mut library = Requirements::default();
+        library.dynamic.soname = Some(soname.to_owned());
+        library.dynamic.needed = needed.iter().map(|name| (*name).to_owned()).collect();
+        library
+    }
+
+    /// A loader of a system that has these files and no other.
+    fn system(library_path: &str, files: &[(&str, Requirements)]) -> Loader {
+        let loader = Loader::new(Path::new("/no/such/system"), Some(OsStr::new(library_path)));
+        let files = files.iter().map(|(path, library)| (PathBuf::from(path), Some(Rc::new(library.clone()))));
+        loader.read.borrow_mut().extend(files);
+        loader
+    }
+
+    fn loaded(loader: &Loader, path: &str) -> Vec<String> {
+        let closure = loader.closure(Path::new(path));
+        assert!(closure.missing.is_empty(), "{closure:?}");
+        closure.loaded.iter().skip(1).map(|(_, path)| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_order_of_the_places_of_a_dependency() {
+        let mut top = library("top", &["x"]);
+        top.runpath = Some("/run".to_owned());
+        let x = || library("x", &[]);
+        let all = ["/ld", "/run", "/no/such/system/cached", "/no/such/system/lib", "/top"];
+        let mut files: Vec<(String, Requirements)> = all.iter().map(|dir| (format!("{dir}/x"), x())).collect();
+        files.push(("/top/top".to_owned(), top.clone()));
+        let load = |files: &[(String, Requirements)]| {
+            let files: Vec<_> = files.iter().map(|(path, library)| (path.as_str(), library.clone())).collect();
+            let mut loader = system("/ld", &files);
+            loader.cache.insert("x".to_owned(), vec!["/cached/x".into()]);
+            loaded(&loader, "/top/top")
+        };
+        for dir in all {
+            assert_eq!(load(&files), [format!("{dir}/x")]);
+            files.retain(|(path, _)| *path != format!("{dir}/x"));
+        }
+        // An rpath comes before all, but not beside a runpath.
+        files.extend([("/ld/x".to_owned(), x()), ("/r/x".to_owned(), x())]);
+        let at = files.iter().position(|(path, _)| path == "/top/top").unwrap();
+        files[at].1.rpath = Some("/r".to_owned());
+        assert_eq!(load(&files), ["/ld/x"]);
+        files[at].1.runpath = None;
+        assert_eq!(load(&files), ["/r/x"]);
+    }
+
+    /// What the ancestors' rpath finds, and a runpath on the way does not pass on.
+    #[test]
+    fn an_rpath_counts_for_all_below_and_a_runpath_does_not() {
+        let mut top = library("top", &["middle"]);
+        top.rpath = Some("$ORIGIN/deep".to_owned());
+        let files = |top: Requirements, middle: Requirements| {
+            [
+                ("/a/top", top),
+                ("/a/deep/middle", middle),
+                ("/a/deep/far/x", library("x", &[])),
+                ("/a/deep/x2", library("x2", &[])),
+            ]
+        };
+        let middle = library("middle", &["x2"]);
+        let loader = system("", &files(top.clone(), middle.clone()));
+        assert_eq!(loaded(&loader, "/a/top"), ["/a/deep/middle", "/a/deep/x2"]);
+        top.rpath = Some("/a/deep:/a/deep/far".to_owned());
+        let mut middle = library("middle", &["x"]);
+        assert_eq!(
+            loaded(&system("", &files(top.clone(), middle.clone())), "/a/top"),
+            ["/a/deep/middle", "/a/deep/far/x"]
+        );
+        middle.runpath = Some("/elsewhere".to_owned());
+        let closure = system("", &files(top.clone(), middle.clone())).closure(Path::new("/a/top"));
+        assert_eq!(closure.missing, [Missing { name: "x".to_owned(), needed_by: "/a/deep/middle".into() }]);
+        (top.runpath, top.rpath) = (top.rpath, None);
+        middle.runpath = None;
+        assert_eq!(system("", &files(top, middle)).closure(Path::new("/a/top")).missing.len(), 1);
+    }
+
+    /// A library that is loaded already serves under the name that it gives itself.
+    #[test]
+    fn a_soname_is_found_once() {
+        let files = [
+            ("/l/top", library("top", &["unversioned.so", "versioned.so.1"])),
+            ("/l/unversioned.so", library("versioned.so.1", &["top"])),
+        ];
+        assert_eq!(loaded(&system("", &files), "/l/top"), ["/l/unversioned.so"]);
+    }
+
+    #[test]
+    fn versions_that_a_dependency_lacks() {
+        let mut top = library("top", &["c"]);
+        top.versions_needed = ["C_1.2", "C_1.10"].map(|version| ("c".to_owned(), version.to_owned())).to_vec();
+        let mut c = library("c", &[]);
+        let outdated = |c: &Requirements| {
+            let closure = system("", &[("/l/top", top.clone()), ("/l/c", c.clone())]).closure(Path::new("/l/top"));
+            closure.outdated.into_iter().map(|o| (o.version, o.newest)).collect::<Vec<_>>()
+        };
+        // One that says nothing is not refused for it.
+        assert_eq!(outdated(&c), []);
+        c.versions_defined = ["C_1.1", "C_1.2", "C_1.9"].map(str::to_owned).to_vec();
+        assert_eq!(outdated(&c), [("C_1.10".to_owned(), Some("C_1.9".to_owned()))]);
+        c.versions_defined.push("C_1.10".to_owned());
+        assert_eq!(outdated(&c), []);
+    }
+
+    #[test]
+    fn directories_that_the_loader_knows() {
+        let loader = system("/mine:/other", &[]);
+        let known = |dir: &str| loader.leads_to(Path::new(dir));
+        assert!(known("/other") && known("/no/such/system/usr/lib") && !known("/usr/libx"));
+        assert!(loader.with(Path::new("/new")).leads_to(Path::new("/new")));
+    }
 
     #[test]
     fn origin_is_the_library_s_directory() {

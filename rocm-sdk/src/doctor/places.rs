@@ -104,11 +104,7 @@ impl Place {
                 );
             }
             // A variable that names nothing at all is told with the variables.
-            if place.named
-                && place.libraries == 0
-                && (place.present || place.step == Origin::Explicit.to_string())
-                && place.refused.is_none()
-            {
+            if place.named && place.libraries == 0 && (place.present || place.step == Origin::Explicit.to_string()) {
                 let what = if place.present { "has none of ROCm's libraries" } else { "is not there" };
                 problems.warning(
                     format!("{} [{}] {what}", place.path, place.step),

@@ -84,9 +84,7 @@ impl Variable {
             Some(_) => ("HIP_VISIBLE_DEVICES", hip),
             None => ("CUDA_VISIBLE_DEVICES", value("CUDA_VISIBLE_DEVICES").filter(|v| !v.is_empty())),
         };
-        if shown > 0 {
-            visible(name, chosen, shown, problems);
-        }
+        visible(name, chosen, shown, problems);
         if let Some(version) = value("HSA_OVERRIDE_GFX_VERSION") {
             judge_override(version, gpus, problems);
         }

@@ -11,7 +11,7 @@ const TAG_RUNPATH: u64 = 29;
 const TAG_VERSIONS_DEFINED: u64 = 0x6fff_fffc;
 
 /// What a library needs, and which versions it has of its own symbols.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Requirements {
     pub(crate) dynamic: Dynamic,
     /// Where to look for dependencies, separated by colons; `$ORIGIN` is the library's directory. Not heeded beside a `runpath`.

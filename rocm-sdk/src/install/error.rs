@@ -174,8 +174,8 @@ impl fmt::Display for Error {
             }
             Self::MovedOn { package, found, release, suites } => write!(
                 f,
-                "Debian now has {} of {package} in {}; set {} to a snapshot of the archive that has {release}, such as \
-                 https://snapshot.debian.org/archive/debian/20260601T000000Z",
+                "Debian now has {} of {package} in {}; set {} to a snapshot of the archive that has {release}, \
+                 https://snapshot.debian.org/archive/debian/YYYYMMDDThhmmssZ",
                 found.as_deref().unwrap_or("no version"),
                 suites.join(" and "),
                 super::debian::MIRROR_VARIABLE,

@@ -61,9 +61,8 @@ impl Installed {
     /// # Errors
     /// [`Error::NotInstalled`], [`Error::Damaged`], [`Error::Io`].
     pub(super) fn find(folder: &Path, release: &str) -> Result<Self> {
-        let name = Path::new(release).file_name() == Some(OsStr::new(release)) && !release.starts_with('.');
         let tree = Tree::new(folder.join(release));
-        if !name || !tree.folder().join(STAMP).is_file() {
+        if !is_name(release) || !tree.folder().join(STAMP).is_file() {
             return Err(Error::NotInstalled {
                 release: release.to_owned(),
                 folder: folder.to_owned(),
@@ -76,17 +75,17 @@ impl Installed {
         Ok(Self { release: release.to_owned(), tree, contents, version })
     }
 
-    /// As [`find`](Self::find), also where what it says of itself cannot be read.
+    /// As [`find`](Self::find), also where what it says of itself cannot be read, and where it was cut off.
     pub(super) fn find_in_any_state(folder: &Path, release: &str) -> Result<Self> {
+        let tree = Tree::new(folder.join(release));
+        let cut_off = || is_name(release) && !tree.folder().exists() && tree.has_leftovers();
+        let begun = |release: &str| super::release(release).is_ok() && folder.join(super::installer::STATE).exists();
         match Self::find(folder, release) {
-            Err(Error::Damaged { .. }) => Ok(Self {
-                release: release.to_owned(),
-                tree: Tree::new(folder.join(release)),
-                contents: Contents::default(),
-                version: None,
-            }),
-            other => other,
+            Err(Error::Damaged { .. }) => {}
+            Err(Error::NotInstalled { .. }) if cut_off() || (begun(release) && names(folder).is_empty()) => {}
+            other => return other,
         }
+        Ok(Self { release: release.to_owned(), tree, contents: Contents::default(), version: None })
     }
 
     /// Runs a program on this installation's libraries, through the loader and the C library that go with them, and with `ROCM_PATH` set to it: the
@@ -109,6 +108,11 @@ impl Installed {
         command.env("ROCM_PATH", self.root());
         Ok(command)
     }
+}
+
+/// Whether something can be the name of a release's folder, and is no path.
+fn is_name(release: &str) -> bool {
+    Path::new(release).file_name() == Some(OsStr::new(release)) && !release.starts_with('.')
 }
 
 fn program_path(program: &OsStr) -> Result<PathBuf> {
@@ -186,7 +190,7 @@ fn exec(_: &mut Command, program: &OsStr) -> Result<Infallible> {
 }
 
 /// Names of the complete installations, newest first.
-fn names(folder: &Path) -> Vec<String> {
+pub(super) fn names(folder: &Path) -> Vec<String> {
     let complete = installs::releases(folder).into_iter().filter(|(_, path)| path.join(STAMP).is_file());
     complete.map(|(name, _)| name).collect()
 }

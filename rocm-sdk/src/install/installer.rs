@@ -1,18 +1,17 @@
 //! Installing.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::debian::{self, Archive, Fetch, Lock, Package, Tree};
+use super::debian::{self, Archive, Fetch, Lock, Package, Tree, remove_all as clear};
 use super::error::{Error, Result, While as _};
-use super::installed::{Installed, directory, installed_in};
+use super::installed::{Installed, directory, installed_in, names};
 use super::progress::Progress;
 use super::release::{self, DebianRelease, Standard};
 
 /// The set that every installation has.
 pub(super) const BASE: &str = "hip";
 /// apt's state in the folder of the installations, while one is being made.
-const STATE: &str = ".apt";
+pub(super) const STATE: &str = ".apt";
 /// The lock of the folder of the installations.
 const LOCK: &str = ".lock";
 
@@ -75,7 +74,8 @@ impl Installer {
         installed_in(&self.folder)
     }
 
-    /// Removes an installation, with nothing left of it. Programs that have its libraries open go on.
+    /// Removes an installation, with nothing left of it; of one that was cut off, too, and of its downloads where it was the only one.
+    /// Programs that have its libraries open go on.
     ///
     /// # Errors
     /// [`Error::NotInstalled`]; [`Error::Io`].
@@ -87,6 +87,9 @@ impl Installer {
         let _lock = Lock::hold(&folder.join(LOCK), progress)?;
         let installed = find()?;
         Tree::new(installed.folder().to_owned()).remove()?;
+        if names(&folder).is_empty() {
+            clear(&folder.join(STATE))?;
+        }
         Ok(installed)
     }
 }
@@ -164,7 +167,7 @@ impl Request {
             Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: self.update };
         let added = tree.fetch(&fetch, &recipe, progress)?;
         // Lists of 200 MB, out of date by the next time.
-        fs::remove_dir_all(&state).while_(|| format!("removing {}", state.display()))?;
+        clear(&state)?;
         Ok(Outcome { installed: Installed::find(&folder, self.release.name)?, added })
     }
 

@@ -88,6 +88,17 @@ fn a_killed_run_leaves_nothing_half_done_and_the_next_one_goes_on() {
     assert_eq!(announced.0.unwrap().download, 0, "all was downloaded by then");
     assert_eq!(names(&folder), [".lock", "7.2"]);
 
+    // Whoever gives up has all of it removed.
+    let folder = temporary.path().join("given up");
+    for step in [STEPS[1], STEPS[3]] {
+        kill(&repository, &folder, step);
+        assert!(names(&folder).len() > 1);
+        let removed = repository.installer(&folder).remove("7.2", &mut Silent).unwrap();
+        assert_eq!((removed.release(), removed.version()), ("7.2", None));
+        assert_eq!(names(&folder), [".lock"], "{step}");
+        assert!(repository.installer(&folder).remove("7.2", &mut Silent).is_err());
+    }
+
     // Where something is that is to be added to: it goes on being what it was.
     let folder = temporary.path().join("more");
     let first = repository.installer(&folder).release("7.2").unwrap().run(&mut Silent).unwrap().installed;

@@ -3,18 +3,30 @@
 use std::fs;
 use std::path::Path;
 
-use rocm_sdk::install::{Error, Silent};
+use rocm_sdk::install::debian::Archive;
+use rocm_sdk::install::{Error, Installer, Silent};
 
+use crate::http::Server;
 use crate::repository::{Repository, Signed};
 use crate::{apart, names};
 
 /// The installation is refused, and nothing is there afterwards.
 fn refused(repository: &Repository, folder: &Path, why: &str) {
-    let error = repository.installer(folder).release("7.2").unwrap().run(&mut Silent).unwrap_err();
+    refused_from(repository.archive(), folder, why);
+}
+
+fn refused_from(archive: Archive, folder: &Path, why: &str) {
+    let installer = Installer::new(folder).archive(archive);
+    let error = installer.clone().release("7.2").unwrap().run(&mut Silent).unwrap_err();
     assert!(matches!(error, Error::Untrusted { .. }), "{error}");
     assert!(error.to_string().contains(why), "{error}\n(expected: {why})");
     assert!(names(folder).iter().all(|name| name.starts_with('.')), "{:?}", names(folder));
-    assert!(repository.installer(folder).installed().unwrap().is_empty());
+    assert!(installer.installed().unwrap().is_empty());
+}
+
+/// The archive behind a web server: of what it copies from a folder apt 3 says less.
+fn served(repository: &Repository) -> Archive {
+    Archive { mirror: Server::new(repository.folder().to_owned(), "").uri(), ..repository.archive() }
 }
 
 #[test]
@@ -51,12 +63,15 @@ fn a_signature_that_does_not_fit_is_refused() {
 
 #[test]
 fn a_list_of_packages_that_was_changed_after_signing_is_refused() {
+    if apart("trust::a_list_of_packages_that_was_changed_after_signing_is_refused") {
+        return;
+    }
     let Some(repository) = Repository::rocm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let list = repository.lists("sid").join("main/binary-amd64/Packages");
     let text = fs::read_to_string(&list).unwrap();
     fs::write(&list, text.replace("Version: 7.2.4", "Version: 7.2.5")).unwrap();
-    refused(&repository, folder.path(), "Hash Sum mismatch");
+    refused_from(served(&repository), folder.path(), "Hash Sum mismatch");
 }
 
 #[test]
@@ -77,12 +92,14 @@ fn lists_that_have_run_out_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     repository.valid_until = Some("Sat, 08 Jan 2022 00:00:00 UTC");
     repository.publish();
-    let error = repository.installer(folder.path()).release("7.2").unwrap().run(&mut Silent).unwrap_err();
-    assert!(error.to_string().contains("expired"), "{error}");
+    refused(&repository, folder.path(), "expired");
 }
 
 #[test]
 fn a_package_that_is_not_what_was_signed_is_refused() {
+    if apart("trust::a_package_that_is_not_what_was_signed_is_refused") {
+        return;
+    }
     let Some(repository) = Repository::rocm() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = repository.file("libamdhip64-7");
@@ -93,7 +110,7 @@ fn a_package_that_is_not_what_was_signed_is_refused() {
     *changed.last_mut().unwrap() ^= 1;
     for content in [&changed[..], &genuine[..genuine.len() - 10], &[&genuine[..], b"more"].concat()] {
         fs::write(&file, content).unwrap();
-        refused(&repository, folder.path(), "libamdhip64-7");
+        refused_from(served(&repository), folder.path(), "libamdhip64-7");
     }
 
     // apt does not look into files that it finds downloaded: ours to do.

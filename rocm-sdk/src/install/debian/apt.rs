@@ -149,14 +149,17 @@ impl<'l> Apt<'l> {
             "Hash Sum mismatch",
             "unexpected size",
             "isn't a valid",
-            "not valid",
         ];
+        const DATES: &[&str] = &["is expired", "is not valid yet"];
         match error {
-            Error::Command { said, .. } if SIGNS.iter().any(|sign| said.contains(sign)) => {
+            Error::Command { said, .. } if SIGNS.iter().chain(DATES).any(|sign| said.contains(sign)) => {
                 let complaints = said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:"));
                 let mut why = complaints.collect::<Vec<_>>().join("\n");
                 if why.is_empty() {
-                    why = said;
+                    why.clone_from(&said);
+                }
+                if DATES.iter().any(|sign| said.contains(sign)) {
+                    why += "\n(the mirror is out of date, or this machine's clock is wrong)";
                 }
                 Error::Untrusted { mirror: self.archive.mirror.clone(), why }
             }
@@ -443,6 +446,8 @@ mod tests {
         let error = apt
             .judge(failed("Get:1 x\nW: GPG error: http://m sid InRelease: NO_PUBKEY 1\nE: x is not signed."), "else");
         assert!(matches!(&error, Error::Untrusted { why, .. } if !why.contains("Get:1")), "{error}");
+        let error = apt.judge(failed("E: Release file for http://m is expired (invalid since 3d)"), "else");
+        assert!(matches!(&error, Error::Untrusted { why, .. } if why.contains("clock is wrong")), "{error}");
         let error = apt.judge(failed("E: Could not resolve host"), "check the network");
         assert!(matches!(&error, Error::Command { said, .. } if said.contains("check the network")), "{error}");
     }

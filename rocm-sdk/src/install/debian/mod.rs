@@ -16,8 +16,8 @@ mod uris;
 pub use apt::{Apt, Selection, numbered};
 pub use plan::Plan;
 pub use sources::{Archive, KEYRING_VARIABLE, MIRROR_VARIABLE};
-pub(crate) use tree::replace;
 pub use tree::{Contents, Fetch, Lock, Recipe, Stamp, Tree, Wanted};
+pub(crate) use tree::{remove_all, replace};
 pub use uris::Package;
 
 use super::command::find;

@@ -20,6 +20,8 @@ use crate::install::host;
 use crate::install::progress::{Amount, Event, Progress, step};
 use crate::installs::STAMP;
 
+/// What is beside a tree while it is being changed.
+const LEFTOVERS: [&str; 3] = ["new", "unpacking", "old"];
 /// Room that apt wants for the package lists of a suite or two, and its caches of them.
 const LISTS: u64 = 300_000_000;
 
@@ -298,7 +300,12 @@ impl Tree {
 
     /// What runs that were cut off have left beside the tree.
     fn clear_leftovers(&self) -> Result<()> {
-        ["new", "unpacking", "old"].into_iter().try_for_each(|kind| remove_all(&self.beside(kind)?))
+        LEFTOVERS.into_iter().try_for_each(|kind| remove_all(&self.beside(kind)?))
+    }
+
+    /// Whether a run that was cut off has left something.
+    pub(crate) fn has_leftovers(&self) -> bool {
+        LEFTOVERS.into_iter().any(|kind| self.beside(kind).is_ok_and(|folder| folder.exists()))
     }
 
     /// A hidden folder beside the tree, on the same file system and out of reach of what a package holds.
@@ -343,7 +350,7 @@ impl Tree {
 }
 
 /// Removes a folder and all that is in it, if it is there.
-fn remove_all(folder: &Path) -> Result<()> {
+pub(crate) fn remove_all(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).while_(|| format!("removing {}", folder.display()))
