@@ -7,7 +7,7 @@
 //! use amdsmi_sys::*;
 //!
 //! // SAFETY: takes no pointer.
-//! let status = unsafe { amdsmi_init(AMDSMI_INIT_AMD_GPUS as u64) };
+//! let status = unsafe { amdsmi_init(AMDSMI_INIT_AMD_GPUS.0.into()) };
 //! if status == AMDSMI_STATUS_SUCCESS {
 //!     println!("AMD SMI is there");
 //! } else if let Some(why) = load_error() {
