@@ -311,7 +311,9 @@ fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
 /// Why an instruction is not carried out.
 fn why_not(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::s_cbranch_g_fork | Op::s_cbranch_i_fork | Op::s_cbranch_join => "the fork stack of s_cbranch_*_fork and _join",
+        Op::s_cbranch_g_fork | Op::s_cbranch_i_fork | Op::s_cbranch_join => {
+            "the fork stack of s_cbranch_*_fork and _join"
+        }
         Op::s_rfe_b64 | Op::s_rfe_restore_b64 => "a return from a trap handler: there is none",
         Op::s_setvskip => "skipping of vector instructions",
         Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
@@ -322,9 +324,11 @@ fn why_not(inst: &Inst) -> &'static str {
         | Op::s_scratch_store_dwordx2
         | Op::s_scratch_store_dwordx4 => "scalar access to scratch",
         Op::v_screen_partition_4se_b32 => "an instruction of graphics whose table is not documented",
-        Op::ds_gws_sema_release_all | Op::ds_gws_sema_v | Op::ds_gws_sema_br | Op::ds_gws_sema_p | Op::ds_gws_barrier => {
-            "global wave sync: it needs all workgroups of a grid to run at once"
-        }
+        Op::ds_gws_sema_release_all
+        | Op::ds_gws_sema_v
+        | Op::ds_gws_sema_br
+        | Op::ds_gws_sema_p
+        | Op::ds_gws_barrier => "global wave sync: it needs all workgroups of a grid to run at once",
         _ if inst.mods.gds => "the global data share",
         _ if inst.format == Format::Mimg => "images",
         _ => "the software GPU does not carry this instruction out",

@@ -8,8 +8,8 @@ mod typed;
 use std::sync::atomic::{Ordering, fence};
 
 use super::atomic::{self, Operation, Rows};
-use super::space::{Addresses, Private, Space, View};
 use super::lds_copy::Words;
+use super::space::{Addresses, Private, Space, View};
 use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{AccessFault, Checked, Env, done, lanes};
 use crate::exec::lower::Wide;

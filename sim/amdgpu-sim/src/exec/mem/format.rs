@@ -55,7 +55,9 @@ impl Format {
             7 => Number::Float,
             _ => return None,
         };
-        let float = |width: &u32| matches!(width, 0 | 10 | 11 | 16 | 32) && widths != [2, 10, 10, 10] && widths != [10, 10, 10, 2];
+        let float = |width: &u32| {
+            matches!(width, 0 | 10 | 11 | 16 | 32) && widths != [2, 10, 10, 10] && widths != [10, 10, 10, 2]
+        };
         // Floats of 8 bits, and normalised or scaled words, do not exist.
         let wide = widths[0] == 32 && !matches!(number, Number::Uint | Number::Sint | Number::Float);
         (number != Number::Float || widths.iter().all(float)).then_some(()).filter(|()| !wide)?;

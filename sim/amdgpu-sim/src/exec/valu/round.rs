@@ -124,11 +124,8 @@ impl Exact {
         let (a, b) = (self.normal(), b.normal());
         let (large, small) = if a.exponent >= b.exponent { (a, b) } else { (b, a) };
         let by = (large.exponent - small.exponent) as u32;
-        let (shifted, lost) = if by >= 128 {
-            (0, true)
-        } else {
-            (small.magnitude >> by, small.magnitude & ((1_u128 << by) - 1) != 0)
-        };
+        let (shifted, lost) =
+            if by >= 128 { (0, true) } else { (small.magnitude >> by, small.magnitude & ((1_u128 << by) - 1) != 0) };
         let small_magnitude = shifted | u128::from(lost);
         if large.negative == small.negative {
             return Exact { magnitude: large.magnitude + small_magnitude, ..large };

@@ -1,6 +1,8 @@
 //! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
 
-use super::{Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write};
+use super::{
+    Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write,
+};
 use crate::exec::{Lowering, Micro};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst};

@@ -125,11 +125,8 @@ pub(super) fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
                 };
                 let (register, shift) = components.place(i);
                 let place = &mut w.row_mut(m.src[1] + register)[lane];
-                *place = if components.halves {
-                    *place & !(0xffff << shift) | format.halve(value) << shift
-                } else {
-                    value
-                };
+                *place =
+                    if components.halves { *place & !(0xffff << shift) | format.halve(value) << shift } else { value };
             }
         }
     }
