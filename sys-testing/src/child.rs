@@ -14,8 +14,17 @@ pub fn run(path: &str) -> bool {
     std::env::var_os(INSIDE).is_none() && start(path, None)
 }
 
-/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc; the test is skipped
-/// where there is no such tree, or where it lacks one of the `files`.
+/// The fetched tree for a level: there is one a major release, and none of 10.0.
+pub fn tree(level: (u32, u32)) -> &'static str {
+    match level.0 {
+        ..=5 => "5.7",
+        6 => "6.4",
+        _ => "7.2",
+    }
+}
+
+/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc, and in which `ROCM_PATH`
+/// points into the tree; the test is skipped where there is no such tree, or where it lacks one of the `files`.
 ///
 /// # Panics
 /// If the test fails there.
@@ -41,6 +50,10 @@ fn start(path: &str, libraries: Option<&Path>) -> bool {
         Some(libraries) => {
             let mut command = Command::new(libraries.join("ld-linux-x86-64.so.2"));
             command.arg("--library-path").arg(libraries).arg(&program);
+            let root = libraries.ancestors().nth(2).expect("two folders above");
+            command.env("ROCM_PATH", root);
+            // What else the search reads.
+            ["HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"].iter().for_each(|name| _ = command.env_remove(name));
             command
         }
     };
