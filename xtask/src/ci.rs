@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::process::{capture, cargo, find};
 use crate::rocm::{self, RELEASES};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
-use crate::{msrv, test, workspace};
+use crate::{bench, msrv, test, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -85,6 +85,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         ));
     }
     steps.push(hakari());
+    steps.push(Step::call("package", "the published crates can be packaged, with their licences", package));
     let about = "the published crates build on the Rust that they promise";
     steps.push(Step::call("msrv", about, || msrv::run(&msrv::Args { offline: false })));
     Ok(steps)
@@ -102,6 +103,16 @@ fn features() -> Result<Step> {
         }
     }
     Ok(Step::commands("features", "each feature by itself", commands))
+}
+
+/// Packs every published crate and looks for what a user must find in it.
+fn package() -> Result<()> {
+    for (name, archive) in bench::pack(&workspace::published()?)? {
+        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
+            ensure!(archive.files.iter().any(|packed| packed == file), "the package of {name} lacks {file}");
+        }
+    }
+    Ok(())
 }
 
 /// Whether `workspace-hack` is what cargo-hakari would write, where that is installed.
