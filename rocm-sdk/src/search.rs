@@ -214,6 +214,7 @@ impl Search {
     }
 
     /// Whether the program counts as set-uid.
+    #[cfg(feature = "installation")]
     pub(crate) fn is_set_uid(&self) -> bool {
         self.set_uid
     }
@@ -361,9 +362,13 @@ fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
     for (n, dir) in built_in.enumerate() {
         dirs.push(if n % 2 == 0 { root.join(dir) } else { root.join("usr").join(dir) });
     }
-    let mut seen = std::collections::HashSet::new();
-    dirs.retain(|dir| seen.insert(dir.clone()) && dir.is_dir());
-    dirs
+    let mut once: Vec<PathBuf> = Vec::with_capacity(dirs.len());
+    for dir in dirs {
+        if !once.contains(&dir) && dir.is_dir() {
+            once.push(dir);
+        }
+    }
+    once
 }
 
 /// Reads `ld.so.conf`: a directory a line, `include` with a pattern in the last part of its path, `#` comments.
@@ -410,7 +415,12 @@ pub(crate) fn matches_wildcards(pattern: &str, text: &str) -> bool {
     true
 }
 
+/// The names in a directory, those that are Unicode, in no order; none if it cannot be read.
 pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    all_names(directory, &wanted)
+}
+
+fn all_names(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
 }

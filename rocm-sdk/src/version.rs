@@ -35,6 +35,7 @@ impl Release {
     }
 
     /// The version in ROCm's count: of HIP's count, HIP 7.15 is ROCm 10.0, and the patch stays HIP's.
+    #[cfg(feature = "installation")]
     pub(crate) fn in_rocms_count(&self) -> Version {
         let mut version = self.version.clone();
         if self.numbering == Numbering::Hip && version.major == 7 && version.minor >= 15 {
@@ -44,6 +45,7 @@ impl Release {
     }
 
     /// Whose count, and the version as it is written: `ROCm 7.10.0a20251120`.
+    #[cfg(feature = "installation")]
     pub(crate) fn label(&self) -> String {
         let numbering = match self.numbering {
             Numbering::Rocm => "ROCm",

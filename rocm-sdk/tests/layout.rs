@@ -1,5 +1,5 @@
 //! The installation that a search finds, its paths and its release, in every layout.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "installation"))]
 
 mod support;
 
