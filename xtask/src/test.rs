@@ -23,7 +23,7 @@ const SAFE: [&str; 2] = ["hip", "hiprtc"];
 
 /// Every test that this machine can run, with a summary that names what was skipped and why.
 ///
-/// Real ROCm releases are fetched if they can be (about 1.1 GB, once), so that the bindings are compared with their
+/// Real ROCm releases are fetched if they can be (about 1.6 GB, once), so that the bindings are compared with their
 /// headers and symbols and the crates run on their libraries. No AMD GPU is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
