@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use semver::Version;
 
+use crate::elf;
 use crate::error::Error;
 use crate::installs;
 use crate::library::{Library, Scope};
@@ -152,7 +153,11 @@ impl Search {
         }
         for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
             if let Some(prefix) = self.variable(name, Origin::Wheel(name), &mut found) {
-                for wheel in wheels(&prefix) {
+                let wheels = wheels(&prefix);
+                if wheels.is_empty() {
+                    found.refuse(&sites(&prefix).join("_rocm_sdk_core"), Origin::Wheel(name), Reason::NotThere);
+                }
+                for wheel in wheels {
                     found.add(wheel, Origin::Wheel(name));
                 }
             }
@@ -182,7 +187,8 @@ impl Search {
         }
         let releases = installs::releases(&directory);
         if releases.is_empty() {
-            return refuse(&directory, Reason::NotThere);
+            let unreadable = fs::read_dir(&directory).err().map(elf::unreadable);
+            return refuse(&directory, unreadable.unwrap_or(Reason::NotThere));
         }
         for (release, folder) in releases {
             match folder.join(installs::STAMP).is_file() {
@@ -329,6 +335,11 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
         versioned(&prefix.join("lib"), "python").into_iter().map(|python| python.join("site-packages")).collect()
     };
     sites.iter().flat_map(|site| wheels_beside(site)).collect()
+}
+
+/// Where a Python environment has its packages, for messages.
+fn sites(prefix: &Path) -> PathBuf {
+    prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python*/site-packages" })
 }
 
 /// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.

@@ -9,9 +9,7 @@ use std::process::Command;
 
 use super::command::find;
 use super::debian::{Contents, Tree};
-#[cfg(unix)]
-use super::error::While as _;
-use super::error::{Error, Result};
+use super::error::{Error, Result, While as _};
 use super::installer::Installer;
 use super::progress::Silent;
 use crate::installs::{self, ROOT, STAMP};
@@ -63,6 +61,7 @@ impl Installed {
     pub(super) fn find(folder: &Path, release: &str) -> Result<Self> {
         let tree = Tree::new(folder.join(release));
         if !is_name(release) || !tree.folder().join(STAMP).is_file() {
+            check_readable(folder)?;
             return Err(Error::NotInstalled {
                 release: release.to_owned(),
                 folder: folder.to_owned(),
@@ -156,7 +155,18 @@ pub fn installed() -> Result<Vec<Installed>> {
 }
 
 pub(super) fn installed_in(folder: &Path) -> Result<Vec<Installed>> {
+    check_readable(folder)?;
     names(folder).iter().map(|name| Installed::find(folder, name)).collect()
+}
+
+/// A folder that is there and cannot be read is not one without installations.
+fn check_readable(folder: &Path) -> Result<()> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).while_(|| format!("reading {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes an installation of the user's folder of them.
