@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::process::Stdio;
 
-use cli_common::{json, on, rocm_sdk};
+use cli_common::{json, keys, on, rocm_sdk};
 use support::Tree;
 
 const COMMANDS: &[&str] = &[
@@ -142,6 +142,7 @@ fn an_installation_is_listed_found_and_removed() {
     let expected =
         serde_json::json!([{ "release": "7.2", "version": "7.2.4", "root": root, "libraries": ["rocblas"] }]);
     assert_eq!(json(&run("list --json").says()), expected);
+    assert_eq!(keys(&run("list --json").says()), ["[]release", "[]version", "[]root", "[]libraries"]);
     assert_eq!(run("version").says(), "7.2.4\n");
     assert_eq!(run("path --root").says(), format!("{root}\n"));
     let said = run("remove 7.2").says();
@@ -228,4 +229,7 @@ fn the_self_test() {
     let of = |name: &str| outcomes.iter().find(|o| o["name"] == name).map(|o| o["verdict"].as_str().unwrap());
     assert_eq!((ended.code, of("loads: lib/librccl.so.1")), (Some(1), Some("fail")));
     assert_eq!((&report["layout"], &report["release"]), (&"prefix".into(), &"7.2.4".into()));
+    let names = "root layout release outcomes outcomes[].name outcomes[].group outcomes[].verdict outcomes[].detail \
+        outcomes[].seconds seconds";
+    assert_eq!(keys(&ended.stdout).join(" "), names);
 }

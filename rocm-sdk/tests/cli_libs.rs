@@ -318,3 +318,16 @@ fn an_unreadable_folder_of_installations() {
         assert!(said.contains(&mine.display().to_string()) && said.contains("Permission denied"), "{run}: {said}");
     }
 }
+
+/// What scripts read: a name that goes or changes breaks them.
+#[test]
+fn the_names_in_its_json() {
+    let tree = Tree::new();
+    tree.stub("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
+    let text = rocm_sdk("libs amdhip64 --json --root").arg(tree.path("rocm")).says();
+    let found = "found found.path found.soname found.release found.version found.step found.known";
+    let steps = "steps steps[].step steps[].target steps[].opened steps[].fault steps[].remark";
+    let expected = format!("library {found} reason {steps}");
+    let expected: Vec<String> = expected.split(' ').map(|name| format!("[]{name}")).collect();
+    assert_eq!(cli_common::keys(&text), expected, "{text}");
+}
