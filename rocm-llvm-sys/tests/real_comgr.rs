@@ -20,6 +20,11 @@ kernel void store(global int *to, int value) { *to = value; }
 ";
 
 fn run_in_child(test: &str) -> bool {
+    // Comgr 3 numbers its actions afresh, and the tree of ROCm 6 has it.
+    if ((6, 0)..(6, 4)).contains(&API_LEVEL) {
+        sys_testing::skipped(format_args!("no Comgr 2 of ROCm {API_LEVEL_NAME}"));
+        return true;
+    }
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &[LIBRARY.0])
 }
 
