@@ -73,6 +73,7 @@ mod search;
 mod spec;
 mod sys;
 mod sys_crate;
+mod text_file;
 mod version;
 
 #[doc(hidden)]

@@ -4,7 +4,7 @@
 mod cli_common;
 mod support;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::process::Stdio;
 
@@ -232,4 +232,55 @@ fn the_self_test() {
     let names = "root layout release outcomes outcomes[].name outcomes[].group outcomes[].verdict outcomes[].detail \
         outcomes[].seconds seconds";
     assert_eq!(keys(&ended.stdout).join(" "), names);
+}
+
+/// A set-uid program must not work on a folder that another user's environment names.
+#[test]
+fn a_set_uid_command_installs_and_runs_nothing() {
+    use std::io::Write as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let tree = Tree::new();
+    tree.write("installs/7.2/.packages", "Sets: hip\n");
+    let program = tree.path("rocm-sdk");
+    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    if fs::metadata(&program).unwrap().uid() != 0 {
+        let _ = writeln!(std::io::stdout(), "SKIPPED: only root can make a program that runs as somebody else");
+        return;
+    }
+    fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(&program, Some(65_534), None).unwrap();
+    for (mode, expected) in [(0o755, "7.2"), (0o4755, "set-uid")] {
+        fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = std::process::Command::new(&program);
+        command.arg("list").env("ROCM_SDK_INSTALL_DIR", tree.path("installs"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        if mode == 0o4755 && said.starts_with("7.2") {
+            let _ = writeln!(std::io::stdout(), "SKIPPED: set-uid programs have no effect here");
+            return;
+        }
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+/// What is read may be anything: nobody writes into a pipe, and a device has no end.
+#[test]
+fn odd_files_in_an_installation_hold_nobody_up() {
+    for odd in [".info/version", "share/therock/dist_info.json"] {
+        let tree = Tree::new();
+        tree.stub("rocm/lib/libamdhip64.so.7.2.70204", "libamdhip64.so.7", 0);
+        tree.link("libamdhip64.so.7.2.70204", "rocm/lib/libamdhip64.so.7");
+        let path = tree.path("rocm").join(odd);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let run = |arguments: &str| rocm_sdk("--root").arg(tree.path("rocm")).args(arguments.split(' ')).end();
+        assert_eq!(run("version").stdout, "7.2.70204\n");
+        let ended = run("targets");
+        assert!(ended.code == Some(1) && ended.stderr.contains("dist_info.json"), "{}", ended.stderr);
+        assert_eq!(run("libs amdhip64").code, Some(0));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert_eq!(run("version").stdout, "7.2.70204\n");
+    }
 }
