@@ -76,9 +76,8 @@ fn a_missing_handle_is_a_status() {
     let mut version = -1;
     // SAFETY: null is no handle and no place for one, and hipBLASLt says so. (With a place, and without a GPU, it ends the
     // process.)
-    let statuses = unsafe {
-        [hipblasLtGetVersion(std::ptr::null_mut(), &mut version), hipblasLtCreate(std::ptr::null_mut())]
-    };
+    let statuses =
+        unsafe { [hipblasLtGetVersion(std::ptr::null_mut(), &mut version), hipblasLtCreate(std::ptr::null_mut())] };
     assert_eq!(statuses, [HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_INVALID_VALUE]);
     assert_eq!(version, -1);
 }

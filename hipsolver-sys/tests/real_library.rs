@@ -40,10 +40,7 @@ fn a_missing_place_or_handle_is_a_status() {
     }
     // SAFETY: null is no handle and no place for one, and hipSOLVER says so before it reads or writes anything.
     let results = unsafe {
-        [
-            hipsolverSetStream(std::ptr::null_mut(), std::ptr::null_mut()),
-            hipsolverCreateSyevjInfo(std::ptr::null_mut()),
-        ]
+        [hipsolverSetStream(std::ptr::null_mut(), std::ptr::null_mut()), hipsolverCreateSyevjInfo(std::ptr::null_mut())]
     };
     assert_eq!(results, [HIPSOLVER_STATUS_NOT_INITIALIZED, HIPSOLVER_STATUS_INVALID_VALUE]);
 }

@@ -42,7 +42,8 @@ fn parse(source: &CStr, then: impl FnOnce(CXTranslationUnit)) {
     unsafe {
         let index = clang_createIndex(0, 0);
         let options = CXTranslationUnit_None.0;
-        let result = clang_parseTranslationUnit2(index, name, arguments.as_ptr(), 1, &mut file, 1, options as _, &mut unit);
+        let result =
+            clang_parseTranslationUnit2(index, name, arguments.as_ptr(), 1, &mut file, 1, options as _, &mut unit);
         assert_eq!(result, CXError_Success);
         then(unit);
         clang_disposeTranslationUnit(unit);

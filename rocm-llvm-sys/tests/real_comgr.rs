@@ -127,7 +127,7 @@ fn versions_isas_and_statuses() {
             assert_eq!(amd_comgr_get_isa_name(index, &mut name), OK);
             names.push(CStr::from_ptr(name).to_owned());
         }
-        assert!(names.iter().any(|name| &**name == ISA), "{names:?}");
+        assert!(names.iter().any(|name| **name == *ISA), "{names:?}");
         assert_eq!(amd_comgr_get_isa_name(count, &mut name), AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT);
     }
     for value in 0..3 {
@@ -185,7 +185,10 @@ fn a_kernel_is_compiled_and_described() {
     assert_eq!(string(member(kernel, c".symbol")), "store.kd");
     let arguments = member(kernel, c".args");
     let argument = |index, key| string(member(element(arguments, index), key));
-    assert_eq!([argument(0, c".offset"), argument(0, c".size"), argument(0, c".value_kind")], ["0", "8", "global_buffer"]);
+    assert_eq!(
+        [argument(0, c".offset"), argument(0, c".size"), argument(0, c".value_kind")],
+        ["0", "8", "global_buffer"]
+    );
     assert_eq!([argument(1, c".offset"), argument(1, c".size"), argument(1, c".value_kind")], ["8", "4", "by_value"]);
     let mut missing = amd_comgr_metadata_node_t::default();
     // SAFETY: the node lives, and `missing` is valid for the write.
@@ -258,7 +261,8 @@ fn an_instruction_is_disassembled() {
     let mut size = 0;
     // SAFETY: the places live and are valid for the writes, and the callbacks are for such a place.
     unsafe {
-        let status = amd_comgr_create_disassembly_info(ISA.as_ptr(), Some(read), Some(print), Some(annotate), &mut info);
+        let status =
+            amd_comgr_create_disassembly_info(ISA.as_ptr(), Some(read), Some(print), Some(annotate), &mut info);
         assert_eq!(status, OK);
         let user = (&raw mut place).cast();
         assert_eq!(amd_comgr_disassemble_instruction(info, ADDRESS, user, &mut size), OK);

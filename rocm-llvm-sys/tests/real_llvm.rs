@@ -173,9 +173,11 @@ fn an_object_for_gfx90a_is_made() {
         let layout = LLVMCreateTargetDataLayout(machine);
         LLVMSetModuleDataLayout(adder.module, layout);
         LLVMSetTarget(adder.module, triple.as_ptr());
-        let failed = LLVMTargetMachineEmitToMemoryBuffer(machine, adder.module, LLVMObjectFile, &mut message, &mut buffer);
+        let failed =
+            LLVMTargetMachineEmitToMemoryBuffer(machine, adder.module, LLVMObjectFile, &mut message, &mut buffer);
         assert_eq!(failed, 0);
-        let bytes = std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer)).to_vec();
+        let bytes =
+            std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer)).to_vec();
         LLVMDisposeMemoryBuffer(buffer);
         LLVMDisposeTargetData(layout);
         LLVMDisposeTargetMachine(machine);
