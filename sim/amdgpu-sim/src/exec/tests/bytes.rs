@@ -23,7 +23,7 @@ fn sums_of_differences_at_four_places() {
     for n in 0..600 {
         let (a, b, c) = (random.next(), random.next() & random.next(), random.next());
         x[0].push(if n % 7 == 0 { u64::MAX } else { a });
-        x[1].push(b as u32 as u64 & if n % 5 == 0 { 0xff00_ff } else { u64::MAX });
+        x[1].push(b as u32 as u64 & if n % 5 == 0 { 0x00ff_00ff } else { u64::MAX });
         x[2].push(if n % 3 == 0 { c | 0xffc0_ffc0_ffc0_ffc0 } else { c });
     }
     for (op, masked) in [(Op::v_qsad_pk_u16_u8, false), (Op::v_mqsad_pk_u16_u8, true)] {

@@ -125,6 +125,7 @@ fn scalar_stores() {
         store(Op::s_store_dword, &[s(2), imm(16), s(20)], 16),
         store(Op::s_store_dwordx2, &[s(2), s(4), s(20)], 0),
         store(Op::s_store_dwordx4, &[s(2), imm(64), s(20)], 64),
+        store(Op::s_buffer_store_dwordx2, &[s(8), imm(80), s(22)], 80),
         // Two of four words are inside a buffer of 100 bytes.
         store(Op::s_buffer_store_dwordx4, &[s(8), imm(92), s(20)], 92),
         store(Op::s_buffer_store_dword, &[s(8), imm(100), s(20)], 100),
@@ -141,6 +142,7 @@ fn scalar_stores() {
     put_word(&mut expected, 16, values[0]);
     (0..2).for_each(|i| put_word(&mut expected, 32 + 4 * i, values[i]));
     (0..4).for_each(|i| put_word(&mut expected, 64 + 4 * i, values[i]));
+    (0..2).for_each(|i| put_word(&mut expected, 1024 + 80 + 4 * i, values[2 + i]));
     (0..2).for_each(|i| put_word(&mut expected, 1024 + 92 + 4 * i, values[i]));
     assert!(result.memory == expected);
     let outside = on_device(&code[..1], &[], &[], &|w, base| w.set_slot64(2, base + SIZE as u64 - 16));
@@ -456,6 +458,69 @@ fn formats_and_selections_of_the_descriptor() {
 }
 
 #[test]
+fn typed_instructions_move_as_many_components_as_they_name() {
+    // 16_16_16_16, as signed integers: in the descriptor and in the instruction.
+    let format = 12 | 5 << 4;
+    let flags = 12 << 15 | 5 << 12 | 4 | 5 << 3 | 6 << 6 | 7 << 9;
+    let before = noise(SIZE, 408);
+    let cases = [
+        (Op::buffer_load_format_x, Op::buffer_store_format_x, 1, false),
+        (Op::buffer_load_format_xy, Op::buffer_store_format_xy, 2, false),
+        (Op::buffer_load_format_xyz, Op::buffer_store_format_xyz, 3, false),
+        (Op::buffer_load_format_xyzw, Op::buffer_store_format_xyzw, 4, false),
+        (Op::buffer_load_format_d16_x, Op::buffer_store_format_d16_x, 1, true),
+        (Op::buffer_load_format_d16_xy, Op::buffer_store_format_d16_xy, 2, true),
+        (Op::buffer_load_format_d16_xyz, Op::buffer_store_format_d16_xyz, 3, true),
+        (Op::buffer_load_format_d16_xyzw, Op::buffer_store_format_d16_xyzw, 4, true),
+        (Op::buffer_load_format_d16_hi_x, Op::buffer_store_format_d16_hi_x, 1, true),
+        (Op::tbuffer_load_format_x, Op::tbuffer_store_format_x, 1, false),
+        (Op::tbuffer_load_format_xy, Op::tbuffer_store_format_xy, 2, false),
+        (Op::tbuffer_load_format_xyz, Op::tbuffer_store_format_xyz, 3, false),
+        (Op::tbuffer_load_format_xyzw, Op::tbuffer_store_format_xyzw, 4, false),
+        (Op::tbuffer_load_format_d16_x, Op::tbuffer_store_format_d16_x, 1, true),
+        (Op::tbuffer_load_format_d16_xy, Op::tbuffer_store_format_d16_xy, 2, true),
+        (Op::tbuffer_load_format_d16_xyz, Op::tbuffer_store_format_d16_xyz, 3, true),
+        (Op::tbuffer_load_format_d16_xyzw, Op::tbuffer_store_format_d16_xyzw, 4, true),
+    ];
+    for (load, store, count, halves) in cases {
+        let mods = Mods { offen: true, format, ..Mods::default() };
+        let code = [buffer(load, v(4), v(0), Operand::None, mods), buffer(store, Operand::None, v(1), v(4), mods)];
+        let result = on_device(&code, &before, &[], &|w, base| {
+            descriptor(w, base, 0, 4096, flags);
+            for lane in 0..LANES as u32 {
+                w.row_mut(0)[lane as usize] = 8 * lane;
+                w.row_mut(1)[lane as usize] = 2048 + 8 * lane;
+            }
+            (4..9).for_each(|row| w.row_mut(row).fill(0x5555_6666));
+        });
+        assert_eq!(result.trap, None, "{load}");
+        let high = load == Op::buffer_load_format_d16_hi_x;
+        for lane in 0..LANES {
+            let half = |i: usize| i16::from_le_bytes([before[8 * lane + 2 * i], before[8 * lane + 2 * i + 1]]);
+            let mut expected = [0x5555_6666_u32; 5];
+            for i in 0..count {
+                match (halves, high) {
+                    (false, _) => expected[i] = i32::from(half(i)) as u32,
+                    (true, true) => expected[0] = 0x6666 | u32::from(half(0) as u16) << 16,
+                    (true, false) => {
+                        let shift = 16 * (i % 2);
+                        expected[i / 2] = expected[i / 2] & !(0xffff << shift) | u32::from(half(i) as u16) << shift;
+                    }
+                }
+            }
+            let got: [u32; 5] = std::array::from_fn(|i| result.wave.row(4 + i as u16)[lane]);
+            assert_eq!(got, expected, "{load}, lane {lane}");
+            // A store writes the whole element: what it does not name is zero.
+            for i in 0..4 {
+                let at = 2048 + 8 * lane + 2 * i;
+                let stored = i16::from_le_bytes([result.memory[at], result.memory[at + 1]]);
+                assert_eq!(stored, if i < count { half(i) } else { 0 }, "{store}, lane {lane}, component {i}");
+            }
+        }
+    }
+}
+
+#[test]
 fn swizzled_buffers_interleave() {
     let before = noise(SIZE, 406);
     // Elements of 4 bytes, 16 records interleaved, 16 bytes a record, the lane's number added to the index.
@@ -523,7 +588,7 @@ fn max32(a: u64, b: u64) -> u64 {
 
 #[test]
 fn atomics_on_floats() {
-    let cases: [(Op, usize, Update); 32] = [
+    let cases: [(Op, usize, Update); 33] = [
         (Op::global_atomic_add_f32, 4, add32),
         (Op::flat_atomic_add_f32, 4, add32),
         (Op::buffer_atomic_add_f32, 4, add32),
@@ -556,6 +621,7 @@ fn atomics_on_floats() {
         (Op::ds_pk_add_bf16, 4, brains),
         (Op::ds_pk_add_rtn_bf16, 4, brains),
         (Op::ds_min_f64, 8, min64),
+        (Op::ds_max_f64, 8, max64),
     ];
     for (op, bytes, update) in cases {
         let name = op.mnemonic();
@@ -596,7 +662,7 @@ fn atomics_on_floats() {
                 Inst { mods: Mods { glc: returns, ..plain.mods }, ..plain }
             };
             let (device, lds): (&[u8], &[u8]) = if local { (&[], &before) } else { (&before, &[]) };
-            let exec = u64::MAX & !(1 << 17);
+            let exec = !(1 << 17);
             let result = on_device(&[code], device, lds, &|w, base| {
                 w.set_exec(exec);
                 descriptor(w, base, 0, 512, 0);
@@ -621,6 +687,40 @@ fn atomics_on_floats() {
             let after = if local { &result.lds } else { &result.memory };
             assert!(after[..512] == expected[..], "{op}, returning {returns}");
             assert!(result.base != 0);
+        }
+    }
+}
+
+#[test]
+fn compare_and_store_of_floats() {
+    // Zeros of both signs are equal, NaNs are not.
+    let numbers = [0.0, -0.0, 1.5, f64::NAN, f64::INFINITY, -2.0, 1e-40, 3.0];
+    for (op, bytes, returns) in [
+        (Op::ds_cmpst_f32, 4, false),
+        (Op::ds_cmpst_rtn_f32, 4, true),
+        (Op::ds_cmpst_f64, 8, false),
+        (Op::ds_cmpst_rtn_f64, 8, true),
+    ] {
+        let bits = |x: f64| if bytes == 4 { u64::from((x as f32).to_bits()) } else { x.to_bits() };
+        let lds: Vec<u8> = (0..64).flat_map(|i| bits(numbers[i % 8]).to_le_bytes()[..bytes].to_vec()).collect();
+        let code = inst(op, if returns { v(8) } else { Operand::None }, &[v(0), v(2), v(4)]);
+        let result = on_device(&[code], &[], &lds, &|w, _| {
+            for lane in 0..LANES {
+                w.row_mut(0)[lane] = (bytes * lane) as u32;
+                set_value(w, 2, 2, lane, bits(numbers[lane / 8]));
+                set_value(w, 4, 2, lane, bits(lane as f64 + 100.0));
+            }
+        });
+        assert_eq!(result.trap, None, "{op}");
+        for lane in 0..LANES {
+            let (old, comparand) = (numbers[lane % 8], numbers[lane / 8]);
+            let expected = if old == comparand { bits(lane as f64 + 100.0) } else { bits(old) };
+            let at = bytes * lane;
+            let got = if bytes == 8 { long(&result.lds, at) } else { u64::from(word(&result.lds, at)) };
+            assert_eq!(got, expected, "{op}: {old} with {comparand}");
+            if returns {
+                assert_eq!(value(&result.wave, 8, bytes as u16 / 4, lane), bits(old), "{op}");
+            }
         }
     }
 }

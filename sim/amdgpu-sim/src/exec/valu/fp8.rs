@@ -58,7 +58,7 @@ fn narrow<const M: u32>(x: f32, rounding: Rounding, saturate: bool) -> u32 {
     let dropped = 23 - M;
     let mantissa = bits & 0x7f_ffff | u32::from(exponent != 0) << 23;
     // A denormal code: its last place stays at that of the least normal one.
-    let shift = (1 - field).max(0).min(31) as u32;
+    let shift = (1 - field).clamp(0, 31) as u32;
     let (kept, rest) = match rounding {
         Rounding::Nearest => {
             let wide = u64::from(mantissa) << 32 >> shift;
