@@ -58,7 +58,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     }
     let clippy = |words: &[&str]| {
         let mut command = checked_cargo("clippy", false);
-        command.args(words).args(["--all-targets", "--", "-D", "warnings"]);
+        command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
         command
     };
     steps.push(Step::commands(
@@ -69,7 +69,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     steps.push(features()?);
     let doc = |words: &[&str]| {
         let mut command = checked_cargo("doc", false);
-        command.args(["--workspace", "--no-deps"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
+        command.args(["--workspace", "--no-deps", "--keep-going"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
         command
     };
     let about = "documentation without warnings, with the default features and with all";
