@@ -39,6 +39,9 @@ mod binding;
 mod c;
 #[cfg(all(feature = "check", unix))]
 pub mod check;
+#[cfg(feature = "installation")]
+#[doc(hidden)] // For the command.
+pub mod child;
 #[cfg(feature = "devel")]
 pub mod devel;
 #[cfg(feature = "distribution")]
@@ -70,6 +73,7 @@ mod search;
 mod spec;
 mod sys;
 mod sys_crate;
+mod text_file;
 mod version;
 
 #[doc(hidden)]

@@ -35,7 +35,8 @@ pub fn compare(bindings: &Bindings) {
         let listed: BTreeSet<&str> = listed.map(|(function, _)| *function).collect();
         let functions = covered(bindings.functions, *level);
         assert!(!functions.is_empty(), "no function at {name}");
-        let lacking: BTreeSet<&str> = functions.iter().copied().filter(|function| !exported.contains(*function)).collect();
+        let lacking: BTreeSet<&str> =
+            functions.iter().copied().filter(|function| !exported.contains(*function)).collect();
         assert_eq!(lacking, listed, "{tree}'s {file} lacks, and NOT_EXPORTED lists for {name}");
         println!("{tree}'s {file}: {} of {} functions of {name}", functions.len() - lacking.len(), functions.len());
     }
