@@ -8,6 +8,7 @@ mod bytes;
 mod compare;
 mod control;
 mod convert;
+mod corpus;
 mod coverage;
 mod device;
 mod divide;
