@@ -464,10 +464,12 @@ impl Program {
         let wild = Trap::WildJump(entry);
         let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
         let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
-        Ok(Program::assemble(&decode(text, start, arch), text, text_address, start, rsrc1, cpu::has_avx2()))
+        let code = decode(text, start, arch);
+        let program = Program::assemble(&code, text, text_address, start, rsrc1, cpu::has_avx2());
+        Ok(Program { arch, ..program })
     }
 
-    /// Makes a program of decoded instructions, given by their word offsets in `text`.
+    /// Makes a program of decoded instructions, given by their word offsets in `text`, for gfx90a.
     pub(super) fn assemble(
         code: &BTreeMap<u32, Option<Inst>>,
         text: &[u32],
@@ -529,6 +531,7 @@ impl Program {
             sources,
             entry: index[start as usize],
             mode,
+            arch: isa::Arch::Gfx90a,
             layout: Layout { constants: l.constant_rows.len() as u16, ..layout },
             constants: l.constants,
             constant_rows: l.constant_rows,

@@ -1,6 +1,7 @@
 //! A kernel in the form that is run.
 
 use super::{Ctx, Flow, Mode, Wave};
+use crate::isa::Arch;
 use crate::isa::inst::Inst;
 
 /// What carries out one instruction.
@@ -91,6 +92,8 @@ pub(crate) struct Program {
     pub(super) sources: Vec<Source>,
     pub(super) entry: u32,
     pub(super) mode: Mode,
+    /// The processor that it runs as.
+    pub(super) arch: Arch,
     pub(super) layout: Layout,
     /// Scalar constants, from slot [`slot::CONSTANTS`](super::slot::CONSTANTS) on.
     pub(super) constants: Vec<u32>,
@@ -147,6 +150,11 @@ impl Program {
     /// MODE as the kernel starts with.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// The processor that it runs as.
+    pub(crate) fn arch(&self) -> Arch {
+        self.arch
     }
 
     /// Where each kind of row begins.

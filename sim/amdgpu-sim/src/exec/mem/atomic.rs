@@ -6,7 +6,7 @@ use super::space::{Addresses, Space};
 use super::{Checked, lanes};
 use crate::exec::{LANES, Wave};
 use crate::fault::Access;
-use crate::isa::{Flags, Kind, Op, Type};
+use crate::isa::{Arch, Flags, Kind, Op, Type};
 
 /// An operation on one word: (old, data, second data) to new.
 pub(super) type Operation32 = fn(u32, u32, u32) -> u32;
@@ -218,8 +218,21 @@ pub(super) fn of_micro(ctx: &crate::exec::Ctx<'_>, m: &crate::exec::Micro) -> Op
         let atomic = |op: &Op| op.info().is(Flags::atomic).then(|| Operation::of(*op, data_type(*op))).flatten();
         Op::ALL.iter().map(atomic).collect()
     });
+    let op = ctx.program.inst(m)?.op;
+    let single = matches!(op, Op::global_atomic_add_f32 | Op::buffer_atomic_add_f32 | Op::flat_atomic_add_f32);
+    if single && ctx.program.arch() == Arch::Gfx90a {
+        // Its device memory flushes denormals whatever MODE says; that of gfx942 keeps them.
+        return Some(Operation::Word(|a, b, _| {
+            flushed((f32::from_bits(flushed(a)) + f32::from_bits(flushed(b))).to_bits())
+        }));
+    }
     // The enum's discriminants count the table's rows.
-    *all.get(ctx.program.inst(m)?.op as usize)?
+    *all.get(op as usize)?
+}
+
+/// The bits of a single; a denormal becomes zero of the same sign.
+pub(super) fn flushed(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
 /// The type of the first data operand.

@@ -1,6 +1,6 @@
 //! DS: atomics on local memory. A workgroup runs on one thread, so reading and writing back is one step.
 
-use super::atomic::{self, Operation};
+use super::atomic::{self, Operation, flushed};
 use super::ds::{check, get, offsets, pack_offsets, put};
 use super::{AccessFault, done, lanes};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
@@ -43,6 +43,8 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     if checked.is_ok() {
         let mask = w.exec();
         let base = *w.row(m.src[0]);
+        let flushes =
+            if arithmetic_on_singles(ctx, m) { (w.mode.0 & 0x10 == 0, w.mode.0 & 0x20 == 0) } else { (false, false) };
         let mut old = [0_u64; LANES];
         for lane in lanes(mask) {
             let at = base[lane].wrapping_add(offset) as usize;
@@ -53,7 +55,14 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
                 match operation {
                     Operation::Word(f) => {
                         let word = u32::from_le_bytes(get(ctx.lds, at));
-                        put(ctx.lds, at, f(word, low(m.src[1]), low(m.src[2])).to_le_bytes());
+                        let new = if flushes == (false, false) {
+                            f(word, low(m.src[1]), low(m.src[2]))
+                        } else {
+                            let read = |x| if flushes.0 { flushed(x) } else { x };
+                            let new = f(read(word), read(low(m.src[1])), low(m.src[2]));
+                            if flushes.1 { flushed(new) } else { new }
+                        };
+                        put(ctx.lds, at, new.to_le_bytes());
                         old[lane] = u64::from(word);
                     }
                     Operation::Long(f) => {
@@ -72,6 +81,21 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         }
     }
     done(w, checked)
+}
+
+/// Whether MODE says what becomes of denormals: of those in single precision, but not in double.
+fn arithmetic_on_singles(ctx: &Ctx<'_>, m: &Micro) -> bool {
+    ctx.program.inst(m).is_some_and(|i| {
+        matches!(
+            i.op,
+            Op::ds_add_f32
+                | Op::ds_add_rtn_f32
+                | Op::ds_min_f32
+                | Op::ds_min_rtn_f32
+                | Op::ds_max_f32
+                | Op::ds_max_rtn_f32
+        )
+    })
 }
 
 /// `ds_wrxchg2*`: swaps two elements of `N` words with the data.

@@ -26,6 +26,10 @@ pub(super) struct Memories<'a> {
     pub(super) lds: &'a [u8],
     /// Bytes a lane, which are [`scratch_byte`](Memories::scratch_byte).
     pub(super) scratch: u32,
+    /// As gfx942, not gfx90a.
+    pub(super) gfx942: bool,
+    /// Bits of `compute_pgm_rsrc1` that are other than usual.
+    pub(super) rsrc1: u32,
 }
 
 impl Memories<'_> {
@@ -36,7 +40,7 @@ impl Memories<'_> {
 }
 
 fn on_device(code: &[Inst], memory: &[u8], lds: &[u8], set_up: &dyn Fn(&mut Wave, u64)) -> Outcome {
-    on(code, &Memories { device: memory, lds, scratch: 0 }, set_up)
+    on(code, &Memories { device: memory, lds, ..Memories::default() }, set_up)
 }
 
 /// Runs `code` with memories that hold known bytes. `set_up` gets the address of device memory.
@@ -47,7 +51,10 @@ pub(super) fn on(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wa
         map.insert(at, Some(inst));
         at += u32::from(inst.size) / 4;
     }
-    let program = Program::assemble(&map, &vec![0; at as usize], 0x1000, 0, DEFAULT_MODE, cpu::has_avx2());
+    let rsrc1 = DEFAULT_MODE ^ memories.rsrc1;
+    let program = Program::assemble(&map, &vec![0; at as usize], 0x1000, 0, rsrc1, cpu::has_avx2());
+    let arch = if memories.gfx942 { crate::isa::Arch::Gfx942 } else { crate::isa::Arch::Gfx90a };
+    let program = Program { arch, ..program };
     let mut wave = Wave::new(&program);
     wave.reset(&program);
     wave.set_exec(u64::MAX);
@@ -689,6 +696,38 @@ fn atomics_on_floats() {
             assert!(result.base != 0);
         }
     }
+}
+
+#[test]
+fn denormals_in_atomic_sums() {
+    let (tiny, small) = (0x0000_0003_u32, 0x0080_0000_u32);
+    // The least normal number less a denormal is a denormal.
+    let cases = [(tiny, tiny), (small, tiny | 1 << 31), (small, small)];
+    let lds: Vec<u8> = cases.iter().flat_map(|(a, _)| a.to_le_bytes()).collect();
+    let sums = |code: &Inst, memories: &Memories<'_>| {
+        let result = on(&[*code], memories, &|w, base| {
+            w.set_exec(7);
+            for lane in 0..3 {
+                set_value(w, 0, 2, lane, if memories.lds.is_empty() { base } else { 0 } + 4 * lane as u64);
+                w.row_mut(4)[lane] = cases[lane].1;
+            }
+        });
+        assert_eq!(result.trap, None);
+        let after = if memories.lds.is_empty() { result.memory } else { result.lds };
+        [0, 4, 8].map(|at| word(&after, at))
+    };
+    let (kept, flushed) = ([6, small - 3, 2 * small], [0, small, 2 * small]);
+    let local = inst(Op::ds_add_f32, Operand::None, &[v(0), v(4)]);
+    let usual = Memories { lds: &lds, ..Memories::default() };
+    assert_eq!(sums(&local, &usual), kept);
+    // FLOAT_DENORM_MODE_32 in bits 17:16: neither, operands, results.
+    assert_eq!(sums(&local, &Memories { rsrc1: 3 << 16, ..usual }), flushed);
+    assert_eq!(sums(&local, &Memories { rsrc1: 2 << 16, ..usual }), [0, 0, 2 * small]);
+    assert_eq!(sums(&local, &Memories { rsrc1: 1 << 16, ..usual }), flushed);
+    let global = inst(Op::global_atomic_add_f32, Operand::None, &[v(0), v(4), Operand::None]);
+    let device = Memories { device: &lds, ..Memories::default() };
+    assert_eq!(sums(&global, &device), flushed, "gfx90a");
+    assert_eq!(sums(&global, &Memories { gfx942: true, ..device }), kept, "gfx942");
 }
 
 #[test]

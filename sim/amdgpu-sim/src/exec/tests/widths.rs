@@ -72,7 +72,7 @@ fn loads_and_stores() {
         } else {
             Inst { mods, ..inst(op, dst, &[v(0), data, Operand::None]) }
         };
-        let memories = Memories { device: &before, lds: &before, scratch: 32 };
+        let memories = Memories { device: &before, lds: &before, scratch: 32, ..Memories::default() };
         let result = on(&[code], &memories, &|w, base| {
             w.set_exec(EXEC);
             descriptor(w, base, 0, 4096, 0);
