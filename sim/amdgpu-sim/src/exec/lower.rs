@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
-use super::{Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, matrix, mem, program::Source, salu, slot, valu};
+use super::{
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, matrix, mem, program::Source, salu, slot, valu,
+};
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
 use crate::isa::{self, Flags, Op};
 

@@ -165,10 +165,12 @@ impl<A: Format, B: Format, const GROUP: usize, const SPLIT: bool> Unit for Caref
         for p in (0..count).step_by(GROUP) {
             let group = p..count.min(p + GROUP);
             for n in 0..C {
-                let values = || group.clone().map(|p| {
-                    let (a, b) = term(p);
-                    a.0 * b[n].0
-                });
+                let values = || {
+                    group.clone().map(|p| {
+                        let (a, b) = term(p);
+                        a.0 * b[n].0
+                    })
+                };
                 let sum = values().sum::<f64>() + f64::from(sums[n]);
                 let too_large = |sign: f64| values().any(|x| x * sign >= power(128));
                 sums[n] = if !sum.is_finite() {

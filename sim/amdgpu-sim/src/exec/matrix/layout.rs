@@ -140,16 +140,8 @@ fn unpack<V: Copy, const E: usize>(
 }
 
 /// Lanes that `blgp` moves, in groups of 16: for each where it comes from.
-const MOVES: [[usize; 4]; 8] = [
-    [0, 1, 2, 3],
-    [0, 1, 0, 1],
-    [2, 3, 2, 3],
-    [1, 2, 3, 0],
-    [0, 0, 0, 0],
-    [1, 1, 1, 1],
-    [2, 2, 2, 2],
-    [3, 3, 3, 3],
-];
+const MOVES: [[usize; 4]; 8] =
+    [[0, 1, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 
 /// Where each stored element of a sparse A belongs: its k, a byte each, arranged like the elements of A.
 #[inline(always)]
@@ -276,7 +268,8 @@ fn sum<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const SPAR
         for g in 0..groups {
             let block = r / span * side + g % side;
             let i = r % span / height * height * (groups / side) + g / side * height + r % height;
-            let from = if broadcast == 0 { block } else { (block >> broadcast << broadcast) + usize::from(fields.abid) };
+            let from =
+                if broadcast == 0 { block } else { (block >> broadcast << broadcast) + usize::from(fields.abid) };
             let at = Place { a: from * M + i, b: block * M, lane: g * M };
             if M >= 8 {
                 for part in 0..M / 8 {

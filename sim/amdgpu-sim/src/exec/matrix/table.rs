@@ -12,14 +12,7 @@ use crate::isa::Op;
 type Fused16<F> = Fused<F, F, 8, false>;
 type Fused8<A, B> = Fused<A, B, 16, true>;
 
-fn plain<
-    U: Unit,
-    const M: usize,
-    const BLOCKS: usize,
-    const EA: usize,
-    const EB: usize,
-    const SPARSE: bool,
->(
+fn plain<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const EB: usize, const SPARSE: bool>(
     w: &mut Wave,
     m: &Micro,
     _: &mut Ctx<'_>,
@@ -31,14 +24,7 @@ fn plain<
 /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn fast<
-    U: Unit,
-    const M: usize,
-    const BLOCKS: usize,
-    const EA: usize,
-    const EB: usize,
-    const SPARSE: bool,
->(
+unsafe fn fast<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const EB: usize, const SPARSE: bool>(
     w: &mut Wave,
     m: &Micro,
     _: &mut Ctx<'_>,

@@ -329,8 +329,7 @@ impl Case {
             for lane in 0..64 {
                 let (i, j, block) = shape.element_of_d(r, lane);
                 let group = 1_usize << if shape.allows_blocks() { cbsz } else { 0 };
-                let block_of_a =
-                    if shape.allows_blocks() { block / group * group + usize::from(abid) } else { block };
+                let block_of_a = if shape.allows_blocks() { block / group * group + usize::from(abid) } else { block };
                 let (mut a, mut b) = (Vec::new(), Vec::new());
                 for s in 0..shape.stored() {
                     let (at, e) = shape.place(shape.stored(), i, s, block_of_a);
@@ -486,11 +485,7 @@ const PLAIN: Where = Where { a: v, b: v, d: v, c: Some(D), constant: Operand::No
 /// Runs one case and compares all of D.
 fn check_case(shape: &Shape, case: &Case, mods: (u8, u8, u8), place: Where) {
     let info = shape.op.info();
-    let third = if shape.sparse {
-        v(INDEX)
-    } else {
-        place.c.map_or(place.constant, place.d)
-    };
+    let third = if shape.sparse { v(INDEX) } else { place.c.map_or(place.constant, place.d) };
     let mut code = inst(shape.op, (place.d)(D), &[(place.a)(A), (place.b)(B), third]);
     code.mods.mfma = mods;
     code.mods.op_sel_hi = 0;
@@ -682,7 +677,8 @@ fn whole_number_products_are_what_mathematics_says() {
             }
             (values, registers)
         };
-        let ((a, a_registers), (b, b_registers), (c, c_registers)) = (fill(info.src[0]), fill(info.src[1]), fill(info.dst));
+        let ((a, a_registers), (b, b_registers), (c, c_registers)) =
+            (fill(info.src[0]), fill(info.src[1]), fill(info.dst));
         let index: Vec<u32> = (0..64).map(|_| r.next() as u32).collect();
         let case = Case { a: a_registers, b: b_registers, c: c_registers, index: index.clone() };
         let mut d = case.expected(&shape, (0, 0, 0));
