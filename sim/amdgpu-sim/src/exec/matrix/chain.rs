@@ -1,13 +1,12 @@
 //! Fused multiply-adds, one k after the other; and integers, which need no rounding.
 
-use super::layout::Unit;
+use super::layout::{Arithmetic, Unit};
 
 /// f32.
 pub(super) struct Single;
 
 impl Unit for Single {
-    type Value = f32;
-    type Sum = f32;
+    type Sums = Self;
     type Careful = Self;
     const ZERO: f32 = 0.0;
     const BITS: usize = 32;
@@ -21,6 +20,11 @@ impl Unit for Single {
     fn b([bits, _]: [u32; 2]) -> f32 {
         f32::from_bits(bits)
     }
+}
+
+impl Arithmetic for Single {
+    type Value = f32;
+    type Sum = f32;
 
     #[inline(always)]
     fn dot<'v, const C: usize, const FAST: bool>(
@@ -42,8 +46,7 @@ impl Unit for Single {
 pub(super) struct Double;
 
 impl Unit for Double {
-    type Value = f64;
-    type Sum = f64;
+    type Sums = Self;
     type Careful = Self;
     const ZERO: f64 = 0.0;
     const BITS: usize = 64;
@@ -62,6 +65,11 @@ impl Unit for Double {
     fn negated(value: f64) -> f64 {
         -value
     }
+}
+
+impl Arithmetic for Double {
+    type Value = f64;
+    type Sum = f64;
 
     #[inline(always)]
     fn dot<'v, const C: usize, const FAST: bool>(
@@ -83,8 +91,7 @@ impl Unit for Double {
 pub(super) struct Byte;
 
 impl Unit for Byte {
-    type Value = f32;
-    type Sum = i32;
+    type Sums = Self;
     type Careful = Self;
     const ZERO: f32 = 0.0;
     const BITS: usize = 8;
@@ -98,6 +105,11 @@ impl Unit for Byte {
     fn b(bits: [u32; 2]) -> f32 {
         Self::a(bits)
     }
+}
+
+impl Arithmetic for Byte {
+    type Value = f32;
+    type Sum = i32;
 
     #[inline(always)]
     fn dot<'v, const C: usize, const FAST: bool>(

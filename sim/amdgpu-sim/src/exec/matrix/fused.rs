@@ -12,22 +12,27 @@
 
 use std::marker::PhantomData;
 
-use super::layout::Unit;
+use super::layout::{Arithmetic, Unit};
 use super::number::{Format, power};
 
-/// Elements of formats `A` and `B`, groups of at most `GROUP` products, even and odd ones apart if `SPLIT`.
-pub(super) struct Fused<A, B, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
+/// Elements of formats `A` and `B`, both with significands of `FRACTION` fractional bits, added by [`Aligned`].
+pub(super) struct Fused<A, B, const FRACTION: i32, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
 /// The same where some element is infinite or NaN, or a product may be too large for an f32.
-pub(super) struct Careful<A, B, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
+pub(super) struct CarefulFused<A, B, const FRACTION: i32, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
+
+/// Groups of at most `GROUP` products, even and odd ones apart if `SPLIT`.
+pub(super) struct Aligned<const FRACTION: i32, const GROUP: usize, const SPLIT: bool>;
+/// The same for all operands.
+pub(super) struct CarefulAligned<const FRACTION: i32, const GROUP: usize, const SPLIT: bool>;
 
 /// Exponents are kept as positive numbers.
 const OFFSET: i32 = 256;
 
 /// Significand in the upper half, exponent in the lower one: a large one for what is not finite.
 #[inline(always)]
-fn packed<F: Format>(bits: u32) -> i32 {
+fn packed<F: Format, const FRACTION: i32>(bits: u32) -> i32 {
     let (significand, exponent) = F::split(bits);
-    significand << 16 | if F::is_finite(bits) { exponent + OFFSET } else { 0x4000 }
+    significand << (16 + FRACTION - F::FRACTION) | if F::is_finite(bits) { exponent + OFFSET } else { 0x4000 }
 }
 
 #[inline(always)]
@@ -37,7 +42,7 @@ fn exponent(x: i32) -> i32 {
 
 /// Sums of the products from `first` on, `step` apart, before `end`: multiples of 2^-24 of the exponents that go with them.
 #[inline(always)]
-fn products<'v, A: Format, B: Format, const C: usize>(
+fn products<'v, const FRACTION: i32, const C: usize>(
     (first, end, step): (usize, usize, usize),
     term: &impl Fn(usize) -> (i32, &'v [i32; C]),
 ) -> ([i32; C], [i32; C]) {
@@ -52,7 +57,7 @@ fn products<'v, A: Format, B: Format, const C: usize>(
     for p in (first..end).step_by(step) {
         let (a, b) = term(p);
         for n in 0..C {
-            let product = ((a >> 16) * (b[n] >> 16)) << (24 - A::FRACTION - B::FRACTION);
+            let product = ((a >> 16) * (b[n] >> 16)) << (24 - 2 * FRACTION);
             let below = (largest[n] - exponent(a) - exponent(b[n])).min(31);
             let sign = product >> 31;
             let size = ((product ^ sign) - sign) >> below;
@@ -81,24 +86,24 @@ fn add<const SPLIT: bool>(sum: f32, group: i32, at: i32) -> f32 {
 }
 
 #[inline(always)]
-fn dot<'v, A: Format, B: Format, const GROUP: usize, const SPLIT: bool, const C: usize>(
+fn dot<'v, const FRACTION: i32, const GROUP: usize, const SPLIT: bool, const C: usize>(
     mut sums: [f32; C],
-    range: std::ops::Range<usize>,
+    count: usize,
     term: impl Fn(usize) -> (i32, &'v [i32; C]),
 ) -> [f32; C] {
-    for p in range.clone().step_by(GROUP) {
-        let end = range.end.min(p + GROUP);
+    for p in (0..count).step_by(GROUP) {
+        let end = count.min(p + GROUP);
         let (mut group, mut at);
         if SPLIT {
-            let ((even, even_at), (odd, odd_at)) =
-                (products::<A, B, C>((p, end, 2), &term), products::<A, B, C>((p + 1, end, 2), &term));
+            let (even, even_at) = products::<FRACTION, C>((p, end, 2), &term);
+            let (odd, odd_at) = products::<FRACTION, C>((p + 1, end, 2), &term);
             (group, at) = ([0; C], [0; C]);
             for n in 0..C {
                 at[n] = even_at[n].max(odd_at[n]);
                 group[n] = (even[n] >> (at[n] - even_at[n]).min(31)) + (odd[n] >> (at[n] - odd_at[n]).min(31));
             }
         } else {
-            (group, at) = products::<A, B, C>((p, end, 1), &term);
+            (group, at) = products::<FRACTION, C>((p, end, 1), &term);
         }
         for n in 0..C {
             sums[n] = add::<SPLIT>(sums[n], group[n], at[n]);
@@ -107,29 +112,9 @@ fn dot<'v, A: Format, B: Format, const GROUP: usize, const SPLIT: bool, const C:
     sums
 }
 
-impl<A: Format, B: Format, const GROUP: usize, const SPLIT: bool> Unit for Fused<A, B, GROUP, SPLIT> {
+impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Arithmetic for Aligned<FRACTION, GROUP, SPLIT> {
     type Value = i32;
     type Sum = f32;
-    type Careful = Careful<A, B, GROUP, SPLIT>;
-    const ZERO: i32 = 0;
-    const BITS: usize = A::BITS;
-
-    #[inline(always)]
-    fn a([bits, _]: [u32; 2]) -> i32 {
-        packed::<A>(bits)
-    }
-
-    #[inline(always)]
-    fn b([bits, _]: [u32; 2]) -> i32 {
-        packed::<B>(bits)
-    }
-
-    #[inline(always)]
-    fn suits(a: &[i32], b: &[i32]) -> bool {
-        let largest = |values: &[i32]| values.iter().fold(0, |most, x| most.max(exponent(*x)));
-        // Products are below 2^128 then.
-        largest(a) + largest(b) <= 126 + 2 * OFFSET
-    }
 
     #[inline(always)]
     fn dot<'v, const C: usize, const FAST: bool>(
@@ -137,25 +122,38 @@ impl<A: Format, B: Format, const GROUP: usize, const SPLIT: bool> Unit for Fused
         count: usize,
         term: impl Fn(usize) -> (i32, &'v [i32; C]),
     ) -> [f32; C] {
-        dot::<A, B, GROUP, SPLIT, C>(sums, 0..count, term)
+        dot::<FRACTION, GROUP, SPLIT, C>(sums, count, term)
     }
 }
 
-impl<A: Format, B: Format, const GROUP: usize, const SPLIT: bool> Unit for Careful<A, B, GROUP, SPLIT> {
+impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> CarefulAligned<FRACTION, GROUP, SPLIT> {
+    /// One group of products, each given by its elements, and one sum.
+    fn add(group: &[((f64, i32), (f64, i32))], sum: f32) -> f32 {
+        let products = || group.iter().map(|(a, b)| a.0 * b.0);
+        let value = products().sum::<f64>() + f64::from(sum);
+        if !value.is_finite() {
+            return value as f32;
+        }
+        let too_large = |sign: f64| products().any(|x| x * sign >= power(128));
+        match (too_large(1.0), too_large(-1.0)) {
+            (true, true) => f32::NAN,
+            (true, false) => f32::INFINITY,
+            (false, true) => f32::NEG_INFINITY,
+            (false, false) => {
+                let mut b = [[0; 1]; GROUP];
+                for (to, (_, b)) in b.iter_mut().zip(group) {
+                    *to = [b.1];
+                }
+                dot::<FRACTION, GROUP, SPLIT, 1>([sum], group.len(), |p| (group[p].0.1, &b[p]))[0]
+            }
+        }
+    }
+}
+
+impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Arithmetic for CarefulAligned<FRACTION, GROUP, SPLIT> {
     /// The value, and its parts.
     type Value = (f64, i32);
     type Sum = f32;
-    type Careful = Self;
-    const ZERO: (f64, i32) = (0.0, 0);
-    const BITS: usize = A::BITS;
-
-    fn a([bits, _]: [u32; 2]) -> (f64, i32) {
-        (A::value(bits), packed::<A>(bits))
-    }
-
-    fn b([bits, _]: [u32; 2]) -> (f64, i32) {
-        (B::value(bits), packed::<B>(bits))
-    }
 
     fn dot<'v, const C: usize, const FAST: bool>(
         mut sums: [f32; C],
@@ -163,35 +161,59 @@ impl<A: Format, B: Format, const GROUP: usize, const SPLIT: bool> Unit for Caref
         term: impl Fn(usize) -> ((f64, i32), &'v [(f64, i32); C]),
     ) -> [f32; C] {
         for p in (0..count).step_by(GROUP) {
-            let group = p..count.min(p + GROUP);
+            let length = GROUP.min(count - p);
             for n in 0..C {
-                let values = || {
-                    group.clone().map(|p| {
-                        let (a, b) = term(p);
-                        a.0 * b[n].0
-                    })
-                };
-                let sum = values().sum::<f64>() + f64::from(sums[n]);
-                let too_large = |sign: f64| values().any(|x| x * sign >= power(128));
-                sums[n] = if !sum.is_finite() {
-                    sum as f32
-                } else {
-                    match (too_large(1.0), too_large(-1.0)) {
-                        (true, true) => f32::NAN,
-                        (true, false) => f32::INFINITY,
-                        (false, true) => f32::NEG_INFINITY,
-                        (false, false) => {
-                            let mut parts = [[0; 1]; GROUP];
-                            for q in group.clone() {
-                                parts[q - p] = [term(q).1[n].1];
-                            }
-                            let term = |q: usize| (term(q).0.1, &parts[q - p]);
-                            dot::<A, B, GROUP, SPLIT, 1>([sums[n]], group.clone(), term)[0]
-                        }
-                    }
-                };
+                let mut group = [((0.0, 0), (0.0, 0)); GROUP];
+                for (q, to) in group.iter_mut().enumerate().take(length) {
+                    let (a, b) = term(p + q);
+                    *to = (a, b[n]);
+                }
+                sums[n] = Self::add(&group[..length], sums[n]);
             }
         }
         sums
+    }
+}
+
+impl<A: Format, B: Format, const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Unit
+    for Fused<A, B, FRACTION, GROUP, SPLIT>
+{
+    type Sums = Aligned<FRACTION, GROUP, SPLIT>;
+    type Careful = CarefulFused<A, B, FRACTION, GROUP, SPLIT>;
+    const ZERO: i32 = 0;
+    const BITS: usize = A::BITS;
+
+    #[inline(always)]
+    fn a([bits, _]: [u32; 2]) -> i32 {
+        packed::<A, FRACTION>(bits)
+    }
+
+    #[inline(always)]
+    fn b([bits, _]: [u32; 2]) -> i32 {
+        packed::<B, FRACTION>(bits)
+    }
+
+    #[inline(always)]
+    fn suits(a: &[i32], b: &[i32]) -> bool {
+        let largest = |values: &[i32]| values.iter().fold(0, |most, x| exponent(*x).max(most));
+        // Products are below 2^128 then.
+        largest(a) + largest(b) <= 126 + 2 * OFFSET
+    }
+}
+
+impl<A: Format, B: Format, const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Unit
+    for CarefulFused<A, B, FRACTION, GROUP, SPLIT>
+{
+    type Sums = CarefulAligned<FRACTION, GROUP, SPLIT>;
+    type Careful = Self;
+    const ZERO: (f64, i32) = (0.0, 0);
+    const BITS: usize = A::BITS;
+
+    fn a([bits, _]: [u32; 2]) -> (f64, i32) {
+        (A::value(bits), packed::<A, FRACTION>(bits))
+    }
+
+    fn b([bits, _]: [u32; 2]) -> (f64, i32) {
+        (B::value(bits), packed::<B, FRACTION>(bits))
     }
 }

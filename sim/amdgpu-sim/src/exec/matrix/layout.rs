@@ -72,30 +72,12 @@ impl Sum for f64 {
     }
 }
 
-/// The arithmetic of one pair of element types.
-pub(super) trait Unit {
-    /// An element of A or B, in the form that the arithmetic takes.
+/// How products are added.
+pub(super) trait Arithmetic {
+    /// An element of A or B, in the form that this takes.
     type Value: Copy;
     /// An element of C and D.
     type Sum: Sum;
-    const ZERO: Self::Value;
-    /// Bits of an element of A, and of B.
-    const BITS: usize;
-    /// An element of A from its bits, the lowest first.
-    fn a(bits: [u32; 2]) -> Self::Value;
-    /// An element of B.
-    fn b(bits: [u32; 2]) -> Self::Value;
-    /// The other sign; asked for only where `blgp` negates.
-    fn negated(value: Self::Value) -> Self::Value {
-        value
-    }
-    /// The arithmetic for operands that [`Unit::suits`] turns down.
-    type Careful: Unit;
-    /// Whether this arithmetic is right for these elements.
-    #[inline(always)]
-    fn suits(_a: &[Self::Value], _b: &[Self::Value]) -> bool {
-        true
-    }
     /// Adds `count` products to each of `C` sums; `term` gives the element of A and those of B for the n-th.
     fn dot<'v, const C: usize, const FAST: bool>(
         sums: [Self::Sum; C],
@@ -105,6 +87,36 @@ pub(super) trait Unit {
     where
         Self::Value: 'v;
 }
+
+/// The value of an element in the form that an arithmetic takes.
+pub(super) type Value<U> = <<U as Unit>::Sums as Arithmetic>::Value;
+
+/// A pair of element types and what is done with them.
+pub(super) trait Unit {
+    /// How the products are added.
+    type Sums: Arithmetic;
+    const ZERO: Value<Self>;
+    /// Bits of an element of A, and of B.
+    const BITS: usize;
+    /// An element of A from its bits, the lowest first.
+    fn a(bits: [u32; 2]) -> Value<Self>;
+    /// An element of B.
+    fn b(bits: [u32; 2]) -> Value<Self>;
+    /// The other sign; asked for only where `blgp` negates.
+    fn negated(value: Value<Self>) -> Value<Self> {
+        value
+    }
+    /// What is done with operands that [`Unit::suits`] turns down.
+    type Careful: Unit;
+    /// Whether this arithmetic is right for these elements.
+    #[inline(always)]
+    fn suits(_a: &[Value<Self>], _b: &[Value<Self>]) -> bool {
+        true
+    }
+}
+
+/// Most products that make an element of D.
+const MOST: usize = 32;
 
 /// The bits of element `e` of a lane, elements of `bits` bits.
 #[inline(always)]
@@ -117,23 +129,18 @@ fn element(rows: &[Row], bits: usize, e: usize, lane: usize) -> [u32; 2] {
     }
 }
 
-/// All elements of an operand: those of one k side by side, `width` of them.
+/// All elements of an operand: the first ones of all lanes, then the second ones, and so on.
 #[inline(always)]
 fn unpack<V: Copy, const E: usize>(
     rows: &[Row],
     bits: usize,
-    width: usize,
     zero: V,
     value: impl Fn([u32; 2]) -> V,
 ) -> [[V; LANES]; E] {
     let mut all = [[zero; LANES]; E];
-    let flat = all.as_flattened_mut();
     for e in 0..E {
-        for part in 0..LANES / width {
-            let to = &mut flat[(part * E + e) * width..][..width];
-            for (at, to) in to.iter_mut().enumerate() {
-                *to = value(element(rows, bits, e, part * width + at));
-            }
+        for lane in 0..LANES {
+            all[e][lane] = value(element(rows, bits, e, lane));
         }
     }
     all
@@ -143,20 +150,39 @@ fn unpack<V: Copy, const E: usize>(
 const MOVES: [[usize; 4]; 8] =
     [[0, 1, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 
-/// Where each stored element of a sparse A belongs: its k, a byte each, arranged like the elements of A.
+/// B, its lanes moved by `blgp`.
+#[inline(never)]
+fn moved<U: Unit, const E: usize>(rows: &[Row], blgp: usize) -> [[Value<U>; LANES]; E] {
+    let mut copy = [Row::ZERO; 4];
+    for (to, from) in copy.iter_mut().zip(rows).take((E * U::BITS).div_ceil(32)) {
+        for (group, source) in MOVES[blgp].iter().enumerate() {
+            to.0[16 * group..][..16].copy_from_slice(&from.0[16 * source..][..16]);
+        }
+    }
+    unpack(&copy, U::BITS, U::ZERO, U::b)
+}
+
+/// Where element k of row or column 0 is in what [`unpack`] gives, of `share` elements a lane.
 #[inline(always)]
-fn places<const E: usize>(indices: &[u32; LANES], fields: Fields, width: usize) -> [[u8; LANES]; E] {
+fn offset(k: usize, share: usize, width: usize) -> u16 {
+    (k % share * LANES + k / share * width) as u16
+}
+
+/// For each stored element of a sparse A, arranged like them, where its k is in B.
+#[inline(always)]
+fn places<const EA: usize, const EB: usize>(
+    indices: &[u32; LANES],
+    fields: Fields,
+    width_log: u32,
+) -> [[u16; LANES]; EA] {
     // With `cbsz` it is always the first set.
-    let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * E } else { 0 };
-    let mut all = [[0; LANES]; E];
-    let flat = all.as_flattened_mut();
-    for e in 0..E {
-        for part in 0..LANES / width {
-            let p = part * E + e;
-            for at in 0..width {
-                let two = indices[part * width + at] >> ((shift + 2 * e) & 31) & 3;
-                flat[p * width + at] = (p / 2 * 4) as u8 + two as u8;
-            }
+    let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * EA } else { 0 };
+    let mut all = [[0; LANES]; EA];
+    for e in 0..EA {
+        for lane in 0..LANES {
+            let two = (indices[lane] >> ((shift + 2 * e) & 31) & 3) as usize;
+            let p = (lane >> width_log) * EA + e;
+            all[e][lane] = offset(p / 2 * 4 + two, EB, 1 << width_log);
         }
     }
     all
@@ -178,106 +204,128 @@ fn place(w: &mut Wave, m: &Micro, fields: Fields) {
 
 /// D = A x B + C. `EA` and `EB` are the elements of A and B in a lane.
 #[inline(always)]
-pub(super) fn multiply<
-    U: Unit,
-    const M: usize,
-    const BLOCKS: usize,
-    const EA: usize,
-    const EB: usize,
-    const SPARSE: bool,
-    const FAST: bool,
->(
+pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool, const FAST: bool>(
     w: &mut Wave,
     m: &Micro,
 ) -> Flow {
     let fields = Fields::unpack(m.aux);
-    let width = M * BLOCKS;
-    let negate = |n: u8| U::Sum::REGISTERS == 2 && fields.blgp >> n & 1 != 0;
+    let doubles = U::BITS == 64;
+    let negate = |n: u8| doubles && fields.blgp >> n & 1 != 0;
+    let width_log = u32::from(fields.size + fields.blocks);
 
-    let mut a: [[U::Value; LANES]; EA] = unpack(&w.rows[usize::from(m.src[0])..], U::BITS, width, U::ZERO, U::a);
+    let mut a: [[Value<U>; LANES]; EA] = unpack(&w.rows[usize::from(m.src[0])..], U::BITS, U::ZERO, U::a);
     if negate(0) {
         a.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
     }
     let rows = &w.rows[usize::from(m.src[1])..];
-    let mut b: [[U::Value; LANES]; EB] = if fields.blgp == 0 || U::Sum::REGISTERS == 2 {
-        unpack(rows, U::BITS, width, U::ZERO, U::b)
+    let mut b: [[Value<U>; LANES]; EB] = if fields.blgp == 0 || doubles {
+        unpack(rows, U::BITS, U::ZERO, U::b)
     } else {
-        moved::<U, EB>(rows, usize::from(fields.blgp), width)
+        moved::<U, EB>(rows, usize::from(fields.blgp))
     };
     if negate(1) {
         b.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
     }
-    let places: [[u8; LANES]; EA] =
-        if SPARSE { places(&w.rows[usize::from(m.src[2])].0, fields, width) } else { [[0; LANES]; EA] };
+    let places: [[u16; LANES]; EA] =
+        if SPARSE { places::<EA, EB>(&w.rows[usize::from(m.src[2])].0, fields, width_log) } else { [[0; LANES]; EA] };
     if !U::suits(a.as_flattened(), b.as_flattened()) {
-        return careful::<U::Careful, M, BLOCKS, EA, EB, SPARSE>(w, m);
+        return careful::<U::Careful, EA, EB, SPARSE>(w, m);
     }
     place(w, m, fields);
 
-    let (a, b, places) = (a.as_flattened(), b.as_flattened(), places.as_flattened());
     let to = usize::from(m.dst);
     let rows = &mut w.rows[to..to + usize::from(fields.registers)];
     if negate(2) {
-        for row in rows.chunks_exact_mut(U::Sum::REGISTERS) {
+        for row in rows.chunks_exact_mut(2) {
             for lane in 0..LANES {
-                U::Sum::get(row, lane).negated().put(row, lane);
+                f64::get(row, lane).negated().put(row, lane);
             }
         }
     }
-    sum::<U, M, BLOCKS, EA, SPARSE, FAST>(rows, fields, a, b, places);
-    Flow::Next
-}
-
-/// B, its lanes moved by `blgp`.
-#[inline(never)]
-fn moved<U: Unit, const E: usize>(rows: &[Row], blgp: usize, width: usize) -> [[U::Value; LANES]; E] {
-    let mut copy = [Row::ZERO; 4];
-    for (to, from) in copy.iter_mut().zip(rows).take((E * U::BITS).div_ceil(32)) {
-        for (group, source) in MOVES[blgp].iter().enumerate() {
-            to.0[16 * group..][..16].copy_from_slice(&from.0[16 * source..][..16]);
-        }
+    let mut offsets = [0; MOST];
+    let count = EA * LANES >> width_log;
+    for (k, to) in offsets.iter_mut().enumerate().take(count) {
+        *to = offset(k, EA, 1 << width_log);
     }
-    unpack(&copy, U::BITS, width, U::ZERO, U::b)
+    let operands = Operands {
+        a: a.as_flattened(),
+        b: b.as_flattened(),
+        places: places.as_flattened(),
+        offsets: &offsets[..count],
+    };
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2 and the rest.
+        unsafe { sum_fast::<U::Sums, SPARSE>(rows, fields, operands) };
+        return Flow::Next;
+    }
+    sum_plain::<U::Sums, SPARSE>(rows, fields, operands);
+    Flow::Next
 }
 
 /// The same with the unit's careful arithmetic.
 #[inline(never)]
-fn careful<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const EB: usize, const SPARSE: bool>(
-    w: &mut Wave,
-    m: &Micro,
-) -> Flow {
-    multiply::<U, M, BLOCKS, EA, EB, SPARSE, false>(w, m)
+fn careful<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(w: &mut Wave, m: &Micro) -> Flow {
+    multiply::<U, EA, EB, SPARSE, false>(w, m)
+}
+
+/// A and B, unpacked.
+struct Operands<'a, V> {
+    a: &'a [V],
+    b: &'a [V],
+    /// Of a sparse A: where the element of B is that goes with one of A.
+    places: &'a [u16],
+    /// For each product of a sum, where its elements of row and column 0 are.
+    offsets: &'a [u16],
+}
+
+/// # Safety
+/// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn sum_fast<R: Arithmetic, const SPARSE: bool>(rows: &mut [Row], fields: Fields, of: Operands<'_, R::Value>) {
+    sum::<R, SPARSE, true>(rows, fields, of);
+}
+
+#[inline(never)]
+fn sum_plain<R: Arithmetic, const SPARSE: bool>(rows: &mut [Row], fields: Fields, of: Operands<'_, R::Value>) {
+    sum::<R, SPARSE, false>(rows, fields, of);
 }
 
 /// The sums of every element of D.
 #[inline(always)]
-fn sum<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const SPARSE: bool, const FAST: bool>(
+fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
     rows: &mut [Row],
     fields: Fields,
-    a: &[U::Value],
-    b: &[U::Value],
-    places: &[u8],
+    of: Operands<'_, R::Value>,
 ) {
-    let groups = LANES / M;
-    let height = U::Sum::HEIGHT;
+    // Everything is a power of two.
+    let log = |n: usize| n.trailing_zeros();
+    let size = u32::from(fields.size);
+    let (height, lanes) = (log(R::Sum::HEIGHT), log(LANES));
     // Blocks side by side in a register, and registers (of a double: pairs) of so many blocks.
-    let side = (LANES * height / (M * M)).max(1);
-    let span = M * M * side / LANES;
-    let broadcast = if SPARSE { 0 } else { fields.cbsz };
-    for (r, row) in rows.chunks_exact_mut(U::Sum::REGISTERS).enumerate() {
-        for g in 0..groups {
-            let block = r / span * side + g % side;
-            let i = r % span / height * height * (groups / side) + g / side * height + r % height;
-            let from =
-                if broadcast == 0 { block } else { (block >> broadcast << broadcast) + usize::from(fields.abid) };
-            let at = Place { a: from * M + i, b: block * M, lane: g * M };
-            if M >= 8 {
-                for part in 0..M / 8 {
-                    let at = Place { b: at.b + 8 * part, lane: at.lane + 8 * part, ..at };
-                    lanes::<U, M, BLOCKS, EA, SPARSE, FAST, 8>(row, at, a, b, places);
+    let side = (lanes + height).saturating_sub(2 * size);
+    let span = 2 * size + side - lanes;
+    let groups = lanes - size;
+    let below = |x: usize, log: u32| x & ((1 << log) - 1);
+    for (r, row) in rows.chunks_exact_mut(R::Sum::REGISTERS).enumerate() {
+        for g in 0..1 << groups {
+            let block = (r >> span << side) + below(g, side);
+            let i = (below(r, span) >> height << height << (groups - side)) + (g >> side << height) + below(r, height);
+            let from = if SPARSE || fields.cbsz == 0 {
+                block
+            } else {
+                (block >> fields.cbsz << fields.cbsz) + usize::from(fields.abid)
+            };
+            let at = Place { a: (from << size) + i, b: block << size, lane: g << size };
+            if size >= 3 {
+                for part in (0..1 << size).step_by(8) {
+                    let at = Place { b: at.b + part, lane: at.lane + part, ..at };
+                    elements::<R, SPARSE, FAST, 8>(row, at, &of);
                 }
             } else {
-                lanes::<U, M, BLOCKS, EA, SPARSE, FAST, 4>(row, at, a, b, places);
+                elements::<R, SPARSE, FAST, 4>(row, at, &of);
             }
         }
     }
@@ -293,31 +341,19 @@ struct Place {
 
 /// `C` neighbouring elements of D.
 #[inline(always)]
-fn lanes<
-    U: Unit,
-    const M: usize,
-    const BLOCKS: usize,
-    const EA: usize,
-    const SPARSE: bool,
-    const FAST: bool,
-    const C: usize,
->(
+fn elements<R: Arithmetic, const SPARSE: bool, const FAST: bool, const C: usize>(
     row: &mut [Row],
     at: Place,
-    a: &[U::Value],
-    b: &[U::Value],
-    places: &[u8],
+    of: &Operands<'_, R::Value>,
 ) {
-    let width = M * BLOCKS;
-    let mut sums = [U::Sum::ZERO; C];
+    let mut sums = [R::Sum::ZERO; C];
     for (n, sum) in sums.iter_mut().enumerate() {
-        *sum = U::Sum::get(row, at.lane + n);
+        *sum = R::Sum::get(row, at.lane + n);
     }
-    let count = EA * LANES / width;
-    let sums = U::dot::<C, FAST>(sums, count, |p| {
-        let k = if SPARSE { usize::from(places[p * width + at.a]) } else { p };
-        let b = b[k * width + at.b..].first_chunk().expect("B has all its elements");
-        (a[p * width + at.a], b)
+    let sums = R::dot::<C, FAST>(sums, of.offsets.len(), |p| {
+        let a = usize::from(of.offsets[p]) + at.a;
+        let b = usize::from(if SPARSE { of.places[a] } else { of.offsets[p] }) + at.b;
+        (of.a[a], of.b[b..].first_chunk().expect("B has all its elements"))
     });
     for (n, sum) in sums.into_iter().enumerate() {
         sum.put(row, at.lane + n);

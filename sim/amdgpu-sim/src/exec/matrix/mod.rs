@@ -50,7 +50,9 @@ struct Entry {
     run: Handler,
     /// Registers of C and D.
     registers: u16,
-    /// Blocks, as a power of two.
+    /// Rows of A as a power of two.
+    size: u8,
+    /// Blocks, likewise.
     blocks: u8,
     allows: Allows,
 }
@@ -66,6 +68,8 @@ struct Fields {
     /// C is not where D is.
     apart: bool,
     registers: u16,
+    size: u8,
+    blocks: u8,
 }
 
 impl Fields {
@@ -75,7 +79,9 @@ impl Fields {
             | u32::from(self.blgp) << 7
             | u32::from(self.constant) << 10
             | u32::from(self.apart) << 11
-            | u32::from(self.registers) << 16
+            | u32::from(self.registers) << 12
+            | u32::from(self.size) << 20
+            | u32::from(self.blocks) << 24
     }
 
     #[inline(always)]
@@ -86,7 +92,9 @@ impl Fields {
             blgp: (bits >> 7 & 7) as u8,
             constant: bits >> 10 & 1 != 0,
             apart: bits >> 11 & 1 != 0,
-            registers: (bits >> 16) as u16,
+            registers: (bits >> 12 & 0xff) as u16,
+            size: (bits >> 20 & 15) as u8,
+            blocks: (bits >> 24 & 15) as u8,
         }
     }
 }
@@ -114,7 +122,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         return Some(reserved);
     }
     m.dst = l.row(inst.dst)?;
-    let mut fields = Fields { cbsz, abid, blgp, constant: false, apart: false, registers: entry.registers };
+    let Entry { registers, size, blocks, .. } = entry;
+    let mut fields = Fields { cbsz, abid, blgp, constant: false, apart: false, registers, size, blocks };
     m.src[0] = l.row(inst.src[0])?;
     m.src[1] = l.row(inst.src[1])?;
     match l.row(inst.src[2]) {

@@ -3,7 +3,7 @@
 //! Denormals of A, B and C count as zero, without sign. Each product, each sum of a pair, their sum and that of it and C
 //! are rounded to f32, and flushed to zero, with their sign, where they are denormal.
 
-use super::layout::Unit;
+use super::layout::{Arithmetic, Unit};
 use super::number::{brain, half_flushed};
 
 #[inline(always)]
@@ -75,12 +75,44 @@ fn plain<'v, const GROUP: usize, const C: usize, const FAST: bool>(
     sums
 }
 
+/// Groups of 4 or 2 products.
+pub(super) struct Pairs<const GROUP: usize>;
+/// The same, in every case.
+pub(super) struct CarefulPairs<const GROUP: usize>;
+
+impl<const GROUP: usize> Arithmetic for Pairs<GROUP> {
+    type Value = f32;
+    type Sum = f32;
+
+    #[inline(always)]
+    fn dot<'v, const C: usize, const FAST: bool>(
+        sums: [f32; C],
+        count: usize,
+        term: impl Fn(usize) -> (f32, &'v [f32; C]),
+    ) -> [f32; C] {
+        plain::<GROUP, C, FAST>(sums, count, term)
+    }
+}
+
+impl<const GROUP: usize> Arithmetic for CarefulPairs<GROUP> {
+    type Value = f32;
+    type Sum = f32;
+
+    #[inline(always)]
+    fn dot<'v, const C: usize, const FAST: bool>(
+        sums: [f32; C],
+        count: usize,
+        term: impl Fn(usize) -> (f32, &'v [f32; C]),
+    ) -> [f32; C] {
+        careful::<GROUP, C>(sums, count, term)
+    }
+}
+
 /// f16: no product or sum of products is denormal, so the plain way is always right.
 pub(super) struct Halves;
 
 impl Unit for Halves {
-    type Value = f32;
-    type Sum = f32;
+    type Sums = Pairs<4>;
     type Careful = Self;
     const ZERO: f32 = 0.0;
     const BITS: usize = 16;
@@ -93,15 +125,6 @@ impl Unit for Halves {
     #[inline(always)]
     fn b([bits, _]: [u32; 2]) -> f32 {
         half_flushed(bits)
-    }
-
-    #[inline(always)]
-    fn dot<'v, const C: usize, const FAST: bool>(
-        sums: [f32; C],
-        count: usize,
-        term: impl Fn(usize) -> (f32, &'v [f32; C]),
-    ) -> [f32; C] {
-        plain::<4, C, FAST>(sums, count, term)
     }
 }
 
@@ -123,8 +146,7 @@ fn range(values: &[f32]) -> (u32, u32) {
 }
 
 impl<const GROUP: usize> Unit for Brains<GROUP> {
-    type Value = f32;
-    type Sum = f32;
+    type Sums = Pairs<GROUP>;
     type Careful = CarefulBrains<GROUP>;
     const ZERO: f32 = 0.0;
     const BITS: usize = 16;
@@ -144,22 +166,12 @@ impl<const GROUP: usize> Unit for Brains<GROUP> {
     #[inline(always)]
     fn suits(a: &[f32], b: &[f32]) -> bool {
         let ((a_high, a_low), (b_high, b_low)) = (range(a), range(b));
-        a_high + b_high < 2 * 127 + 123 && a_low.saturating_add(b_low) >= 2 * 127 - 87
-    }
-
-    #[inline(always)]
-    fn dot<'v, const C: usize, const FAST: bool>(
-        sums: [f32; C],
-        count: usize,
-        term: impl Fn(usize) -> (f32, &'v [f32; C]),
-    ) -> [f32; C] {
-        plain::<GROUP, C, FAST>(sums, count, term)
+        a_high + b_high < 2 * 127 + 123 && a_low + b_low >= 2 * 127 - 87
     }
 }
 
 impl<const GROUP: usize> Unit for CarefulBrains<GROUP> {
-    type Value = f32;
-    type Sum = f32;
+    type Sums = CarefulPairs<GROUP>;
     type Careful = Self;
     const ZERO: f32 = 0.0;
     const BITS: usize = 16;
@@ -170,13 +182,5 @@ impl<const GROUP: usize> Unit for CarefulBrains<GROUP> {
 
     fn b([bits, _]: [u32; 2]) -> f32 {
         without_denormals(brain(bits))
-    }
-
-    fn dot<'v, const C: usize, const FAST: bool>(
-        sums: [f32; C],
-        count: usize,
-        term: impl Fn(usize) -> (f32, &'v [f32; C]),
-    ) -> [f32; C] {
-        careful::<GROUP, C>(sums, count, term)
     }
 }

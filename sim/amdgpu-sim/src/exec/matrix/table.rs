@@ -2,34 +2,35 @@
 
 use super::chain::{Byte, Double, Single};
 use super::fused::Fused;
-use super::layout::{Sum, Unit, multiply};
+use super::layout::{Arithmetic, Sum, Unit, multiply};
 use super::number::{Bf8, Brain, Cut, Fp8, Half};
 use super::pairwise::{Brains, Halves};
 use super::{Allows, Entry};
 use crate::exec::{Ctx, Flow, Handler, LANES, Micro, Wave};
 use crate::isa::Op;
 
-type Fused16<F> = Fused<F, F, 8, false>;
-type Fused8<A, B> = Fused<A, B, 16, true>;
+type Fused32<F> = Fused<F, F, 10, 4, false>;
+type Fused16<F> = Fused<F, F, 10, 8, false>;
+type Fused8<A, B> = Fused<A, B, 3, 16, true>;
 
-fn plain<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const EB: usize, const SPARSE: bool>(
+fn plain<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(
     w: &mut Wave,
     m: &Micro,
     _: &mut Ctx<'_>,
 ) -> Flow {
-    multiply::<U, M, BLOCKS, EA, EB, SPARSE, false>(w, m)
+    multiply::<U, EA, EB, SPARSE, false>(w, m)
 }
 
 /// # Safety
 /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn fast<U: Unit, const M: usize, const BLOCKS: usize, const EA: usize, const EB: usize, const SPARSE: bool>(
+unsafe fn fast<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(
     w: &mut Wave,
     m: &Micro,
     _: &mut Ctx<'_>,
 ) -> Flow {
-    multiply::<U, M, BLOCKS, EA, EB, SPARSE, true>(w, m)
+    multiply::<U, EA, EB, SPARSE, true>(w, m)
 }
 
 /// `blgp` moves lanes of B, negates (f64), or is not there.
@@ -52,10 +53,9 @@ macro_rules! matrices {
         pub(super) fn entry(op: Op, avx2: bool) -> Option<Entry> {
             Some(match op {
                 $($(Op::$op)|+ => Entry {
-                    run: choose!(
-                        avx2, $unit, $m, $blocks, { $m * $k * $blocks / LANES }, { $m * $k * $blocks / LANES }, false
-                    ),
+                    run: choose!(avx2, $unit, { $m * $k * $blocks / LANES }, { $m * $k * $blocks / LANES }, false),
                     registers: registers::<$unit>($m, $blocks),
+                    size: ($m as u32).trailing_zeros() as u8,
                     blocks: ($blocks as u32).trailing_zeros() as u8,
                     allows: Allows {
                         broadcast: $blocks > 1 && <$unit as Unit>::BITS < 64,
@@ -65,8 +65,9 @@ macro_rules! matrices {
                     },
                 },)*
                 $(Op::$sparse => Entry {
-                    run: choose!(avx2, $sunit, $sm, 1, { $sm * $sk / 2 / LANES }, { $sm * $sk / LANES }, true),
+                    run: choose!(avx2, $sunit, { $sm * $sk / 2 / LANES }, { $sm * $sk / LANES }, true),
                     registers: registers::<$sunit>($sm, 1),
+                    size: ($sm as u32).trailing_zeros() as u8,
                     blocks: 0,
                     allows: Allows { broadcast: false, index: true, lanes: false, negate: false },
                 },)*
@@ -87,7 +88,7 @@ macro_rules! choose {
 }
 
 const fn registers<U: Unit>(m: usize, blocks: usize) -> u16 {
-    (m * m * blocks / LANES * <U::Sum as Sum>::REGISTERS) as u16
+    (m * m * blocks / LANES * <<U::Sums as Arithmetic>::Sum as Sum>::REGISTERS) as u16
 }
 
 // Rows (and columns) x k x blocks, arithmetic, what `blgp` does.
@@ -140,8 +141,8 @@ matrices! {
         v_mfma_f32_32x32x8_bf16: 32 x 8 x 1, Fused16<Brain>;
         v_mfma_f32_16x16x16_bf16: 16 x 16 x 1, Fused16<Brain>;
 
-        v_mfma_f32_32x32x4_xf32: 32 x 4 x 1, Fused<Cut, Cut, 4, false>;
-        v_mfma_f32_16x16x8_xf32: 16 x 8 x 1, Fused<Cut, Cut, 4, false>;
+        v_mfma_f32_32x32x4_xf32: 32 x 4 x 1, Fused32<Cut>;
+        v_mfma_f32_16x16x8_xf32: 16 x 8 x 1, Fused32<Cut>;
 
         v_mfma_f32_32x32x16_bf8_bf8: 32 x 16 x 1, Fused8<Bf8, Bf8>;
         v_mfma_f32_32x32x16_bf8_fp8: 32 x 16 x 1, Fused8<Bf8, Fp8>;
