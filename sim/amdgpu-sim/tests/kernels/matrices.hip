@@ -174,3 +174,31 @@ extern "C" __global__ void accumulation(const int *in, int *out, int *sums) {
   asm volatile("buffer_load_dwordx4 %0, %1, %2, 0 offen\n s_waitcnt vmcnt(0)" : "=&a"(four) : "v"(local), "s"(resource) : "memory");
   asm volatile("global_store_dwordx4 %0, %1, off" : : "v"(to + 12), "a"(four) : "memory");
 }
+
+// For the benchmark: `rounds` times 16 products on one wave.
+#define RATE(name, sum_type, type, value, instruction) \
+  extern "C" __global__ void rate_##name(int *out, int rounds) { \
+    const int n = threadIdx.x % 5; \
+    type a = value, b = value; \
+    sum_type sum = {0}; \
+    for (int round = 0; round < rounds; round++) { \
+      _Pragma("unroll") for (int i = 0; i < 16; i++) sum = __builtin_amdgcn_mfma_##instruction(a, b, sum, 0, 0, 0); \
+    } \
+    out[threadIdx.x] = (int)sum[0]; \
+  }
+
+typedef int i32x16 __attribute__((ext_vector_type(16)));
+
+RATE(f32_32, f32x16, float, (float)n, f32_32x32x2f32)
+RATE(f32_16, f32x4, float, (float)n, f32_16x16x4f32)
+RATE(f64_16, f64x4, double, (double)n, f64_16x16x4f64)
+RATE(f16_32, f32x16, f16x4, (f16x4)(_Float16)n, f32_32x32x8f16)
+RATE(f16_16, f32x4, f16x4, (f16x4)(_Float16)n, f32_16x16x16f16)
+RATE(bf16_16, f32x4, i16x4, (i16x4)(short)(0x3f80 + n), f32_16x16x16bf16_1k)
+#if defined(__gfx942__)
+RATE(i8_32, i32x16, long, (long)n, i32_32x32x16_i8)
+RATE(fp8_32, f32x16, long, 0x4048404840484048 ^ n, f32_32x32x16_fp8_fp8)
+RATE(xf32_16, f32x4, f32x2, (f32x2)(float)n, f32_16x16x8_xf32)
+#else
+RATE(i8_32, i32x16, int, n, i32_32x32x8i8)
+#endif
