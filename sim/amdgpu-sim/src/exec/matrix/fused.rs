@@ -25,6 +25,9 @@ pub(super) struct Aligned<const FRACTION: i32, const GROUP: usize, const SPLIT: 
 /// The same for all operands.
 pub(super) struct CarefulAligned<const FRACTION: i32, const GROUP: usize, const SPLIT: bool>;
 
+/// The value of an element, and its parts.
+type Whole = (f64, i32);
+
 /// Exponents are kept as positive numbers.
 const OFFSET: i32 = 256;
 
@@ -128,7 +131,7 @@ impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Arithmetic for 
 
 impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> CarefulAligned<FRACTION, GROUP, SPLIT> {
     /// One group of products, each given by its elements, and one sum.
-    fn add(group: &[((f64, i32), (f64, i32))], sum: f32) -> f32 {
+    fn add(group: &[(Whole, Whole)], sum: f32) -> f32 {
         let products = || group.iter().map(|(a, b)| a.0 * b.0);
         let value = products().sum::<f64>() + f64::from(sum);
         if !value.is_finite() {
@@ -151,14 +154,13 @@ impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> CarefulAligned<
 }
 
 impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Arithmetic for CarefulAligned<FRACTION, GROUP, SPLIT> {
-    /// The value, and its parts.
-    type Value = (f64, i32);
+    type Value = Whole;
     type Sum = f32;
 
     fn dot<'v, const C: usize, const FAST: bool>(
         mut sums: [f32; C],
         count: usize,
-        term: impl Fn(usize) -> ((f64, i32), &'v [(f64, i32); C]),
+        term: impl Fn(usize) -> (Whole, &'v [Whole; C]),
     ) -> [f32; C] {
         for p in (0..count).step_by(GROUP) {
             let length = GROUP.min(count - p);
@@ -206,14 +208,14 @@ impl<A: Format, B: Format, const FRACTION: i32, const GROUP: usize, const SPLIT:
 {
     type Sums = CarefulAligned<FRACTION, GROUP, SPLIT>;
     type Careful = Self;
-    const ZERO: (f64, i32) = (0.0, 0);
+    const ZERO: Whole = (0.0, 0);
     const BITS: usize = A::BITS;
 
-    fn a([bits, _]: [u32; 2]) -> (f64, i32) {
+    fn a([bits, _]: [u32; 2]) -> Whole {
         (A::value(bits), packed::<A, FRACTION>(bits))
     }
 
-    fn b([bits, _]: [u32; 2]) -> (f64, i32) {
+    fn b([bits, _]: [u32; 2]) -> Whole {
         (B::value(bits), packed::<B, FRACTION>(bits))
     }
 }

@@ -319,10 +319,10 @@ fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
                 (block >> fields.cbsz << fields.cbsz) + usize::from(fields.abid)
             };
             let at = Place { a: (from << size) + i, b: block << size, lane: g << size };
-            if size >= 3 {
-                for part in (0..1 << size).step_by(8) {
+            if size >= 4 {
+                for part in (0..1 << size).step_by(16) {
                     let at = Place { b: at.b + part, lane: at.lane + part, ..at };
-                    elements::<R, SPARSE, FAST, 8>(row, at, &of);
+                    elements::<R, SPARSE, FAST, 16>(row, at, &of);
                 }
             } else {
                 elements::<R, SPARSE, FAST, 4>(row, at, &of);

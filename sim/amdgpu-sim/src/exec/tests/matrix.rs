@@ -2,6 +2,8 @@
 //!
 //! Shape and types are read off the mnemonic and the width of the registers, not from the table that is tested.
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
+
 use super::*;
 use crate::isa::{Kind, Type};
 
