@@ -16,59 +16,60 @@ use crate::exec::{Flow, LANES, Micro, Row, Wave};
 
 /// An element of C and D.
 pub(super) trait Sum: Copy {
-    const ZERO: Self;
     const REGISTERS: usize;
     /// Consecutive rows of the matrix that are in consecutive registers.
     const HEIGHT: usize;
-    fn get(rows: &[Row], lane: usize) -> Self;
-    fn put(self, rows: &mut [Row], lane: usize);
-    /// With the sign changed.
-    fn negated(self) -> Self;
+    /// The elements of `C` lanes from `lane` on.
+    fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C];
+    fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize);
+}
+
+/// `C` lanes of a register.
+#[inline(always)]
+fn part<const C: usize>(row: &Row, lane: usize) -> &[u32; C] {
+    row.0[lane..].first_chunk().expect("a register has all its lanes")
+}
+
+/// `C` lanes of a register, to write.
+#[inline(always)]
+fn part_mut<const C: usize>(row: &mut Row, lane: usize) -> &mut [u32; C] {
+    row.0[lane..].first_chunk_mut().expect("a register has all its lanes")
 }
 
 macro_rules! sums {
-    ($($type:ty, $from:expr, $to:expr, $negate:expr;)*) => { $(
+    ($($type:ty, $from:expr, $to:expr;)*) => { $(
         impl Sum for $type {
-            const ZERO: Self = 0 as $type;
             const REGISTERS: usize = 1;
             const HEIGHT: usize = 4;
             #[inline(always)]
-            fn get(rows: &[Row], lane: usize) -> Self {
-                $from(rows[0].0[lane])
+            fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
+                part(&rows[0], lane).map($from)
             }
             #[inline(always)]
-            fn put(self, rows: &mut [Row], lane: usize) {
-                rows[0].0[lane] = $to(self);
-            }
-            #[inline(always)]
-            fn negated(self) -> Self {
-                $negate(self)
+            fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
+                *part_mut(&mut rows[0], lane) = sums.map($to);
             }
         }
     )* };
 }
 
 sums! {
-    f32, f32::from_bits, f32::to_bits, |x: f32| -x;
-    i32, |x| x as i32, |x| x as u32, i32::wrapping_neg;
+    f32, f32::from_bits, f32::to_bits;
+    i32, |x| x as i32, |x| x as u32;
 }
 
 impl Sum for f64 {
-    const ZERO: Self = 0.0;
     const REGISTERS: usize = 2;
     const HEIGHT: usize = 1;
     #[inline(always)]
-    fn get(rows: &[Row], lane: usize) -> Self {
-        f64::from_bits(u64::from(rows[0].0[lane]) | u64::from(rows[1].0[lane]) << 32)
+    fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
+        let (low, high): (&[u32; C], &[u32; C]) = (part(&rows[0], lane), part(&rows[1], lane));
+        std::array::from_fn(|n| f64::from_bits(u64::from(low[n]) | u64::from(high[n]) << 32))
     }
     #[inline(always)]
-    fn put(self, rows: &mut [Row], lane: usize) {
-        rows[0].0[lane] = self.to_bits() as u32;
-        rows[1].0[lane] = (self.to_bits() >> 32) as u32;
-    }
-    #[inline(always)]
-    fn negated(self) -> Self {
-        -self
+    fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
+        *part_mut(&mut rows[0], lane) = sums.map(|x| x.to_bits() as u32);
+        *part_mut(&mut rows[1], lane) = sums.map(|x| (x.to_bits() >> 32) as u32);
     }
 }
 
@@ -237,9 +238,7 @@ pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: 
     let rows = &mut w.rows[to..to + usize::from(fields.registers)];
     if negate(2) {
         for row in rows.chunks_exact_mut(2) {
-            for lane in 0..LANES {
-                f64::get(row, lane).negated().put(row, lane);
-            }
+            row[1].0.iter_mut().for_each(|high| *high ^= 1 << 31);
         }
     }
     let mut offsets = [0; MOST];
@@ -346,16 +345,10 @@ fn elements<R: Arithmetic, const SPARSE: bool, const FAST: bool, const C: usize>
     at: Place,
     of: &Operands<'_, R::Value>,
 ) {
-    let mut sums = [R::Sum::ZERO; C];
-    for (n, sum) in sums.iter_mut().enumerate() {
-        *sum = R::Sum::get(row, at.lane + n);
-    }
-    let sums = R::dot::<C, FAST>(sums, of.offsets.len(), |p| {
+    let sums = R::dot::<C, FAST>(R::Sum::get(row, at.lane), of.offsets.len(), |p| {
         let a = usize::from(of.offsets[p]) + at.a;
         let b = usize::from(if SPARSE { of.places[a] } else { of.offsets[p] }) + at.b;
         (of.a[a], of.b[b..].first_chunk().expect("B has all its elements"))
     });
-    for (n, sum) in sums.into_iter().enumerate() {
-        sum.put(row, at.lane + n);
-    }
+    R::Sum::put(sums, row, at.lane);
 }
