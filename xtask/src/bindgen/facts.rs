@@ -88,7 +88,8 @@ impl Facts {
             if of != library.name || !there {
                 continue;
             }
-            let declared = self.structs.get_mut(name).with_context(|| format!("bit fields of {name}, which is not there"))?;
+            let declared =
+                self.structs.get_mut(name).with_context(|| format!("bit fields of {name}, which is not there"))?;
             let text = declared.fields.iter_mut().find(|text| text.split_whitespace().last() == Some(field));
             *text.with_context(|| format!("no bit field {field} in {name}"))? += &format!(" : {width}");
         }

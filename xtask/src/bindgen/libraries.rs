@@ -12,19 +12,10 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
             Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
         ],
-        includes: &[
-            "hip/hip_runtime_api.h",
-            "hip/hip_gl_interop.h",
-            "hip/library_types.h",
-            "hip/hip_complex.h",
-        ],
+        includes: &["hip/hip_runtime_api.h", "hip/hip_gl_interop.h", "hip/library_types.h", "hip/hip_complex.h"],
         folders: &["hip"],
         allow: "_?i?hip.*|HIP.*|GLuint|GLenum|dim3|textureReference|surfaceReference|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]",
-        statuses: &[Status::new(
-            "hipError_t",
-            "hipErrorSharedObjectInitFailed",
-            "hipErrorSharedObjectSymbolNotFound",
-        )],
+        statuses: &[Status::new("hipError_t", "hipErrorSharedObjectInitFailed", "hipErrorSharedObjectSymbolNotFound")],
         renames: &[
             ("hipDeviceProp_t", "hipDeviceProp_tR0600", "a macro of the headers since 6.0"),
             (
@@ -52,8 +43,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
                 "hipGLGetDevices",
                 "of hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
             ),
-            ("hipGraphicsGLRegisterBuffer", "likewise of hip_gl_interop.h"),
-            ("hipGraphicsGLRegisterImage", "likewise of hip_gl_interop.h"),
+            ("hipGraphicsGLRegisterBuffer", "of hip_gl_interop.h, which the packages do not read"),
+            ("hipGraphicsGLRegisterImage", "of hip_gl_interop.h, which the packages do not read"),
         ],
         anonymous: &[
             // As in CUDA's struct of the same use: after the padding, before the pointer.
@@ -156,16 +147,17 @@ pub(crate) const LIBRARIES: &[Library] = &[
         allow: "hipblas.*|HIPBLAS.*",
         uses: &["hip"],
         statuses: &[Status::new("hipblasStatus_t", "HIPBLAS_STATUS_NOT_INITIALIZED", "HIPBLAS_STATUS_NOT_SUPPORTED")],
-        binaries: &[Binary::new((5, 7), "5.7", "libhipblas.so.0"), Binary::new((6, 4), "6.4", "libhipblas.so.2"), Binary::new((7, 2), "7.2", "libhipblas.so.3")],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libhipblas.so.0"),
+            Binary::new((6, 4), "6.4", "libhipblas.so.2"),
+            Binary::new((7, 2), "7.2", "libhipblas.so.3"),
+        ],
         ..Library::NEW
     },
     Library {
         name: "hipblaslt",
         package: "hipblaslt-sys",
-        headers: &[
-            Headers::new((7, 1), "6.4", "ROCm 7.1.1"),
-            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
-        ],
+        headers: &[Headers::new((7, 1), "6.4", "ROCm 7.1.1"), Headers::new((7, 2), "7.2", "ROCm 7.2.4")],
         includes: &["hipblaslt/hipblaslt.h"],
         cplusplus: true,
         back_to: Some(BackTo {
@@ -235,8 +227,16 @@ pub(crate) const LIBRARIES: &[Library] = &[
         folders: &["hiprand", "rocrand"],
         allow: "hiprand.*|HIPRAND.*",
         uses: &["hip"],
-        statuses: &[Status::new("hiprandStatus", "HIPRAND_STATUS_INITIALIZATION_FAILED", "HIPRAND_STATUS_NOT_IMPLEMENTED")],
-        binaries: &[Binary::new((5, 7), "5.7", "libhiprand.so.1"), Binary::new((6, 4), "6.4", "libhiprand.so.1"), Binary::new((7, 2), "7.2", "libhiprand.so.1")],
+        statuses: &[Status::new(
+            "hiprandStatus",
+            "HIPRAND_STATUS_INITIALIZATION_FAILED",
+            "HIPRAND_STATUS_NOT_IMPLEMENTED",
+        )],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libhiprand.so.1"),
+            Binary::new((6, 4), "6.4", "libhiprand.so.1"),
+            Binary::new((7, 2), "7.2", "libhiprand.so.1"),
+        ],
         ..Library::NEW
     },
     Library {
@@ -251,16 +251,22 @@ pub(crate) const LIBRARIES: &[Library] = &[
         folders: &["hipsparse"],
         allow: "hipsparse.*|HIPSPARSE.*",
         uses: &["hip"],
-        statuses: &[Status::new("hipsparseStatus_t", "HIPSPARSE_STATUS_NOT_INITIALIZED", "HIPSPARSE_STATUS_NOT_SUPPORTED")],
-        binaries: &[Binary::new((5, 7), "5.7", "libhipsparse.so.0"), Binary::new((6, 4), "6.4", "libhipsparse.so.1"), Binary::new((7, 2), "7.2", "libhipsparse.so.4")],
+        statuses: &[Status::new(
+            "hipsparseStatus_t",
+            "HIPSPARSE_STATUS_NOT_INITIALIZED",
+            "HIPSPARSE_STATUS_NOT_SUPPORTED",
+        )],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libhipsparse.so.0"),
+            Binary::new((6, 4), "6.4", "libhipsparse.so.1"),
+            Binary::new((7, 2), "7.2", "libhipsparse.so.4"),
+        ],
         ..Library::NEW
     },
     Library {
         name: "hipsparselt",
         package: "hipsparselt-sys",
-        headers: &[
-            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
-        ],
+        headers: &[Headers::new((7, 2), "7.2", "ROCm 7.2.4")],
         back_to: Some(BackTo {
             level: (6, 3),
             why: "the same as at 7.2, by the public headers of 6.3 and AMD's change log",
@@ -311,7 +317,11 @@ pub(crate) const LIBRARIES: &[Library] = &[
         allow: "hipfft.*|HIPFFT.*|hip[Ll]ib[Xx]t.*|hipXt.*",
         uses: &["hip"],
         statuses: &[Status::new("hipfftResult_t", "HIPFFT_INTERNAL_ERROR", "HIPFFT_NOT_IMPLEMENTED")],
-        binaries: &[Binary::new((5, 7), "5.7", "libhipfft.so.0"), Binary::new((6, 4), "6.4", "libhipfft.so.0"), Binary::new((7, 2), "7.2", "libhipfft.so.0")],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libhipfft.so.0"),
+            Binary::new((6, 4), "6.4", "libhipfft.so.0"),
+            Binary::new((7, 2), "7.2", "libhipfft.so.0"),
+        ],
         ..Library::NEW
     },
     Library {
@@ -326,17 +336,22 @@ pub(crate) const LIBRARIES: &[Library] = &[
         folders: &["hipsolver"],
         allow: "hipsolver.*|HIPSOLVER.*",
         uses: &["hip", "hipblas", "hipsparse"],
-        statuses: &[Status::new("hipsolverStatus_t", "HIPSOLVER_STATUS_NOT_INITIALIZED", "HIPSOLVER_STATUS_NOT_SUPPORTED")],
-        binaries: &[Binary::new((5, 7), "5.7", "libhipsolver.so.0"), Binary::new((6, 4), "6.4", "libhipsolver.so.0"), Binary::new((7, 2), "7.2", "libhipsolver.so.1")],
+        statuses: &[Status::new(
+            "hipsolverStatus_t",
+            "HIPSOLVER_STATUS_NOT_INITIALIZED",
+            "HIPSOLVER_STATUS_NOT_SUPPORTED",
+        )],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libhipsolver.so.0"),
+            Binary::new((6, 4), "6.4", "libhipsolver.so.0"),
+            Binary::new((7, 2), "7.2", "libhipsolver.so.1"),
+        ],
         ..Library::NEW
     },
     Library {
         name: "rccl",
         package: "rccl-sys",
-        headers: &[
-            Headers::new((5, 7), "5.7", "RCCL of ROCm 5.4.3"),
-            Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
-        ],
+        headers: &[Headers::new((5, 7), "5.7", "RCCL of ROCm 5.4.3"), Headers::new((7, 2), "7.2", "ROCm 7.2.4")],
         includes: &["rccl/rccl.h"],
         folders: &["rccl"],
         allow: "p?nccl.*|P?NCCL.*|rccl.*|RCCL.*",
@@ -356,7 +371,11 @@ pub(crate) const LIBRARIES: &[Library] = &[
         includes: &["roctracer/roctx.h"],
         folders: &["roctracer"],
         allow: "roctx.*|ROCTX.*",
-        binaries: &[Binary::new((5, 7), "5.7", "libroctx64.so.4"), Binary::new((6, 4), "6.4", "libroctx64.so.4"), Binary::new((7, 2), "7.2", "libroctx64.so.4")],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libroctx64.so.4"),
+            Binary::new((6, 4), "6.4", "libroctx64.so.4"),
+            Binary::new((7, 2), "7.2", "libroctx64.so.4"),
+        ],
         ..Library::NEW
     },
     Library {
@@ -366,6 +385,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((6, 2), "5.7", "AMD SMI of ROCm 6.1.2").reference(),
             Headers::new((10, 0), "7.2", "AMD SMI of ROCm 10.1").reference(),
         ],
+        // With the functions for CPUs, which AMD's own builds have.
+        prelude: "#define ENABLE_ESMI_LIB\n",
         includes: &["amd_smi/amdsmi.h"],
         folders: &["amd_smi"],
         allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
@@ -418,7 +439,11 @@ pub(crate) const LIBRARIES: &[Library] = &[
         folders: &["amd_comgr"],
         allow: "amd_comgr.*|AMD_COMGR.*|code_object_info_s",
         statuses: &[Status::new("amd_comgr_status_s", "AMD_COMGR_STATUS_ERROR", "AMD_COMGR_STATUS_ERROR")],
-        binaries: &[Binary::new((5, 7), "5.7", "libamd_comgr.so.2"), Binary::new((7, 0), "6.4", "libamd_comgr.so.3"), Binary::new((7, 2), "7.2", "libamd_comgr.so.3")],
+        binaries: &[
+            Binary::new((5, 7), "5.7", "libamd_comgr.so.2"),
+            Binary::new((7, 0), "6.4", "libamd_comgr.so.3"),
+            Binary::new((7, 2), "7.2", "libamd_comgr.so.3"),
+        ],
         ..Library::NEW
     },
     Library {
@@ -432,25 +457,74 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((10, 0), "7.2", "LLVM 23").below("usr/lib/llvm-23/include").reference(),
         ],
         includes: &[
-            "llvm-c/Analysis.h", "llvm-c/BitReader.h", "llvm-c/BitWriter.h", "llvm-c/blake3.h", "llvm-c/Comdat.h",
-            "llvm-c/Core.h", "llvm-c/DebugInfo.h", "llvm-c/Disassembler.h", "llvm-c/Error.h", "llvm-c/ErrorHandling.h",
-            "llvm-c/ExecutionEngine.h", "llvm-c/IRReader.h", "llvm-c/Linker.h", "llvm-c/LLJIT.h", "llvm-c/LLJITUtils.h",
-            "llvm-c/lto.h", "llvm-c/Object.h", "llvm-c/Orc.h", "llvm-c/OrcEE.h", "llvm-c/Remarks.h", "llvm-c/Support.h",
-            "llvm-c/Target.h", "llvm-c/TargetMachine.h", "llvm-c/Transforms/PassBuilder.h",
+            "llvm-c/Analysis.h",
+            "llvm-c/BitReader.h",
+            "llvm-c/BitWriter.h",
+            "llvm-c/blake3.h",
+            "llvm-c/Comdat.h",
+            "llvm-c/Core.h",
+            "llvm-c/DebugInfo.h",
+            "llvm-c/Disassembler.h",
+            "llvm-c/Error.h",
+            "llvm-c/ErrorHandling.h",
+            "llvm-c/ExecutionEngine.h",
+            "llvm-c/IRReader.h",
+            "llvm-c/Linker.h",
+            "llvm-c/LLJIT.h",
+            "llvm-c/LLJITUtils.h",
+            "llvm-c/lto.h",
+            "llvm-c/Object.h",
+            "llvm-c/Orc.h",
+            "llvm-c/OrcEE.h",
+            "llvm-c/Remarks.h",
+            "llvm-c/Support.h",
+            "llvm-c/Target.h",
+            "llvm-c/TargetMachine.h",
+            "llvm-c/Transforms/PassBuilder.h",
         ],
         folders: &["llvm-c"],
         names: Names::All,
         absent: &[
-            ("LLVMInitializeAllAsmParsers", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeAllAsmPrinters", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeAllDisassemblers", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeAllTargetInfos", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeAllTargetMCs", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeAllTargets", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeNativeAsmParser", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeNativeAsmPrinter", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeNativeDisassembler", "static in the header, where it calls the function of each target: it has no symbol"),
-            ("LLVMInitializeNativeTarget", "static in the header, where it calls the function of each target: it has no symbol"),
+            (
+                "LLVMInitializeAllAsmParsers",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeAllAsmPrinters",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeAllDisassemblers",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeAllTargetInfos",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeAllTargetMCs",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeAllTargets",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeNativeAsmParser",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeNativeAsmPrinter",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeNativeDisassembler",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
+            (
+                "LLVMInitializeNativeTarget",
+                "static in the header, where it calls the function of each target: it has no symbol",
+            ),
         ],
         allow: "LLVM.*|lto_.*|thinlto_.*|llvm_.*|LTO.*|THINLTO.*",
         binaries: &[
@@ -471,9 +545,17 @@ pub(crate) const LIBRARIES: &[Library] = &[
             Headers::new((10, 0), "7.2", "libclang 23").below("usr/lib/llvm-23/include"),
         ],
         includes: &[
-            "clang-c/BuildSystem.h", "clang-c/CXCompilationDatabase.h", "clang-c/CXDiagnostic.h", "clang-c/CXErrorCode.h",
-            "clang-c/CXFile.h", "clang-c/CXSourceLocation.h", "clang-c/CXString.h", "clang-c/Documentation.h",
-            "clang-c/FatalErrorHandler.h", "clang-c/Index.h", "clang-c/Rewrite.h",
+            "clang-c/BuildSystem.h",
+            "clang-c/CXCompilationDatabase.h",
+            "clang-c/CXDiagnostic.h",
+            "clang-c/CXErrorCode.h",
+            "clang-c/CXFile.h",
+            "clang-c/CXSourceLocation.h",
+            "clang-c/CXString.h",
+            "clang-c/Documentation.h",
+            "clang-c/FatalErrorHandler.h",
+            "clang-c/Index.h",
+            "clang-c/Rewrite.h",
         ],
         folders: &["clang-c"],
         names: Names::Some,

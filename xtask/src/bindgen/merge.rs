@@ -202,7 +202,9 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
         let before = surface.len();
         for name in std::mem::take(&mut left) {
             let headers = sources.nearest_headers(level);
-            let Some((_, header)) = headers.into_iter().find(|(_, header)| header.contains_key(&name)) else { continue };
+            let Some((_, header)) = headers.into_iter().find(|(_, header)| header.contains_key(&name)) else {
+                continue;
+            };
             if uses(&header[&name]).iter().all(|used| !header.contains_key(used) || surface.contains_key(used)) {
                 take(&name, header, facts, &mut surface)?;
             } else {
@@ -287,7 +289,8 @@ impl VisitMut for Types {
     fn visit_type_path_mut(&mut self, ty: &mut syn::TypePath) {
         visit_mut::visit_type_path_mut(self, ty);
         const PRIMITIVE: [&str; 15] = [
-            "bool", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8", "usize",
+            "bool", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8",
+            "usize",
         ];
         if let Some(last) = ty.path.segments.last() {
             let name = last.ident.to_string();

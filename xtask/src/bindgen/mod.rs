@@ -12,6 +12,7 @@ mod cross_check;
 mod doxygen;
 mod emit;
 mod facts;
+mod groups;
 mod headers;
 mod layout;
 mod levels;
@@ -111,7 +112,9 @@ fn row(one: &Read) -> coverage::Row<'_> {
 /// Whether `library` is the one that is `wanted`, or one that it shares types with.
 fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
     let Some(wanted) = wanted else { return true };
-    let uses = |name: &str| LIBRARIES.iter().find(|other| other.name == name).is_some_and(|other| other.uses.contains(&library.name));
+    let uses = |name: &str| {
+        LIBRARIES.iter().find(|other| other.name == name).is_some_and(|other| other.uses.contains(&library.name))
+    };
     library.name == wanted || uses(wanted)
 }
 
@@ -125,12 +128,7 @@ fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit:
 }
 
 /// Reads one library, after those that it shares types with.
-fn read(
-    library: &'static Library,
-    api: &Path,
-    trees: &Path,
-    done: &BTreeMap<&str, Read>,
-) -> Result<Read> {
+fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&str, Read>) -> Result<Read> {
     let (mut foreign, mut foreign_types) = (BTreeMap::new(), BTreeMap::new());
     let (mut foreign_folders, mut prelude) = (Vec::new(), String::new());
     for name in library.uses {
@@ -213,6 +211,7 @@ fn read(
                 let stray = matches!(kind, Kind::Const(_, None, _)) && !own.contains(name.as_str());
                 !stray && !library.leave_out.contains(&name.as_str()) && !is_foreign(name)
             });
+            groups::give_text(&mut surface, &own);
             sources.headers.insert(level, surface);
             if headers.reference {
                 sources.reference.insert(level);
