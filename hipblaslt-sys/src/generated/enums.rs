@@ -103,13 +103,13 @@ rocm_sdk::c_enum! {
         HIPBLASLT_EPILOGUE_SIGMOID = 1024,
         /// Apply Swish point-wise transform to the results (x:=Swish(x, 1)).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_EPILOGUE_SWISH_EXT = 65536,
         /// Apply Bias and then Swish transform.
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_EPILOGUE_SWISH_BIAS_EXT = 65540,
         /// Apply point-wise clamp to the results (x:=max(alpha, min(x, beta))).
         ///
@@ -245,13 +245,13 @@ rocm_sdk::c_enum! {
         HIPBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE = 23,
         /// Scaling mode that defines how the matrix scaling factor for matrix A is interpreted. See `hipblasLtMatmulMatrixScale_t`
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_DESC_A_SCALE_MODE = 31,
         /// Scaling mode that defines how the matrix scaling factor for matrix B is interpreted. See `hipblasLtMatmulMatrixScale_t`
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -276,8 +276,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
         HIPBLASLT_MATMUL_DESC_EPILOGUE_ACT_ARG1_EXT = 103,
-        /// Since ROCm 7.1, before 10.0.
-        #[cfg(all(feature = "rocm-7-1", not(feature = "rocm-10-0")))]
+        /// Since ROCm 6.3, before 10.0.
+        #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-10-0")))]
         HIPBLASLT_MATMUL_DESC_MAX = 104,
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -292,12 +292,12 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Block scale mode for A and B.
     ///
-    /// Since ROCm 7.1.
+    /// Since ROCm 7.0.
     pub enum hipblasLtMatmulMatrixScale_t: c_uint {
         /// Scaling factors are single-precision scalars applied to the whole tensors (this mode is the default for fp8).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
         /// Not supported yet.
         ///
@@ -315,8 +315,8 @@ rocm_sdk::c_enum! {
         ///
         /// This mode is only applicable to matrices A and B, in which case the vectors are expected to have M and N elements respectively, and each (i, j)-th element of product of A and B is multiplied by i-th element of A scale and j-th element of B scale.
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F = 3,
         /// Not supported yet.
         ///
@@ -352,7 +352,7 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-10-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_END = 1006,
     }
-    where #[cfg(feature = "rocm-7-1")]
+    where #[cfg(feature = "rocm-7-0")]
 }
 
 rocm_sdk::c_enum! {
@@ -517,8 +517,8 @@ rocm_sdk::c_enum! {
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(64) or
         /// pre-padded to 16(64).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_ORDER_COL16_4R16 = 100,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 32 rows.
         ///
@@ -527,8 +527,8 @@ rocm_sdk::c_enum! {
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(32) or
         /// pre-padded to 16(32).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_ORDER_COL16_4R8 = 101,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 32 rows.
         ///
