@@ -201,8 +201,14 @@ impl Trail {
                 |handle| {
                     let (handle, path) = sys::path_of(handle);
                     let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
-                    self.check_major(dynamic.soname.as_deref())?;
-                    Ok((handle, path, dynamic))
+                    match self.check_major(dynamic.soname.as_deref()) {
+                        Ok(()) => Ok((handle, path, dynamic)),
+                        Err(reason) => {
+                            // It stays open: what its initialisers have started may not survive its end.
+                            std::mem::forget(handle);
+                            Err(reason)
+                        }
+                    }
                 },
             );
             match opened {

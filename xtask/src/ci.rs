@@ -58,7 +58,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     }
     let clippy = |words: &[&str]| {
         let mut command = checked_cargo("clippy", false);
-        command.args(words).args(["--all-targets", "--", "-D", "warnings"]);
+        command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
         command
     };
     steps.push(Step::commands(
@@ -69,7 +69,7 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     steps.push(features()?);
     let doc = |words: &[&str]| {
         let mut command = checked_cargo("doc", false);
-        command.args(["--workspace", "--no-deps"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
+        command.args(["--workspace", "--no-deps", "--keep-going"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
         command
     };
     let about = "documentation without warnings, with the default features and with all";
@@ -91,18 +91,19 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Each feature that is no API level compiles without warnings by itself.
+/// Each feature that is no API level compiles without warnings by itself, and its crate without any.
 fn features() -> Result<Step> {
     let mut commands = Vec::new();
     for package in workspace::published()? {
-        for feature in package.features.iter().filter(|feature| !feature.starts_with("rocm-")) {
+        let features = package.features.iter().map(String::as_str).filter(|feature| !feature.starts_with("rocm-"));
+        for feature in [""].into_iter().chain(features).filter(|_| !package.is_sys()) {
             let mut command = checked_cargo("check", false);
             command.args(["-p", &package.name, "--no-default-features", "--features", feature]);
             command.env("RUSTFLAGS", "-D warnings");
             commands.push(command);
         }
     }
-    Ok(Step::commands("features", "each feature by itself", commands))
+    Ok(Step::commands("features", "each feature by itself, and none", commands))
 }
 
 /// Packs every published crate and looks for what a user must find in it.

@@ -74,7 +74,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     steps.push(Step::command("no backend", about, test(&crates)));
     let about = "the safe crates on the software GPU, with nothing else on";
     steps.push(Step::command("sim", about, test(&[&crates[..], &["--features", "hip/sim,hiprtc/sim"]].concat())));
-    let about = "rocm-sdk as a library with no feature on, and as the command";
+    let about = "rocm-sdk as a library with its default features, and as the command";
     let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
     let raw = workspace::sys_crates()?;
