@@ -122,7 +122,8 @@ impl Facts {
             let known = !values.is_empty();
             values.retain(|name, _| !foreign(name));
             // All of another library: a second name of its enum.
-            !foreign(name) && !(known && values.is_empty())
+            let second_name = known && values.is_empty();
+            !foreign(name) && !second_name
         });
         self.function_pointers.retain(|text| !foreign(pointer_name(text)));
         self.functions.retain(|name, _| !foreign(name));

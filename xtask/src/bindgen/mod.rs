@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if args.library.is_none() {
         let rows: Vec<coverage::Row<'_>> = LIBRARIES.iter().map(|library| row(&read[library.name])).collect();
-        differing.extend(coverage::write(&root, &rows, &not_exported, args.check)?);
+        differing.extend(coverage::write(root, &rows, &not_exported, args.check)?);
     }
     if args.check && !differing.is_empty() {
         let names: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
