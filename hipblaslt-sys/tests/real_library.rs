@@ -1,6 +1,6 @@
 //! The bindings on the real hipBLASLt. Descriptors are made on the host, and need no GPU.
 
-#![cfg(feature = "rocm-7-0")]
+#![cfg(feature = "rocm-6-2")]
 
 use hip_sys::HIP_R_32F;
 use hipblas_sys::{
