@@ -1,6 +1,5 @@
 //! What a distribution made by AMD's TheRock says of itself (feature `distribution`).
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::layout::Layout;
+use crate::text_file;
 
 /// Where the two files are, below a root.
 const INFO: &str = "share/therock/dist_info.json";
 const MANIFEST: &str = "share/therock/therock_manifest.json";
 const TARGETS: &str = "dist_amdgpu_targets";
-/// More than either file has.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A distribution: the targets that it has code for, and what it was made from.
 ///
@@ -149,12 +147,10 @@ fn source(module: &Value) -> Option<(&str, Option<&str>)> {
 /// The object in a file; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<Map<String, Value>>, Error> {
     let failed = |why: String| Error::Distribution { path: path.to_owned(), why };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > MOST_BYTES => return Err(failed(format!("{} bytes long", metadata.len()))),
+    let text = match text_file::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        _ => {}
-    }
-    let text = fs::read_to_string(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+        text => text.map_err(|error| failed(format!("cannot be read: {error}")))?,
+    };
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => Ok(Some(map)),
         Ok(other) => Err(failed(format!("not an object but {}", kind_of(&other)))),

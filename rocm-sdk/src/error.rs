@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(feature = "installation")]
 use crate::family::DetectedGpus;
+#[cfg(feature = "installation")]
 use crate::initialize::VersionMismatch;
 use crate::report::{Reason, Report};
 
@@ -84,6 +86,7 @@ pub enum Error {
         root: PathBuf,
     },
     /// The installation is of another release than the one that the program asks for.
+    #[cfg(feature = "installation")]
     VersionMismatch {
         /// What was asked for and what there is.
         mismatch: Box<VersionMismatch>,
@@ -107,6 +110,7 @@ pub enum Error {
         available: Vec<String>,
     },
     /// Neither a variable nor a GPU nor a default tells the target family.
+    #[cfg(feature = "installation")]
     NoFamily {
         /// The GPUs that were found, and what did not answer.
         gpus: Box<DetectedGpus>,
@@ -180,6 +184,7 @@ impl fmt::Display for Error {
                 "the ROCm at {} does not say which release it is: it has neither .info/version nor a numbered HIP library",
                 root.display()
             ),
+            #[cfg(feature = "installation")]
             Self::VersionMismatch { mismatch } => mismatch.fmt(f),
             Self::PreloadVariable { variable, value, error } => {
                 write!(f, "{variable}={value}: {error}\nUnset {variable} if it is not needed.")
@@ -187,6 +192,7 @@ impl fmt::Display for Error {
             Self::UnknownFamily { family, variable, available } => {
                 write!(f, "{variable}={family}: the distribution does not have it; it has {}", available.join(", "))
             }
+            #[cfg(feature = "installation")]
             Self::NoFamily { gpus, available } => {
                 f.write_str("no target family: ")?;
                 match &gpus.targets[..] {
@@ -227,13 +233,13 @@ impl Error {
             Self::PreloadVariable { error, .. } => error.library(),
             Self::Distribution { .. }
             | Self::UnknownFamily { .. }
-            | Self::NoFamily { .. }
-            | Self::VersionMismatch { .. }
             | Self::NoRelease { .. }
             | Self::UnknownLibrary { .. }
             | Self::Several { .. }
             | Self::SearchTooLate
             | Self::RelativePath { .. } => None,
+            #[cfg(feature = "installation")]
+            Self::NoFamily { .. } | Self::VersionMismatch { .. } => None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::layout::{Layout, LayoutKind};
 use crate::process::process_search;
 use crate::search::{Search, names_in};
+use crate::text_file;
 
 /// The variable that names the family.
 const VARIABLE: &str = "ROCM_SDK_TARGET_FAMILY";
@@ -312,7 +313,7 @@ fn gpus_of_driver(nodes: &Path, failures: &mut Vec<(PathBuf, String)>) -> Vec<Gp
     let mut targets = Vec::new();
     for number in numbers {
         let path = nodes.join(number.to_string()).join("properties");
-        match fs::read_to_string(&path) {
+        match text_file::read(&path) {
             Ok(text) => {
                 let version = text.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
                 match version.map(|v| v.trim().parse::<u32>()) {
@@ -350,7 +351,7 @@ impl Families {
         let Some(site) = layout.root().parent().filter(|_| layout.kind() == LayoutKind::Wheels) else {
             return Self::default();
         };
-        let told = fs::read_to_string(site.join("rocm_sdk/_dist_info.py")).ok().map(|text| Self::told_by(&text));
+        let told = text_file::read(&site.join("rocm_sdk/_dist_info.py")).ok().map(|text| Self::told_by(&text));
         let mut families = told.filter(|families| !families.available.is_empty()).unwrap_or_else(|| {
             let mut available: Vec<String> =
                 names_in(site, |_| true).iter().filter_map(|name| family_of_wheel(name)).collect();

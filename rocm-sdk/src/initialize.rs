@@ -5,8 +5,9 @@ use std::fmt;
 use semver::VersionReq;
 
 use crate::error::Error;
-use crate::find::{LibraryName, SkipReason, Skipped};
+use crate::find::{SkipReason, Skipped};
 use crate::library::{Library, Scope};
+use crate::library_name::LibraryName;
 use crate::process::{preload, process_search};
 use crate::search::matches_wildcards;
 use crate::spec::LibrarySpec;

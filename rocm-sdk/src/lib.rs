@@ -27,7 +27,8 @@
 //! - [`Error`] tells what is wrong and carries the [`Report`] of the search, step by step.
 //! - [`bindings!`] declares C functions that are resolved on their first call through a [`Binding`]: to the library, or to a
 //!   [`Provider`] in its place. A missing function returns its API's own status ([`MissingValue`]), never a panic.
-//! - Features, none on by default, add what tools want: `doctor` (what keeps programs from a GPU, and what to do), `check` (tests an
+//! - Feature `installation`, on by default, is what programs ask of an installation: all of the above but searching, opening and
+//!   preloading, which the -sys crates make do with. Others, off by default, add what tools want: `doctor` (what keeps programs from a GPU, and what to do), `check` (tests an
 //!   installation), `devel` (expands the devel wheel), `distribution` (its GPU targets), `install` (ROCm from Debian's packages);
 //!   `cli` is all of them as the command `rocm-sdk`.
 //!
@@ -38,6 +39,9 @@ mod binding;
 mod c;
 #[cfg(all(feature = "check", unix))]
 pub mod check;
+#[cfg(feature = "installation")]
+#[doc(hidden)] // For the command.
+pub mod child;
 #[cfg(feature = "devel")]
 pub mod devel;
 #[cfg(feature = "distribution")]
@@ -46,15 +50,20 @@ mod distribution;
 pub mod doctor;
 mod elf;
 mod error;
+#[cfg(feature = "installation")]
 mod family;
+#[cfg(feature = "installation")]
 mod find;
+#[cfg(feature = "installation")]
 mod initialize;
 #[cfg(feature = "install")]
 pub mod install;
 mod installs;
+#[cfg(feature = "installation")]
 mod layout;
 pub mod libraries;
 mod library;
+mod library_name;
 mod open;
 #[cfg(feature = "doctor")]
 pub mod probe;
@@ -64,6 +73,7 @@ mod search;
 mod spec;
 mod sys;
 mod sys_crate;
+mod text_file;
 mod version;
 
 #[doc(hidden)]
@@ -72,13 +82,18 @@ pub use binding::{Binding, Missing, MissingSymbol, MissingValue, Provider};
 #[cfg(feature = "distribution")]
 pub use distribution::Distribution;
 pub use error::Error;
+#[cfg(feature = "installation")]
 pub use family::{
     DetectedGpus, FamilySource, GpuKind, GpuSource, GpuTarget, TargetDetection, TargetFamily, target_family,
 };
-pub use find::{FoundLibraries, FoundLibrary, LibraryName, SkipReason, Skipped, find_libraries};
+#[cfg(feature = "installation")]
+pub use find::{FoundLibraries, FoundLibrary, SkipReason, Skipped, find_libraries};
+#[cfg(feature = "installation")]
 pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
+#[cfg(feature = "installation")]
 pub use layout::{Layout, LayoutKind, layout, version};
 pub use library::{Library, Scope};
+pub use library_name::LibraryName;
 pub use process::{preload, preloaded, process_search, set_root, set_search};
 pub use report::{Attempt, Origin, Reason, Report};
 pub use search::{Installation, Search};
@@ -88,6 +103,6 @@ pub use sys_crate::__symbol_error;
 pub use version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at};
 
 /// The README's example compiles and runs.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "installation"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

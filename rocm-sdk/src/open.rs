@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::elf::{self, Dynamic};
 use crate::error::Error;
+#[cfg(feature = "installation")]
 use crate::find::FoundLibrary;
 use crate::installs;
 use crate::library::{Library, Scope};
@@ -20,7 +21,19 @@ pub(crate) enum Purpose {
     /// It is opened; one that cannot be is passed over.
     Open(Scope),
     /// It is only named.
+    #[cfg(feature = "installation")]
     Find,
+}
+
+impl Purpose {
+    /// Who is to see the symbols of what is opened; `None` if nothing is.
+    fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Open(scope) => Some(scope),
+            #[cfg(feature = "installation")]
+            Self::Find => None,
+        }
+    }
 }
 
 /// A bound on how many libraries are opened for the sake of one.
@@ -62,7 +75,7 @@ impl Trail {
 
     /// Whether what is found is opened.
     fn opens(&self) -> bool {
-        matches!(self.purpose, Purpose::Open(_))
+        self.purpose.scope().is_some()
     }
 
     /// Whether files in the loader's directories are to be looked at.
@@ -147,9 +160,9 @@ impl Trail {
     pub(crate) fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Hit> {
         let tried = look_at(path).and_then(|dynamic| {
             self.check_major(dynamic.soname.as_deref())?;
-            let handle = match self.purpose {
-                Purpose::Find => None,
-                Purpose::Open(scope) => {
+            let handle = match self.purpose.scope() {
+                None => None,
+                Some(scope) => {
                     Some(open_file(path, scope, &mut Vec::new()).map_err(|reason| with_help(reason, origin, path))?)
                 }
             };
@@ -175,25 +188,27 @@ impl Trail {
                 self.fail(origin, &path, Reason::RelativePath);
                 continue;
             }
-            let scope = match self.purpose {
-                Purpose::Open(scope) => scope,
-                Purpose::Find => {
-                    let mut there =
-                        directories.iter().map(|dir| dir.join(name)).filter(|path| path.exists()).peekable();
-                    if there.peek().is_none() {
-                        self.attempts.push(Attempt::failed(origin, name.to_owned(), Reason::NotThere));
-                    } else if let Some(hit) = there.find_map(|path| self.try_file(origin, &path)) {
-                        return Some(hit);
-                    }
-                    continue;
+            let Some(scope) = self.purpose.scope() else {
+                let mut there = directories.iter().map(|dir| dir.join(name)).filter(|path| path.exists()).peekable();
+                if there.peek().is_none() {
+                    self.attempts.push(Attempt::failed(origin, name.to_owned(), Reason::NotThere));
+                } else if let Some(hit) = there.find_map(|path| self.try_file(origin, &path)) {
+                    return Some(hit);
                 }
+                continue;
             };
             let opened = sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)).and_then(
                 |handle| {
                     let (handle, path) = sys::path_of(handle);
                     let dynamic = path.as_deref().and_then(|p| look_at(p).ok()).unwrap_or_default();
-                    self.check_major(dynamic.soname.as_deref())?;
-                    Ok((handle, path, dynamic))
+                    match self.check_major(dynamic.soname.as_deref()) {
+                        Ok(()) => Ok((handle, path, dynamic)),
+                        Err(reason) => {
+                            // It stays open: what its initialisers have started may not survive its end.
+                            std::mem::forget(handle);
+                            Err(reason)
+                        }
+                    }
                 },
             );
             match opened {
@@ -242,6 +257,7 @@ impl Trail {
     }
 
     /// The file that was found, with the record of the search.
+    #[cfg(feature = "installation")]
     pub(crate) fn into_found(self, hit: Hit) -> Result<FoundLibrary, Error> {
         let Hit { path: Some(path), origin, target, dynamic, .. } = hit else {
             return Err(self.into_error());

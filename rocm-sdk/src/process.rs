@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::find::LibraryName;
 use crate::library::{Library, Scope};
+use crate::library_name::LibraryName;
 use crate::search::Search;
 use crate::spec::LibrarySpec;
 

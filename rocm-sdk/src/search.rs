@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use semver::Version;
 
+use crate::elf;
 use crate::error::Error;
 use crate::installs;
 use crate::library::{Library, Scope};
 use crate::open::{Hit, Purpose, Trail};
 use crate::report::{Attempt, Origin, Reason, Report};
 use crate::spec::LibrarySpec;
+use crate::text_file;
 use crate::version::{Release, parse_release, release_at};
 
 type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
@@ -152,7 +154,11 @@ impl Search {
         }
         for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
             if let Some(prefix) = self.variable(name, Origin::Wheel(name), &mut found) {
-                for wheel in wheels(&prefix) {
+                let wheels = wheels(&prefix);
+                if wheels.is_empty() {
+                    found.refuse(&sites(&prefix).join("_rocm_sdk_core"), Origin::Wheel(name), Reason::NotThere);
+                }
+                for wheel in wheels {
                     found.add(wheel, Origin::Wheel(name));
                 }
             }
@@ -182,7 +188,8 @@ impl Search {
         }
         let releases = installs::releases(&directory);
         if releases.is_empty() {
-            return refuse(&directory, Reason::NotThere);
+            let unreadable = fs::read_dir(&directory).err().map(elf::unreadable);
+            return refuse(&directory, unreadable.unwrap_or(Reason::NotThere));
         }
         for (release, folder) in releases {
             match folder.join(installs::STAMP).is_file() {
@@ -214,6 +221,7 @@ impl Search {
     }
 
     /// Whether the program counts as set-uid.
+    #[cfg(feature = "installation")]
     pub(crate) fn is_set_uid(&self) -> bool {
         self.set_uid
     }
@@ -330,6 +338,11 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
     sites.iter().flat_map(|site| wheels_beside(site)).collect()
 }
 
+/// Where a Python environment has its packages, for messages.
+fn sites(prefix: &Path) -> PathBuf {
+    prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python*/site-packages" })
+}
+
 /// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.
 pub(crate) fn wheels_beside(site: &Path) -> Vec<PathBuf> {
     let of = |prefix: &str| {
@@ -361,15 +374,19 @@ fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
     for (n, dir) in built_in.enumerate() {
         dirs.push(if n % 2 == 0 { root.join(dir) } else { root.join("usr").join(dir) });
     }
-    let mut seen = std::collections::HashSet::new();
-    dirs.retain(|dir| seen.insert(dir.clone()) && dir.is_dir());
-    dirs
+    let mut once: Vec<PathBuf> = Vec::with_capacity(dirs.len());
+    for dir in dirs {
+        if !once.contains(&dir) && dir.is_dir() {
+            once.push(dir);
+        }
+    }
+    once
 }
 
 /// Reads `ld.so.conf`: a directory a line, `include` with a pattern in the last part of its path, `#` comments.
 fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Vec<PathBuf>) {
     const DEEPEST: u32 = 4;
-    let Ok(text) = fs::read_to_string(file) else { return };
+    let Ok(text) = text_file::read(file) else { return };
     for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
         let under_root = |path: &str| Some(root.join(path.strip_prefix('/')?));
         if let Some(pattern) = line.strip_prefix("include ").map(str::trim).filter(|_| depth < DEEPEST) {
@@ -410,25 +427,31 @@ pub(crate) fn matches_wildcards(pattern: &str, text: &str) -> bool {
     true
 }
 
+/// The names in a directory, those that are Unicode, in no order; none if it cannot be read.
 pub(crate) fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    all_names(directory, &wanted)
+}
+
+fn all_names(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
 }
 
+/// Whether this process gained privileges when it was started, so that its environment is another's.
 #[cfg(target_os = "linux")]
-fn runs_set_uid() -> bool {
+pub(crate) fn runs_set_uid() -> bool {
     // SAFETY: getauxval only reads the auxiliary vector.
     unsafe { crate::c::getauxval(crate::c::AT_SECURE) != 0 }
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn runs_set_uid() -> bool {
+pub(crate) fn runs_set_uid() -> bool {
     // SAFETY: these four only read the process's credentials.
     unsafe { crate::c::getuid() != crate::c::geteuid() || crate::c::getgid() != crate::c::getegid() }
 }
 
 #[cfg(not(unix))]
-fn runs_set_uid() -> bool {
+pub(crate) fn runs_set_uid() -> bool {
     false
 }
 

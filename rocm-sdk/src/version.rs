@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use semver::{BuildMetadata, Prerelease, Version};
 
+use crate::text_file;
+
 /// Whose count a version is in: ROCm 10.0 has HIP 7.15, before that the two agree but for the patch level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -35,6 +37,7 @@ impl Release {
     }
 
     /// The version in ROCm's count: of HIP's count, HIP 7.15 is ROCm 10.0, and the patch stays HIP's.
+    #[cfg(feature = "installation")]
     pub(crate) fn in_rocms_count(&self) -> Version {
         let mut version = self.version.clone();
         if self.numbering == Numbering::Hip && version.major == 7 && version.minor >= 15 {
@@ -44,6 +47,7 @@ impl Release {
     }
 
     /// Whose count, and the version as it is written: `ROCm 7.10.0a20251120`.
+    #[cfg(feature = "installation")]
     pub(crate) fn label(&self) -> String {
         let numbering = match self.numbering {
             Numbering::Rocm => "ROCm",
@@ -156,7 +160,7 @@ pub fn file_name_version(file_name: &str) -> Option<Version> {
 pub fn release_at(root: &Path) -> Option<Release> {
     let read = |name: &str| {
         let source = root.join(".info").join(name);
-        let content = fs::read_to_string(&source).ok()?;
+        let content = text_file::read(&source).ok()?;
         Release::new(content.trim(), Numbering::Rocm, source)
     };
     wheel_release(root).or_else(|| read("version")).or_else(|| read("version-dev"))

@@ -573,3 +573,25 @@ fn a_library_of_the_system_that_lacks_another() {
     );
     assert_eq!(problem["todo"], "install it: Debian's libnuma1; Fedora's numactl-libs");
 }
+
+/// What scripts read: a name that goes or changes breaks them.
+#[test]
+fn the_names_in_its_json() {
+    let tree = machine();
+    fs::remove_file(tree.path("dev/kfd")).unwrap();
+    let text = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm")).arg("--json").end().stdout;
+    let expected = "rocm_sdk usable places places[].step places[].path places[].present places[].refused places[].release \
+        places[].libraries places[].dangling libraries libraries[].library libraries[].found libraries[].found.path \
+        libraries[].found.soname libraries[].found.release libraries[].found.version libraries[].found.step \
+        libraries[].found.known libraries[].reason libraries[].steps libraries[].steps[].step \
+        libraries[].steps[].target libraries[].steps[].opened libraries[].steps[].fault libraries[].steps[].remark \
+        driver driver.kernel driver.loaded driver.version driver.compute driver.wsl driver.pci driver.pci[].address \
+        driver.pci[].device driver.pci[].driver driver.nodes driver.nodes[].path driver.nodes[].permissions \
+        driver.nodes[].usable driver.nodes[].permissions.mode driver.nodes[].permissions.owner \
+        driver.nodes[].permissions.group driver.user driver.user.name driver.user.uid driver.user.groups gpus \
+        gpus[].node gpus[].target gpus[].pci gpus[].device gpus[].product gpus[].compute_units gpus[].memory \
+        gpus[].render_node variables variables[].name variables[].value variables[].meaning problems \
+        problems[].severity problems[].problem problems[].todo";
+    let expected = expected.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(cli_common::keys(&text), expected, "{text}");
+}

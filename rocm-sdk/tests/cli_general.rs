@@ -4,11 +4,11 @@
 mod cli_common;
 mod support;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::process::Stdio;
 
-use cli_common::{json, on, rocm_sdk};
+use cli_common::{json, keys, on, rocm_sdk};
 use support::Tree;
 
 const COMMANDS: &[&str] = &[
@@ -142,6 +142,7 @@ fn an_installation_is_listed_found_and_removed() {
     let expected =
         serde_json::json!([{ "release": "7.2", "version": "7.2.4", "root": root, "libraries": ["rocblas"] }]);
     assert_eq!(json(&run("list --json").says()), expected);
+    assert_eq!(keys(&run("list --json").says()), ["[]release", "[]version", "[]root", "[]libraries"]);
     assert_eq!(run("version").says(), "7.2.4\n");
     assert_eq!(run("path --root").says(), format!("{root}\n"));
     let said = run("remove 7.2").says();
@@ -228,4 +229,58 @@ fn the_self_test() {
     let of = |name: &str| outcomes.iter().find(|o| o["name"] == name).map(|o| o["verdict"].as_str().unwrap());
     assert_eq!((ended.code, of("loads: lib/librccl.so.1")), (Some(1), Some("fail")));
     assert_eq!((&report["layout"], &report["release"]), (&"prefix".into(), &"7.2.4".into()));
+    let names = "root layout release outcomes outcomes[].name outcomes[].group outcomes[].verdict outcomes[].detail \
+        outcomes[].seconds seconds";
+    assert_eq!(keys(&ended.stdout).join(" "), names);
+}
+
+/// A set-uid program must not work on a folder that another user's environment names.
+#[test]
+fn a_set_uid_command_installs_and_runs_nothing() {
+    use std::io::Write as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let tree = Tree::new();
+    tree.write("installs/7.2/.packages", "Sets: hip\n");
+    let program = tree.path("rocm-sdk");
+    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    if fs::metadata(&program).unwrap().uid() != 0 {
+        let _ = writeln!(std::io::stdout(), "SKIPPED: only root can make a program that runs as somebody else");
+        return;
+    }
+    fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(&program, Some(65_534), None).unwrap();
+    for (mode, expected) in [(0o755, "7.2"), (0o4755, "set-uid")] {
+        fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = std::process::Command::new(&program);
+        command.arg("list").env("ROCM_SDK_INSTALL_DIR", tree.path("installs"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        if mode == 0o4755 && said.starts_with("7.2") {
+            let _ = writeln!(std::io::stdout(), "SKIPPED: set-uid programs have no effect here");
+            return;
+        }
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+/// What is read may be anything: nobody writes into a pipe, and a device has no end.
+#[test]
+fn odd_files_in_an_installation_hold_nobody_up() {
+    for odd in [".info/version", "share/therock/dist_info.json"] {
+        let tree = Tree::new();
+        tree.stub("rocm/lib/libamdhip64.so.7.2.70204", "libamdhip64.so.7", 0);
+        tree.link("libamdhip64.so.7.2.70204", "rocm/lib/libamdhip64.so.7");
+        let path = tree.path("rocm").join(odd);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let run = |arguments: &str| rocm_sdk("--root").arg(tree.path("rocm")).args(arguments.split(' ')).end();
+        assert_eq!(run("version").stdout, "7.2.70204\n");
+        let ended = run("targets");
+        assert!(ended.code == Some(1) && ended.stderr.contains("dist_info.json"), "{}", ended.stderr);
+        assert_eq!(run("libs amdhip64").code, Some(0));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert_eq!(run("version").stdout, "7.2.70204\n");
+    }
 }

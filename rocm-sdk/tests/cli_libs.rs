@@ -284,3 +284,50 @@ fn a_library_of_the_system() {
     let path = tree.path("x/libamdhip64.so.7").display().to_string();
     assert_eq!(run("amdhip64").says(), format!("amdhip64  libamdhip64.so.7  HIP 7.2.53211  system loader  {path}\n"));
 }
+
+/// What cannot be looked into is not empty.
+#[test]
+fn an_unreadable_folder_of_installations() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    let tree = Tree::new();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    tree.write("mine/7.2/.packages", "Sets: hip\n");
+    mode(tree.root(), 0o755);
+    let (mine, program) = (tree.path("mine"), tree.path("rocm-sdk"));
+    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    let end = |arguments: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.env_clear().env("ROCM_SDK_INSTALL_DIR", &mine).current_dir("/").args(arguments.split(' '));
+        if fs::metadata(&mine).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    mode(&mine, 0o000);
+    let ends: Vec<_> = ["list", "remove 7.2", "run 7.2 -- /bin/true", "libs amdhip64"]
+        .into_iter()
+        .map(|run| (run, end(run)))
+        .collect();
+    mode(&mine, 0o755);
+    for (run, (code, stdout, stderr)) in ends {
+        let said = if run.starts_with("libs") { stdout } else { stderr };
+        assert_eq!(code, Some(1), "{run}: {said}");
+        assert!(said.contains(&mine.display().to_string()) && said.contains("Permission denied"), "{run}: {said}");
+    }
+}
+
+/// What scripts read: a name that goes or changes breaks them.
+#[test]
+fn the_names_in_its_json() {
+    let tree = Tree::new();
+    tree.stub("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", 0);
+    let text = rocm_sdk("libs amdhip64 --json --root").arg(tree.path("rocm")).says();
+    let found = "found found.path found.soname found.release found.version found.step found.known";
+    let steps = "steps steps[].step steps[].target steps[].opened steps[].fault steps[].remark";
+    let expected = format!("library {found} reason {steps}");
+    let expected: Vec<String> = expected.split(' ').map(|name| format!("[]{name}")).collect();
+    assert_eq!(cli_common::keys(&text), expected, "{text}");
+}

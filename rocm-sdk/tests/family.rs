@@ -1,5 +1,5 @@
 //! Which GPUs there are, and which target family that makes.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "installation"))]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Libraries are found without being loaded.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "installation"))]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Preparing the process: preloading by name, the variable, the check of the release.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "installation"))]
 
 mod support;
 

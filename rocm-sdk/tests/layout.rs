@@ -1,5 +1,5 @@
 //! The installation that a search finds, its paths and its release, in every layout.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "installation"))]
 
 mod support;
 
@@ -204,10 +204,19 @@ fn nothing_installed_and_half_installed() {
     };
     assert_eq!(*target, tree.path("home").display().to_string());
     let failures: Vec<_> = report.attempts().iter().map(|a| a.failure.clone().unwrap()).collect();
-    let there =
-        [Reason::NotThere, Reason::NotAnInstallation, Reason::NotADirectory, Reason::RelativePath, Reason::NotThere];
+    let there = [
+        Reason::NotThere,
+        Reason::NotAnInstallation,
+        Reason::NotADirectory,
+        // The environment is without ROCm's wheels.
+        Reason::NotThere,
+        Reason::RelativePath,
+        Reason::NotThere,
+    ];
     assert_eq!(failures, there, "{report}");
     assert!(error.to_string().contains("home [ROCM_PATH]: nothing of ROCm in it"), "{error}");
+    let wheels = "venv/lib/python*/site-packages/_rocm_sdk_core [wheels of VIRTUAL_ENV]: not there";
+    assert!(error.to_string().contains(wheels), "{error}");
     let nothing = Search::nowhere().root("/no/such/rocm").version().unwrap_err();
     assert!(matches!(&nothing, Error::NotFound { library: "ROCm", .. }), "{nothing}");
     assert!(nothing.to_string().starts_with("ROCm was not found; install ROCm, or set ROCM_PATH"), "{nothing}");

@@ -14,33 +14,67 @@ pub fn run(path: &str) -> bool {
     std::env::var_os(INSIDE).is_none() && start(path, None)
 }
 
-/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc; the test is skipped
-/// where there is no such tree, or where it lacks one of the `files`.
+/// The fetched tree for a level: there is one a major release, and none of 10.0.
+pub fn tree(level: (u32, u32)) -> &'static str {
+    match level.0 {
+        ..=5 => "5.7",
+        6 => "6.4",
+        _ => "7.2",
+    }
+}
+
+/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc, and in which `ROCM_PATH`
+/// points into the tree; the test is skipped where there is no such tree, or where it lacks one of the `files`.
 ///
 /// # Panics
 /// If the test fails there.
 pub fn run_with_libraries(path: &str, tree: &str, files: &[&str]) -> bool {
+    run_with(path, tree, files, None)
+}
+
+/// Like [`run_with_libraries`], and functions in C stand in for those of the same names in every library.
+///
+/// # Panics
+/// If the test fails there, or the C code does not compile.
+pub fn run_with_stand_in(path: &str, tree: &str, files: &[&str], source: &str) -> bool {
+    run_with(path, tree, files, Some(source))
+}
+
+fn run_with(path: &str, tree: &str, files: &[&str], stand_in: Option<&str>) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return false;
     }
     let libraries = crate::trees().join(tree).join("usr/lib/x86_64-linux-gnu");
     let lacking = ["ld-linux-x86-64.so.2"].iter().chain(files).find(|file| !libraries.join(file).exists());
     if let Some(file) = lacking {
-        crate::skipped(format_args!("no {file} in {} (`cargo xtask rocm fetch {tree}`)", libraries.display()));
+        let command = format!("cargo xtask rocm fetch {tree} --with bindings,LIBRARY");
+        crate::skipped(format_args!("no {file} in {} (`{command}`)", libraries.display()));
         return true;
     }
-    start(path, Some(&libraries))
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let library = folder.path().join("stand_in.so");
+    if let Some(source) = stand_in {
+        crate::missing::compile(source, &library);
+    }
+    start(path, Some((&libraries, stand_in.map(|_| &*library))))
 }
 
-fn start(path: &str, libraries: Option<&Path>) -> bool {
+/// With the libraries of a folder and what stands in for functions of theirs, or with neither.
+fn start(path: &str, libraries: Option<(&Path, Option<&Path>)>) -> bool {
     // Without the crate's name.
     let test = path.split_once("::").map_or(path, |(_, test)| test);
     let program: PathBuf = std::env::current_exe().expect("the test's own program");
     let mut command = match libraries {
         None => Command::new(&program),
-        Some(libraries) => {
+        Some((libraries, stand_in)) => {
             let mut command = Command::new(libraries.join("ld-linux-x86-64.so.2"));
-            command.arg("--library-path").arg(libraries).arg(&program);
+            command.arg("--library-path").arg(libraries);
+            stand_in.iter().for_each(|library| _ = command.arg("--preload").arg(library));
+            command.arg(&program);
+            let root = libraries.ancestors().nth(2).expect("two folders above");
+            command.env("ROCM_PATH", root);
+            // What else the search reads.
+            ["HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"].iter().for_each(|name| _ = command.env_remove(name));
             command
         }
     };

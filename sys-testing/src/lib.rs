@@ -134,8 +134,9 @@ pub(crate) fn level(text: &str) -> (u32, u32) {
 }
 
 /// The functions of a level, by the table in the crate.
-pub(crate) fn covered(functions: &[Row], at: (u32, u32)) -> std::collections::BTreeSet<&'static str> {
-    let there = functions.iter().filter(|(_, first, gone)| level(first) <= at && gone.is_none_or(|gone| at < level(gone)));
+pub fn covered(functions: &[Row], at: (u32, u32)) -> std::collections::BTreeSet<&'static str> {
+    let there =
+        functions.iter().filter(|(_, first, gone)| level(first) <= at && gone.is_none_or(|gone| at < level(gone)));
     there.map(|(name, ..)| *name).collect()
 }
 

@@ -6,6 +6,22 @@ use object::{Object, ObjectSymbol};
 
 use crate::{Bindings, covered, skipped, trees};
 
+/// What a library of a fetched tree exports; `None`, and a word on it, where it is not there.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn exported(tree: &str, file: &str) -> Option<BTreeSet<String>> {
+    let path = trees().join(tree).join("usr/lib/x86_64-linux-gnu").join(file);
+    if !path.exists() {
+        skipped(format_args!("no {} (`cargo xtask rocm fetch {tree} --with bindings,bindings-large`)", path.display()));
+        return None;
+    }
+    let data = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let library = object::File::parse(&*data).expect("an ELF file");
+    let symbols = library.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    Some(symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect())
+}
+
 /// Compares every real library that is at hand, whatever the level that the crate is built for: a declared function is
 /// exported, or on the generated list of those that are not, and that list has no others.
 ///
@@ -13,22 +29,15 @@ use crate::{Bindings, covered, skipped, trees};
 /// If there is a difference.
 pub fn compare(bindings: &Bindings) {
     for (level, tree, file) in bindings.binaries {
-        let path = trees().join(tree).join("usr/lib/x86_64-linux-gnu").join(file);
-        if !path.exists() {
-            skipped(format_args!("no {} (`cargo xtask rocm fetch {tree} --with bindings,bindings-large`)", path.display()));
-            continue;
-        }
-        let data = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let library = object::File::parse(&*data).expect("an ELF file");
-        let symbols = library.dynamic_symbols().filter(|symbol| symbol.is_definition());
-        let exported: BTreeSet<&str> = symbols.filter_map(|symbol| symbol.name().ok()).collect();
+        let Some(exported) = exported(tree, file) else { continue };
         let name = format!("{}.{}", level.0, level.1);
         let listed = bindings.not_exported.iter().filter(|(_, levels)| levels.contains(&name.as_str()));
         let listed: BTreeSet<&str> = listed.map(|(function, _)| *function).collect();
         let functions = covered(bindings.functions, *level);
         assert!(!functions.is_empty(), "no function at {name}");
-        let lacking: BTreeSet<&str> = functions.iter().copied().filter(|function| !exported.contains(function)).collect();
-        assert_eq!(lacking, listed, "{} lacks, and NOT_EXPORTED lists for {name}", path.display());
-        println!("{}: {} of {} functions of {name}", path.display(), functions.len() - lacking.len(), functions.len());
+        let lacking: BTreeSet<&str> =
+            functions.iter().copied().filter(|function| !exported.contains(*function)).collect();
+        assert_eq!(lacking, listed, "{tree}'s {file} lacks, and NOT_EXPORTED lists for {name}");
+        println!("{tree}'s {file}: {} of {} functions of {name}", functions.len() - lacking.len(), functions.len());
     }
 }

@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::process::{capture, cargo, find};
 use crate::rocm::{self, RELEASES};
 use crate::steps::{self, Step};
 use crate::test::checked_cargo;
-use crate::{msrv, test};
+use crate::{bench, msrv, test, workspace};
 
 /// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
@@ -52,11 +52,13 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
     })];
     for release in RELEASES {
         let about = "real libraries and headers, to generate from and test with";
-        steps.push(Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &[], false)));
+        steps.push(Step::call(format!("fetch {}", release.name), about, move || {
+            rocm::fetch(release, &rocm::FOR_TESTS.map(str::to_owned), false)
+        }));
     }
     let clippy = |words: &[&str]| {
         let mut command = checked_cargo("clippy", false);
-        command.args(words).args(["--all-targets", "--", "-D", "warnings"]);
+        command.args(words).args(["--all-targets", "--keep-going", "--", "-D", "warnings"]);
         command
     };
     steps.push(Step::commands(
@@ -64,9 +66,14 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         "lints of every crate, with the default features and with all",
         vec![clippy(&["--workspace"]), clippy(&["--workspace", "--all-features"])],
     ));
-    let mut doc = checked_cargo("doc", false);
-    doc.args(["--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings");
-    steps.push(Step::command("doc", "documentation without warnings", doc));
+    steps.push(features()?);
+    let doc = |words: &[&str]| {
+        let mut command = checked_cargo("doc", false);
+        command.args(["--workspace", "--no-deps", "--keep-going"]).args(words).env("RUSTDOCFLAGS", "-D warnings");
+        command
+    };
+    let about = "documentation without warnings, with the default features and with all";
+    steps.push(Step::commands("doc", about, vec![doc(&[]), doc(&["--all-features"])]));
     if has("bindgen") {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
     }
@@ -78,9 +85,35 @@ fn steps(tasks: &[String]) -> Result<Vec<Step>> {
         ));
     }
     steps.push(hakari());
+    steps.push(Step::call("package", "the published crates can be packaged, with their licences", package));
     let about = "the published crates build on the Rust that they promise";
     steps.push(Step::call("msrv", about, || msrv::run(&msrv::Args { offline: false })));
     Ok(steps)
+}
+
+/// Each feature that is no API level compiles without warnings by itself, and its crate without any.
+fn features() -> Result<Step> {
+    let mut commands = Vec::new();
+    for package in workspace::published()? {
+        let features = package.features.iter().map(String::as_str).filter(|feature| !feature.starts_with("rocm-"));
+        for feature in [""].into_iter().chain(features).filter(|_| !package.is_sys()) {
+            let mut command = checked_cargo("check", false);
+            command.args(["-p", &package.name, "--no-default-features", "--features", feature]);
+            command.env("RUSTFLAGS", "-D warnings");
+            commands.push(command);
+        }
+    }
+    Ok(Step::commands("features", "each feature by itself, and none", commands))
+}
+
+/// Packs every published crate and looks for what a user must find in it.
+fn package() -> Result<()> {
+    for (name, archive) in bench::pack(&workspace::published()?)? {
+        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
+            ensure!(archive.files.iter().any(|packed| packed == file), "the package of {name} lacks {file}");
+        }
+    }
+    Ok(())
 }
 
 /// Whether `workspace-hack` is what cargo-hakari would write, where that is installed.

@@ -14,6 +14,7 @@ mod process;
 mod rocm;
 mod steps;
 mod test;
+mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.
 ///

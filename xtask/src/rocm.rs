@@ -4,6 +4,7 @@
 //! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the
 //! trees in `ROCM_RS_TREES` (an absolute path), the release that they run on in `ROCM_RS_RELEASE`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -26,6 +27,17 @@ pub(crate) struct Release {
     bindings: &'static [&'static str],
     /// Libraries that are large for what they are needed for: their symbols.
     large: &'static [&'static str],
+}
+
+impl Release {
+    /// Packages of a set that is listed here; none for one that Debian's dependencies make.
+    fn listed(&self, set: &str) -> &'static [&'static str] {
+        match set {
+            BINDINGS => self.bindings,
+            LARGE => self.large,
+            _ => &[],
+        }
+    }
 }
 
 /// Every release that can be fetched.
@@ -126,6 +138,7 @@ pub(crate) const RELEASES: &[Release] = &[
   cargo xtask rocm fetch 7.2                          HIP, HIPRTC and their headers, about 70 MB
   cargo xtask rocm fetch --all                        all three releases
   cargo xtask rocm fetch 7.2 --with rocrand,hiprand   and these libraries with their headers
+  cargo xtask rocm fetch --all --with bindings        what `cargo xtask bindgen` reads
   cargo xtask rocm run 7.2 -- ./my-program            run a program on that release's libraries")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -171,7 +184,9 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     all: bool,
     /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
-    /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB)
+    /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB).
+    /// And two sets of packages without their dependencies: bindings, which `cargo xtask bindgen` reads, and
+    /// bindings-large, libraries of which only the symbols are read
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = library)]
     with: Vec<String>,
     /// Start the tree afresh with the newest packages
@@ -256,6 +271,27 @@ pub(crate) const BINDINGS: &str = "bindings";
 /// Libraries whose symbols `cargo xtask bindgen` can compare as well.
 pub(crate) const LARGE: &str = "bindings-large";
 
+/// What the tests need beside HIP, so that none of them is skipped: what is generated from, and libraries to open.
+pub(crate) const FOR_TESTS: [&str; 6] = [BINDINGS, LARGE, "rocrand", "hiprand", "rocfft", "hipfft"];
+
+/// Which of `sets` are not in the release's tree, or not with all packages that they have by now.
+pub(crate) fn missing(release: &Release, sets: &[&str]) -> Vec<String> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    match tree(release).contents() {
+        Ok(contents) if is_present(release) => incomplete(release, &contents, &sets),
+        _ => [vec![BASE.to_owned()], sets].concat(),
+    }
+}
+
+/// Which of `sets` a tree with these contents lacks. Of a set that is listed here each package is looked for, as the
+/// list may have grown since the set was fetched.
+fn incomplete(release: &Release, contents: &Contents, sets: &[String]) -> Vec<String> {
+    let packages: BTreeSet<&str> = contents.packages.iter().map(|stamp| stamp.name.as_str()).collect();
+    let holds =
+        |set: &&String| contents.sets.contains(set) && release.listed(set).iter().all(|name| packages.contains(name));
+    sets.iter().filter(|set| !holds(set)).cloned().collect()
+}
+
 /// Brings a release's tree to hold HIP, HIPRTC, their headers, and the libraries `with`.
 pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
     let tree = tree(release);
@@ -265,7 +301,7 @@ pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) ->
     let contents = tree.contents()?;
     let mut sets = vec![BASE.to_owned()];
     sets.extend(with.iter().cloned());
-    if !update && is_present(release) && sets.iter().all(|set| contents.sets.contains(set)) {
+    if !update && is_present(release) && incomplete(release, &contents, &sets).is_empty() {
         println!("ROCm {}: already there, {}", release.name, described(&contents));
         return Ok(());
     }
@@ -316,8 +352,7 @@ impl Recipe for Sets<'_> {
             let alone = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
             wanted.add(match set.as_str() {
                 BASE => self.release.debian.base(apt)?,
-                BINDINGS => Wanted { alone: alone(self.release.bindings), ..Wanted::default() },
-                LARGE => Wanted { alone: alone(self.release.large), ..Wanted::default() },
+                BINDINGS | LARGE => Wanted { alone: alone(self.release.listed(set)), ..Wanted::default() },
                 library => self.release.debian.library(library, apt)?,
             });
         }
@@ -356,6 +391,23 @@ mod tests {
         assert_eq!(release("6.4").unwrap().debian.major, 6);
         let error = release("6.5").unwrap_err().to_string();
         assert!(error.contains("5.7, 6.4, 7.2"), "{error}");
+    }
+
+    #[test]
+    fn a_set_that_has_grown_since_it_was_fetched_is_incomplete() {
+        let folder = tempfile::tempdir().unwrap();
+        let release = release("7.2").unwrap();
+        let stamp = |names: &[&str]| {
+            let mut text = "Sets: bindings hip rocrand\n".to_owned();
+            for name in names {
+                text += &format!("\nFetched: 1 ab alone\nPackage: {name}\nVersion: 1\n");
+            }
+            std::fs::write(folder.path().join(".packages"), text).unwrap();
+            Tree::new(folder.path().to_owned()).contents().unwrap()
+        };
+        let asked = ["hip", "bindings", "rocrand", "rocfft"].map(str::to_owned);
+        assert_eq!(incomplete(release, &stamp(release.bindings), &asked), ["rocfft"]);
+        assert_eq!(incomplete(release, &stamp(&release.bindings[1..]), &asked), ["bindings", "rocfft"]);
     }
 
     #[test]

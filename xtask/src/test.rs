@@ -4,34 +4,33 @@
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
 //! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
 
-use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use rocm_sdk::install::debian::usable;
 
-use crate::paths;
-use crate::process::{capture, cargo};
+use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
+use crate::{paths, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 const LEVELS: &[&str] =
     &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
 
-/// Crates that have the levels as features.
-const LEVELLED: &[&str] = &["hip-sys", "hiprtc-sys", "hip", "hiprtc"];
+/// Safe crates that have the levels as features, as every -sys crate has.
+const SAFE: [&str; 2] = ["hip", "hiprtc"];
 
 /// Every test that this machine can run, with a summary that names what was skipped and why.
 ///
-/// Real ROCm releases are fetched if they can be (about 65 MB each, once), so that the bindings are compared with
-/// their headers and the crates run on their libraries. No AMD GPU is needed.
+/// Real ROCm releases are fetched if they can be (about 1.6 GB, once), so that the bindings are compared with their
+/// headers and symbols and the crates run on their libraries. No AMD GPU is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask test                     everything
   cargo xtask test --offline           without the network
   cargo xtask test --list              what there is
-  cargo xtask test layout real         steps with these words in their name
+  cargo xtask test level real          steps with these words in their name
   cargo xtask test --rocm 7.2 real     on one ROCm release")]
 pub(crate) struct Args {
     /// Use no network: only what is there already
@@ -70,39 +69,54 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     };
     steps.push(Step::command("workspace", "unit, integration and doc tests of every crate", test(&["--workspace"])));
     // The workspace has the software GPU on, for the examples use it.
-    let crates = ["--lib", "--tests", "-p", "hip", "-p", "hiprtc"];
+    let crates = [&["--lib", "--tests"][..], &packages(&SAFE)].concat();
     let about = "the safe crates with neither ROCm nor the software GPU";
     steps.push(Step::command("no backend", about, test(&crates)));
     let about = "the safe crates on the software GPU, with nothing else on";
     steps.push(Step::command("sim", about, test(&[&crates[..], &["--features", "hip/sim,hiprtc/sim"]].concat())));
-    for release in releases {
-        let features = features(&["hip-sys", "hiprtc-sys"], &feature(release));
-        let command = test(&["-p", "hip-sys", "-p", "hiprtc-sys", "--no-default-features", "--features", &features]);
-        let about = format!("the bindings against the C headers of ROCm {}", release.name);
-        steps.push(Step::command(format!("layout {}", release.name), about, command).when(fetched(release)));
+    let about = "rocm-sdk as a library with its default features, and as the command";
+    let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
+    steps.push(Step::commands("rocm-sdk", about, sdk.into()));
+    let raw = workspace::sys_crates()?;
+    let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
+    for level in &LEVELS[1..] {
+        steps.push(raw_at(level, &raw, offline));
     }
     for release in releases {
         steps.push(real(release, offline));
     }
-    steps.push(levels(offline));
+    steps.push(levels(&raw, offline));
     steps.push(examples(offline)?);
     Ok(steps)
 }
 
-/// Getting a release: what cannot be had here is skipped, and so is later what needs it.
+/// Getting a release: what cannot be had here is skipped, and the tests that need it say so themselves.
 fn fetch(release: &'static Release, offline: bool) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
-    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &[], false)).or_skip().when(
+    let sets = rocm::FOR_TESTS.map(str::to_owned);
+    Step::call(format!("fetch {}", release.name), about, move || rocm::fetch(release, &sets, false)).or_skip().when(
         move || {
-            if rocm::is_present(release) {
+            let missing = rocm::missing(release, &rocm::FOR_TESTS);
+            if missing.is_empty() {
                 Ok(())
             } else if offline {
-                Err("told --offline, and it is not there yet".to_owned())
+                Err(format!("told --offline, and not all is there yet: {} missing", missing.join(", ")))
             } else {
                 usable().map_err(|error| error.to_string())
             }
         },
     )
+}
+
+/// The raw bindings at one API level: they compile without warnings, and are what the headers, the packages and the
+/// libraries of that release say.
+fn raw_at(level: &str, raw: &[&str], offline: bool) -> Step {
+    let mut command = checked_cargo("test", offline);
+    // One call for all crates: their levels are those of the crates that they use.
+    command.args(["--no-fail-fast", "--lib", "--tests"]).args(packages(raw));
+    command.args(["--no-default-features", "--features", &features(raw, level)]).env("RUSTFLAGS", "-D warnings");
+    let number = level.trim_start_matches("rocm-").replace('-', ".");
+    Step::command(format!("level {number}"), format!("every -sys crate at the API level of ROCm {number}"), command)
 }
 
 /// The condition that a release is there.
@@ -132,48 +146,40 @@ fn real(release: &'static Release, offline: bool) -> Step {
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
     compiled.args(["--features", "hiprtc/sim"]);
-    // The -sys crates start the loader themselves, in the steps `layout`.
+    // The -sys crates start the loader themselves, in the steps `level`.
     let commands = vec![test(&["hip"]), compiled];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
 }
 
-/// Every API level compiles without warnings, and so do two at a time.
-fn levels(offline: bool) -> Step {
-    let check = |features: &str| {
+/// The safe crates compile without warnings at every API level, the raw ones with none, and all with several at once.
+fn levels(raw: &[&str], offline: bool) -> Step {
+    let check = |names: &[&str], features: &str| {
         let mut command = checked_cargo("check", offline);
-        LEVELLED.iter().for_each(|package| {
-            command.args(["-p", package]);
-        });
-        command.args(["--no-default-features", "--features", features]).env("RUSTFLAGS", "-D warnings");
+        command.args(packages(names)).args(["--no-default-features", "--features", features]);
+        command.env("RUSTFLAGS", "-D warnings");
         command
     };
-    let mut commands: Vec<Command> = LEVELS.iter().map(|level| check(&features(LEVELLED, level))).collect();
+    let mut commands: Vec<Command> = LEVELS.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
+    commands.push(check(raw, ""));
     // Levels of different crates in one program, as Cargo unifies them.
-    commands.push(check("hip/rocm-5-7,hiprtc/rocm-6-2,hip-sys/rocm-10-0"));
-    commands.push(check("hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
-    Step::commands("levels", "every API level, and several at once", commands)
+    commands.push(check(&SAFE, "hip/rocm-5-7,hiprtc/rocm-6-2,hip/rocm-10-0"));
+    commands.push(check(&SAFE, "hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
+    commands.push(check(raw, "hip-sys/rocm-10-0,hipblas-sys/rocm-5-7,hipsolver-sys/rocm-6-4,hipblaslt-sys/rocm-7-0"));
+    Step::commands("levels", "every API level of the safe crates, none, and several at once", commands)
 }
 
 /// Each example runs to its end on the software GPU and finds its result right.
 fn examples(offline: bool) -> Result<Step> {
-    let metadata = capture(cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]))?;
+    let package = workspace::packages()?.into_iter().find(|package| package.name == "rocm-examples");
+    let package = package.context("the workspace has no rocm-examples")?;
     let run = |name: &String| {
         let mut command = checked_cargo("run", offline);
-        command.args(["-p", "rocm-examples", "--example", name]).env("HIP_RS_BACKEND", "sim");
+        command.args(["-p", &package.name, "--example", name]).env("HIP_RS_BACKEND", "sim");
         command
     };
-    let commands = names_of_examples(&metadata)?.iter().map(run).collect();
+    let commands = package.examples.iter().map(run).collect();
     Ok(Step::commands("examples", "every example on the software GPU", commands))
-}
-
-fn names_of_examples(metadata: &str) -> Result<BTreeSet<String>> {
-    let metadata: serde_json::Value = serde_json::from_str(metadata).context("cargo metadata cannot be read")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
-    let examples = packages.iter().filter(|package| package["name"] == "rocm-examples");
-    let targets = examples.filter_map(|package| package["targets"].as_array()).flatten();
-    let examples = targets.filter(|target| target["kind"][0] == "example");
-    Ok(examples.filter_map(|target| target["name"].as_str()).map(str::to_owned).collect())
 }
 
 /// `cargo TASK` with what tests need in the environment.
@@ -188,6 +194,11 @@ pub(crate) fn checked_cargo(task: &str, offline: bool) -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// `-p a -p b`.
+pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().flat_map(|&name| ["-p", name]).collect()
 }
 
 /// The level of a release, as a feature.
@@ -205,6 +216,8 @@ fn features(packages: &[&str], level: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -215,22 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn every_level_of_hip_sys_is_checked() {
-        let manifest = std::fs::read_to_string(paths::root().join("hip-sys/Cargo.toml")).unwrap();
-        let stated: Vec<&str> = manifest
-            .lines()
-            .filter(|line| line.starts_with("rocm-") && line.contains("= ["))
-            .filter_map(|line| line.split(' ').next())
-            .collect();
-        assert_eq!(stated, LEVELS[1..]);
-    }
-
-    #[test]
-    fn examples_are_found_by_cargos_own_account() {
-        let metadata = r#"{"packages":[
-            {"name":"rocm-examples","targets":[{"kind":["example"],"name":"vector_add"},{"kind":["lib"],"name":"x"}]},
-            {"name":"hip","targets":[{"kind":["example"],"name":"other"}]}]}"#;
-        assert_eq!(names_of_examples(metadata).unwrap().into_iter().collect::<Vec<_>>(), ["vector_add"]);
+    fn every_level_of_every_crate_is_checked() {
+        for package in workspace::published().unwrap() {
+            let stated: BTreeSet<&str> =
+                package.features.iter().map(String::as_str).filter(|name| name.starts_with("rocm-")).collect();
+            let expected: BTreeSet<&str> = match package.is_sys() || SAFE.contains(&package.name.as_str()) {
+                true => LEVELS[1..].iter().copied().collect(),
+                false => BTreeSet::new(),
+            };
+            assert_eq!(stated, expected, "{}", package.name);
+        }
     }
 
     #[test]
@@ -238,6 +245,8 @@ mod tests {
         let steps = steps(true, &RELEASES.iter().collect::<Vec<_>>()).unwrap();
         let names: BTreeSet<&str> = steps.iter().map(Step::name).collect();
         assert_eq!(names.len(), steps.len());
-        assert!(names.contains("workspace") && names.contains("real 7.2"), "{names:?}");
+        for name in ["workspace", "rocm-sdk", "level 5.7", "level 10.0", "real 7.2"] {
+            assert!(names.contains(name), "{name} is not in {names:?}");
+        }
     }
 }

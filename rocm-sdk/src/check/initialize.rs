@@ -3,8 +3,8 @@
 use semver::VersionReq;
 
 use super::Subject;
-use super::child::{Task, in_short};
 use super::report::{Collector, Finding};
+use super::task::{Task, in_short};
 use crate::error::Error;
 use crate::initialize::{Initialized, initialize_process};
 use crate::libraries;

@@ -10,10 +10,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use super::child::Task;
 use super::files::{self, Files};
 use super::process::Starter;
 use super::report::{Collector, Finding};
+use super::task::Task;
 use super::{Package, Subject};
 use crate::doctor::loader::{Closure, Loader};
 use crate::elf;

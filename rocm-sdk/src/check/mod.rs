@@ -23,7 +23,6 @@
 //! }
 //! ```
 
-mod child;
 mod distribution;
 mod files;
 mod initialize;
@@ -32,14 +31,15 @@ mod process;
 mod report;
 mod scripts;
 mod structure;
+mod task;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use child::serve;
 pub use report::{Outcome, Report, Verdict};
+pub use task::serve;
 
 use crate::doctor::loader::Loader;
 use crate::error::Error;

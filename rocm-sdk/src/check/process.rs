@@ -1,23 +1,20 @@
-//! Processes that a check starts: a time limit, and what became of them in words.
+//! Processes that a check starts, and what became of them in words.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::child::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
 use super::report::Finding;
+use super::task::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
+use crate::child;
 use crate::layout::Layout;
 use crate::search::names_in;
-
-/// How much of what a process says is kept.
-const KEPT: usize = 64 << 10;
 
 /// Starts processes for one installation.
 pub(super) struct Starter {
@@ -128,77 +125,12 @@ fn is_loader(program: &OsStr) -> bool {
     name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so")
 }
 
-/// Runs the command to its end or the limit, in a process group of its own: what it has started ends with it.
+/// Runs the command to its end or the limit. Who ends a check ends what it has started: a library may hang.
 fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let program = command.get_program().to_string_lossy().into_owned();
-    // Who ends a check ends what it has started: a library may hang.
-    #[cfg(target_os = "linux")]
-    // SAFETY: between fork and exec it makes one system call and nothing else. The thread that starts the process waits
-    // for it, so its end is the check's.
-    unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            Ok(())
-        });
-    }
-    let mut child = command.spawn().map_err(|e| format!("{program} cannot be started: {e}"))?;
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let begun = Instant::now();
-    let read = |pipe: Option<Box<dyn Read + Send>>| thread::spawn(move || pipe.map(keep).unwrap_or_default());
-    let out = read(out.map(|pipe| Box::new(pipe) as _));
-    let err = read(err.map(|pipe| Box::new(pipe) as _));
-    let in_time = has_ended(&child, begun + limit);
-    // Whatever of the group is left holds the pipes open. The child is waited for afterwards: until then its number,
-    // which is the group's, is given to nobody else.
-    end_group(&child);
-    let status = child.wait().map_err(|e| format!("{program} cannot be waited for: {e}"))?;
-    let how = if in_time { How::Exited(status) } else { How::TimedOut(limit) };
-    let texts = [out, err].map(|thread| thread.join().unwrap_or_default());
-    Ok(Ended { said: texts.concat(), how })
-}
-
-/// Waits until the process has ended, and leaves it to be waited for; `false` if it has not by then.
-fn has_ended(child: &Child, until: Instant) -> bool {
-    let mut pause = Duration::from_millis(1);
-    loop {
-        // SAFETY: all zeros is a value of this struct of integers.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: `info` is valid for the write, and the child is ours.
-        let failed = unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut info, options) } != 0;
-        if failed || info.si_signo == libc::SIGCHLD {
-            return true;
-        }
-        if Instant::now() >= until {
-            return false;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
-    }
-}
-
-fn end_group(child: &Child) {
-    if let Ok(group) = i32::try_from(child.id()) {
-        // SAFETY: it sends a signal to the group that the child was made the head of.
-        unsafe { libc::killpg(group, libc::SIGKILL) };
-    }
-}
-
-/// Reads to the end and keeps the last part.
-fn keep(mut pipe: Box<dyn Read + Send>) -> String {
-    let mut kept = Vec::new();
-    let mut buffer = [0; 8 << 10];
-    while let Ok(n) = pipe.read(&mut buffer) {
-        if n == 0 {
-            break;
-        }
-        kept.extend_from_slice(&buffer[..n]);
-        if kept.len() > 2 * KEPT {
-            kept.drain(..kept.len() - KEPT);
-        }
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+    child::end_with_this_thread(&mut command);
+    let ended = child::run(command, limit).map_err(|why| format!("{program} {why}"))?;
+    Ok(Ended { said: ended.stdout + &ended.stderr, how: ended.status.map_or(How::TimedOut(limit), How::Exited) })
 }
 
 impl Ended {

@@ -97,7 +97,7 @@ impl List {
     pub(crate) fn run(&self) -> Outcome {
         let installed = install::installed()?;
         if self.json {
-            let all: Vec<_> = installed.iter().map(json).collect();
+            let all: Vec<_> = installed.iter().map(Listed::of).collect();
             output::line(serde_json::to_string_pretty(&all)?)?;
         } else if installed.is_empty() {
             output::note(format!("nothing is installed in '{}'", install::directory()?.display()));
@@ -131,11 +131,22 @@ fn describe(installed: &Installed) -> String {
     format!("ROCm {}", installed.version().unwrap_or(installed.release()))
 }
 
-fn json(installed: &Installed) -> serde_json::Value {
-    serde_json::json!({
-        "release": installed.release(),
-        "version": installed.version(),
-        "root": installed.root().to_string_lossy(),
-        "libraries": installed.libraries().collect::<Vec<_>>(),
-    })
+/// An element of `list --json`.
+#[derive(serde::Serialize)]
+struct Listed<'a> {
+    release: &'a str,
+    version: Option<&'a str>,
+    root: String,
+    libraries: Vec<&'a str>,
+}
+
+impl<'a> Listed<'a> {
+    fn of(installed: &'a Installed) -> Self {
+        Self {
+            release: installed.release(),
+            version: installed.version(),
+            root: installed.root().display().to_string(),
+            libraries: installed.libraries().collect(),
+        }
+    }
 }

@@ -1,15 +1,13 @@
 //! Opens each library in a process of its own: one must not serve another's dependencies, and one that crashes takes nothing along.
 
-use std::io::Read;
-use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rocm_sdk::probe::Probe;
-use rocm_sdk::{LibrarySpec, libraries};
+use rocm_sdk::{LibrarySpec, child, libraries};
 
 use super::myself::Myself;
 use super::output::{self, Failure, Outcome};
@@ -19,9 +17,6 @@ use super::place::Place;
 pub(crate) const NAME: &str = "__open";
 /// What stands before its answer: libraries may write to stdout while they are opened.
 const MARK: &str = "\u{1}rocm-sdk opened ";
-/// How long what a process wrote is waited for once it has ended: one that it has started may hold the pipe.
-const AFTERWARDS: Duration = Duration::from_secs(2);
-
 /// How long is waited for a library.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Patience {
@@ -59,59 +54,18 @@ pub(crate) fn all(place: &Place, patience: Patience, specs: &[&'static LibrarySp
 fn one(myself: &Myself, place: &Place, patience: Patience, spec: &'static LibrarySpec) -> Result<Probe, String> {
     let mut command = myself.command();
     command.args(place.arguments()).args([NAME, spec.name()]);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = child.map_err(|error| format!("a process to open it could not be started: {error}"))?;
-    let (status, said, complained) = wait(child, patience)?;
-    let answer = said.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
+    #[cfg(unix)]
+    child::end_with_this_thread(&mut command);
+    let ended = child::run(command, Duration::from_secs(patience.time_limit))
+        .map_err(|why| format!("a process to open it {why}"))?;
+    let status = ended.status.ok_or_else(|| format!("opening it took more than {} s", patience.time_limit))?;
+    let answer = ended.stdout.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
     // How it ends after its answer is not about opening.
     answer.and_then(|answer| serde_json::from_str(answer).ok()).ok_or_else(|| {
-        let last = complained.lines().rev().find(|line| !line.trim().is_empty());
+        let last = ended.stderr.lines().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
         format!("opening it ended the process: {status}{last}")
     })
-}
-
-/// Waits for the end of a process, not for ever; tells what it wrote to stdout and stderr.
-fn wait(mut child: Child, patience: Patience) -> Result<(ExitStatus, String, String), String> {
-    let said = read(child.stdout.take());
-    let complained = read(child.stderr.take());
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if started.elapsed().as_secs() < patience.time_limit => {
-                thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(20));
-            }
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("opening it took more than {} s", patience.time_limit));
-            }
-            Err(error) => return Err(format!("the process that opens it cannot be waited for: {error}")),
-        }
-    };
-    let text = |from: Receiver<Vec<u8>>| {
-        let bytes: Vec<u8> = std::iter::from_fn(|| from.recv_timeout(AFTERWARDS).ok()).flatten().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    Ok((status, text(said), text(complained)))
-}
-
-/// What comes out of a pipe, piece by piece.
-fn read(from: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
-    let (to, pieces) = mpsc::channel();
-    thread::spawn(move || {
-        let Some(mut from) = from else { return };
-        let mut buffer = [0; 4096];
-        while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if to.send(buffer[..length].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    pieces
 }
 
 /// Opens the library in this process and tells the one that started it.

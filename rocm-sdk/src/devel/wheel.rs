@@ -1,9 +1,9 @@
 //! The wheels that are installed in a site-packages, as their `*.dist-info` directories tell.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::search::names_in;
+use crate::text_file;
 
 /// An installed wheel.
 pub(super) struct Wheel {
@@ -29,7 +29,7 @@ pub(super) fn installed(site_packages: &Path) -> Vec<Wheel> {
 }
 
 fn read(dist_info: PathBuf) -> Option<Wheel> {
-    let metadata = fs::read_to_string(dist_info.join("METADATA")).ok()?;
+    let metadata = text_file::read(&dist_info.join("METADATA")).ok()?;
     let field = |wanted: &str| {
         let headers = metadata.lines().take_while(|line| !line.is_empty());
         let mut fields = headers.filter_map(|line| line.split_once(':'));

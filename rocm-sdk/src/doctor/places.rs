@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::problem::Problems;
-use crate::libraries;
 use crate::report::{Origin, Reason};
 use crate::search::{Installation, Search};
 use crate::spec::LibrarySpec;
 use crate::version::{Release, release_of_file};
+use crate::{installs, libraries};
 
 /// One place of the search, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +34,7 @@ pub struct Place {
     pub(crate) root: PathBuf,
     #[serde(skip)]
     named: bool,
+    /// What to do about a refusal.
     #[serde(skip)]
     todo: Option<String>,
 }
@@ -44,6 +45,10 @@ impl Place {
             Ok(installation) => Self::of(&installation),
             Err(attempt) => {
                 let attempt: crate::report::Attempt = attempt;
+                let variable = match attempt.origin {
+                    Origin::Variable(name) | Origin::Wheel(name) => name,
+                    _ => installs::VARIABLE,
+                };
                 Self {
                     step: attempt.origin.to_string(),
                     root: PathBuf::from(&attempt.target),
@@ -58,7 +63,9 @@ impl Place {
                         Some(Reason::Unfinished { release }) => {
                             Some(format!("run `rocm-sdk install {release}` again, or `rm -r` the directory"))
                         }
-                        _ => None,
+                        // Told with the libraries.
+                        Some(Reason::Unreadable { .. }) => None,
+                        _ => Some(format!("set {variable} to an absolute path, or `unset` it")),
                     },
                 }
             }
@@ -94,14 +101,8 @@ impl Place {
 
     pub(crate) fn judge(places: &[Self], problems: &mut Problems) {
         for place in places {
-            if let Some(refused) = &place.refused {
-                problems.warning(
-                    format!("{} [{}]: {refused}", place.path, place.step),
-                    format!(
-                        "set {} to an absolute path, or `unset` it",
-                        place.step.rsplit(' ').next().unwrap_or_default()
-                    ),
-                );
+            if let (Some(refused), Some(todo)) = (&place.refused, &place.todo) {
+                problems.warning(format!("{} [{}]: {refused}", place.path, place.step), todo);
             }
             // A variable that names nothing at all is told with the variables.
             if place.named && place.libraries == 0 && (place.present || place.step == Origin::Explicit.to_string()) {

@@ -205,9 +205,9 @@ impl fmt::Display for Error {
                 )
             }
             Self::NotInstalled { release, folder, installed } => {
-                write!(f, "ROCm {release} is not installed in {}", folder.display())?;
+                write!(f, "ROCm {release:?} is not installed in {}", folder.display())?;
                 match &installed[..] {
-                    [] => write!(f, ", and no other; `rocm-sdk install` installs one"),
+                    [] => write!(f, ", nor is any other; see `rocm-sdk install --help`"),
                     some => write!(f, "; there is {}", some.join(", ")),
                 }
             }

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use super::command::find;
 use super::debian::{Contents, Tree};
-#[cfg(unix)]
-use super::error::While as _;
-use super::error::{Error, Result};
+use super::error::{Error, Result, While as _};
 use super::installer::Installer;
 use super::progress::Silent;
 use crate::installs::{self, ROOT, STAMP};
+use crate::search::runs_set_uid;
+use crate::text_file;
 
 /// An installation, complete and found by searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,7 @@ impl Installed {
     pub(super) fn find(folder: &Path, release: &str) -> Result<Self> {
         let tree = Tree::new(folder.join(release));
         if !is_name(release) || !tree.folder().join(STAMP).is_file() {
+            check_readable(folder)?;
             return Err(Error::NotInstalled {
                 release: release.to_owned(),
                 folder: folder.to_owned(),
@@ -70,7 +71,7 @@ impl Installed {
             });
         }
         let contents = tree.contents()?;
-        let version = fs::read_to_string(tree.folder().join(ROOT).join(".info/version")).ok();
+        let version = text_file::read(&tree.folder().join(ROOT).join(".info/version")).ok();
         let version = version.map(|text| text.trim().to_owned());
         Ok(Self { release: release.to_owned(), tree, contents, version })
     }
@@ -138,8 +139,11 @@ fn program_path(program: &OsStr) -> Result<PathBuf> {
 /// The folder of the installations: `ROCM_SDK_INSTALL_DIR`, else `rocm-sdk` in `XDG_DATA_HOME`, else in `~/.local/share`.
 ///
 /// # Errors
-/// [`Error::Setting`] if the environment names none.
+/// [`Error::Setting`] if the environment names none, or the program runs set-uid: then it is another user's.
 pub fn directory() -> Result<PathBuf> {
+    if runs_set_uid() {
+        return Err(Error::setting("the folder of installations", "this program runs set-uid; it heeds no variable"));
+    }
     installs::directory(|name| std::env::var_os(name)).filter(|path| path.is_absolute()).ok_or_else(|| {
         let why = format!("set {} to an absolute path, or HOME", installs::VARIABLE);
         Error::setting("the folder of installations", why)
@@ -156,7 +160,18 @@ pub fn installed() -> Result<Vec<Installed>> {
 }
 
 pub(super) fn installed_in(folder: &Path) -> Result<Vec<Installed>> {
+    check_readable(folder)?;
     names(folder).iter().map(|name| Installed::find(folder, name)).collect()
+}
+
+/// A folder that is there and cannot be read is not one without installations.
+fn check_readable(folder: &Path) -> Result<()> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).while_(|| format!("reading {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes an installation of the user's folder of them.

@@ -97,3 +97,32 @@ impl Run {
 pub fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
+
+/// The names of all that is in a document, `places[].path`, in the order written; of an array the first element's. What scripts
+/// may rely on.
+pub fn keys(text: &str) -> Vec<String> {
+    // serde_json sorts an object's names, and the order is part of what people see.
+    let mut found: Vec<String> = Vec::new();
+    let mut above: Vec<(String, usize)> = Vec::new();
+    for line in text.lines() {
+        let depth = line.len() - line.trim_start().len();
+        let line = line.trim_start();
+        above.retain(|(_, outer)| *outer < depth);
+        let named = line.strip_prefix('"').and_then(|rest| rest.split_once("\": "));
+        let name = named.map_or("", |(name, _)| name);
+        let opens = if line.ends_with('[') { "[]" } else { "" };
+        if named.is_some() {
+            let outer: String = above.iter().map(|(name, _)| name.as_str()).collect();
+            let key = format!("{outer}{name}");
+            if !found.contains(&key) {
+                found.push(key);
+            }
+        }
+        if line.ends_with('{') || line.ends_with('[') {
+            let separator = if named.is_some() && line.ends_with('{') { "." } else { "" };
+            let element = if named.is_some() && line.ends_with('[') { "." } else { "" };
+            above.push((format!("{name}{opens}{separator}{element}"), depth));
+        }
+    }
+    found
+}

@@ -1,5 +1,6 @@
 //! The table at the end: what was run, what became of it, what was skipped and why.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Outcome, Report};
@@ -63,11 +64,38 @@ impl fmt::Display for Summary {
             writeln!(f, "  {}: {test}: {reason}", report.name)?;
         }
         for report in &self.reports {
-            for (reason, tests) in &report.counts.reasons {
+            for (reason, tests) in grouped(&report.counts.reasons) {
                 writeln!(f, "  {}: {tests} said: {reason}", report.name)?;
             }
         }
         let (passed, failed, skipped) = self.totals();
         write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+/// Reasons that differ in nothing but their first word, which is mostly a library's name, as one.
+fn grouped(reasons: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+    let mut groups: BTreeMap<&str, (Vec<&str>, u64)> = BTreeMap::new();
+    for (reason, tests) in reasons {
+        let (first, rest) = reason.split_once(' ').unwrap_or((reason, ""));
+        let (firsts, sum) = groups.entry(rest).or_default();
+        firsts.push(first);
+        *sum += tests;
+    }
+    let text = |rest: &str, firsts: &[&str]| format!("{} {rest}", firsts.join(", ")).trim_end().to_owned();
+    groups.iter().map(|(rest, (firsts, sum))| (text(rest, firsts), *sum)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_differ_in_their_first_word_are_told_as_one() {
+        let reasons =
+            ["hip has no headers", "no GPU", "rccl has no headers", "offline"].map(|text| (text.to_owned(), 2));
+        let expected = [("offline", 2), ("no GPU", 2), ("hip, rccl has no headers", 4)];
+        let expected = expected.map(|(text, tests)| (text.to_owned(), tests));
+        assert_eq!(grouped(&reasons.into()), expected);
     }
 }

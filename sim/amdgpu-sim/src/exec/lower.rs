@@ -32,6 +32,7 @@ pub(crate) struct Lowering {
     pairs: HashMap<u64, u16>,
     constant_rows: Vec<u32>,
     prepares: Vec<valu::Prepare>,
+    choices: Vec<valu::Choice>,
     indexing: Indexing,
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
@@ -39,12 +40,18 @@ pub(crate) struct Lowering {
     pub(super) avx2: bool,
     /// The kernel's MODE is not simply "keep all denormals": float operations have to look.
     pub(super) flush: bool,
+    /// MODE may ask for another rounding than to nearest even, or for half-precision overflow to be limited.
+    pub(super) rounds: bool,
+    /// The code can change MODE's IEEE bit.
+    pub(super) changes_ieee: bool,
     /// MODE as the kernel starts with.
     pub(super) mode: Mode,
 }
 
 impl Lowering {
-    fn new(layout: Layout, mode: Mode, flush: bool, avx2: bool) -> Lowering {
+    /// `changes`: the bits of MODE that the code can change.
+    fn new(layout: Layout, mode: Mode, changes: u32, avx2: bool) -> Lowering {
+        let flush = changes & 0xf0 != 0 || mode.flushes_f32() || mode.flushes_f64();
         Lowering {
             layout,
             constants: Vec::new(),
@@ -52,11 +59,14 @@ impl Lowering {
             pairs: HashMap::new(),
             constant_rows: Vec::new(),
             prepares: Vec::new(),
+            choices: Vec::new(),
             indexing: Indexing::default(),
             single_rows: HashMap::new(),
             pair_rows: HashMap::new(),
             avx2,
             flush,
+            rounds: changes & Mode::ROUNDING != 0 || mode.0 & Mode::ROUNDING != 0,
+            changes_ieee: changes & Mode::IEEE != 0,
             mode,
         }
     }
@@ -153,6 +163,12 @@ impl Lowering {
     pub(super) fn push_prepare(&mut self, prepare: valu::Prepare) -> Option<u32> {
         self.prepares.push(prepare);
         u32::try_from(self.prepares.len()).ok()
+    }
+
+    /// Notes handlers that depend on MODE; what goes into `Micro::aux`.
+    pub(super) fn push_choice(&mut self, choice: valu::Choice) -> Option<u32> {
+        self.choices.push(choice);
+        u32::try_from(self.choices.len() - 1).ok()
     }
 
     fn micro(&mut self, inst: &Inst, source: u32) -> Micro {
@@ -280,7 +296,7 @@ pub(super) fn plain(run: Handler, source: u32) -> Micro {
 
 pub(super) fn unsupported(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let why = match ctx.program.inst(m) {
-        Some(_) => Trap::Unsupported("the software GPU does not carry this instruction out"),
+        Some(inst) => Trap::Unsupported(why_not(inst)),
         None => Trap::Undecodable(ctx.program.source(m).word),
     };
     w.fail(why)
@@ -290,13 +306,36 @@ fn ran_off(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::WildJump(ctx.program.source(m).address))
 }
 
-fn rounding(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
-    w.fail(Trap::Unsupported("rounding modes other than to nearest even"))
-}
-
 fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.pc = m.aux;
     Flow::Jump
+}
+
+/// Why an instruction is not carried out.
+fn why_not(inst: &Inst) -> &'static str {
+    match inst.op {
+        Op::s_cbranch_g_fork | Op::s_cbranch_i_fork | Op::s_cbranch_join => {
+            "the fork stack of s_cbranch_*_fork and _join"
+        }
+        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => "a return from a trap handler: there is none",
+        Op::s_setvskip => "skipping of vector instructions",
+        Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
+        Op::s_scratch_load_dword
+        | Op::s_scratch_load_dwordx2
+        | Op::s_scratch_load_dwordx4
+        | Op::s_scratch_store_dword
+        | Op::s_scratch_store_dwordx2
+        | Op::s_scratch_store_dwordx4 => "scalar access to scratch",
+        Op::v_screen_partition_4se_b32 => "an instruction of graphics whose table is not documented",
+        Op::ds_gws_sema_release_all
+        | Op::ds_gws_sema_v
+        | Op::ds_gws_sema_br
+        | Op::ds_gws_sema_p
+        | Op::ds_gws_barrier => "global wave sync: it needs all workgroups of a grid to run at once",
+        _ if inst.mods.gds => "the global data share",
+        _ if inst.format == Format::Mimg => "images",
+        _ => "the software GPU does not carry this instruction out",
+    }
 }
 
 /// Brings the slots of `src_vccz` and `src_execz` up to date.
@@ -388,8 +427,9 @@ fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Ins
 fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
     let (mut vgprs, mut agprs) = (1, 0);
     for inst in code.values().flatten() {
-        // Matrices aside, vector operands take two registers at most, memory ones four.
+        // Matrices aside, vector operands take two registers at most, memory ones four and a status.
         let reach = match inst.format {
+            _ if inst.op == Op::v_mqsad_u32_u8 => 4,
             Format::Vop3p if inst.op.info().is(Flags::mfma) => 32,
             Format::Vop1
             | Format::Vop2
@@ -399,7 +439,7 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
             | Format::Vop3p
             | Format::Sdwa
             | Format::Dpp => 2,
-            _ => 4,
+            _ => 5,
         };
         for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
             match operand {
@@ -446,9 +486,8 @@ impl Program {
             vgprs = vgprs.max(((rsrc1 as u16 & 63) + 1) * 8 + 1);
         }
         let mode = Mode::from_rsrc1(rsrc1);
-        let flush = has(&[Op::s_setreg_b32, Op::s_setreg_imm32_b32]) || mode.flushes_f32() || mode.flushes_f64();
         let layout = Layout { vgprs, agprs, constants: 0 };
-        let mut l = Lowering::new(layout, mode, flush, avx2);
+        let mut l = Lowering::new(layout, mode, salu::mode_changes(code.values().flatten()), avx2);
 
         let mut micros = Vec::with_capacity(code.len() + 1);
         let mut sources = Vec::with_capacity(code.len() + 1);
@@ -463,9 +502,6 @@ impl Program {
                 micros.push(plain(unsupported, source));
                 continue;
             };
-            if at == start && !mode.nearest() {
-                micros.push(plain(rounding, source));
-            }
             if inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz))) {
                 micros.push(plain(zero_flags, source));
             }
@@ -500,6 +536,7 @@ impl Program {
             constants: l.constants,
             constant_rows: l.constant_rows,
             prepares: l.prepares,
+            choices: l.choices,
             indexed: l.indexing.finish(),
             text_address,
             index,

@@ -47,6 +47,7 @@ mod run;
 mod salu;
 #[cfg(test)]
 #[allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
+#[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod tests;
 mod trap;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]

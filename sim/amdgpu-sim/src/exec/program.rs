@@ -53,6 +53,11 @@ pub(crate) struct Layout {
 pub(super) const PREPARED_ROWS: u16 = 8;
 
 impl Layout {
+    /// Vector registers in granules of 8.
+    pub(crate) fn vgpr_granules(&self) -> u16 {
+        self.vgprs.div_ceil(8).max(1)
+    }
+
     /// The row of `v[n]`.
     pub(crate) fn vgpr(&self, n: u16) -> u16 {
         n
@@ -95,6 +100,8 @@ pub(crate) struct Program {
     pub(super) text_address: u64,
     /// What vector operations need before and after their lane loops: index + 1 of this is in `Micro::pre` and `post`.
     pub(super) prepares: Vec<super::valu::Prepare>,
+    /// Handlers that depend on MODE, for `Micro::aux`.
+    pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.

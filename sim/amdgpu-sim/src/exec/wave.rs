@@ -51,20 +51,27 @@ pub(crate) mod slot {
 /// The MODE register: rounding, denormals, exceptions.
 ///
 /// Bits as the hardware has them: 1:0 f32 rounding, 3:2 f64 and f16 rounding, 5:4 f32 denormals, 7:6 f64 and f16
-/// denormals (bit 0 of a pair: keep denormal inputs, bit 1: keep denormal results), 8 DX10_CLAMP, 9 IEEE.
+/// denormals (bit 0 of a pair: keep denormal inputs, bit 1: keep denormal results), 8 DX10_CLAMP, 9 IEEE,
+/// 23 FP16_OVFL (half-precision overflow gives the largest finite number).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode(pub(crate) u32);
 
 impl Mode {
-    /// From `compute_pgm_rsrc1` of a kernel descriptor: FLOAT_ROUND_MODE_32 at bit 12, ..., DX10_CLAMP 21, IEEE 23.
+    /// From `compute_pgm_rsrc1` of a kernel descriptor: FLOAT_ROUND_MODE_32 at bit 12, ..., DX10_CLAMP 21, IEEE 23,
+    /// FP16_OVFL 26.
     pub(crate) fn from_rsrc1(rsrc1: u32) -> Mode {
-        Mode(((rsrc1 >> 12) & 0xff) | (((rsrc1 >> 21) & 1) << 8) | (((rsrc1 >> 23) & 1) << 9))
+        Mode(
+            ((rsrc1 >> 12) & 0xff)
+                | (((rsrc1 >> 21) & 1) << 8)
+                | (((rsrc1 >> 23) & 1) << 9)
+                | (((rsrc1 >> 26) & 1) << 23),
+        )
     }
 
-    /// Whether f32 results are rounded to nearest even.
-    pub(crate) fn nearest(self) -> bool {
-        self.0 & 15 == 0
-    }
+    /// Bits that decide how results are rounded: both rounding modes and FP16_OVFL.
+    pub(crate) const ROUNDING: u32 = 15 | 1 << 23;
+    /// The IEEE bit.
+    pub(crate) const IEEE: u32 = 1 << 9;
 
     /// Whether any denormal, in or out, is flushed for single precision.
     pub(crate) fn flushes_f32(self) -> bool {

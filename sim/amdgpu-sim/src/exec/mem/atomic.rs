@@ -23,7 +23,7 @@ pub(super) enum Operation {
 /// What the mnemonics of FLAT, GLOBAL, MUBUF and DS atomics have in common, without prefix and suffix.
 fn core_name(op: Op) -> &'static str {
     let name = op.mnemonic();
-    let name = ["flat_atomic_", "global_atomic_", "buffer_atomic_", "ds_"]
+    let name = ["flat_atomic_", "global_atomic_", "s_buffer_atomic_", "buffer_atomic_", "s_atomic_", "ds_"]
         .iter()
         .find_map(|p| name.strip_prefix(p))
         .unwrap_or(name);
@@ -50,6 +50,12 @@ fn max_f64(a: u64, b: u64, _: u64) -> u64 {
 #[expect(clippy::eq_op, reason = "only a NaN is unequal to itself")]
 fn minimum<T: Copy + PartialEq>(a: T, b: T, better: impl Fn(T, T) -> bool) -> T {
     if better(a, b) || a != a { b } else { a }
+}
+
+/// Each half is replaced if the top bit of its data is set, by the other bits.
+fn conditional_exchange(a: u64, b: u64, _: u64) -> u64 {
+    let half = |old: u64, new: u64| if new >> 31 & 1 == 1 { new & 0x7fff_ffff } else { old };
+    half(a & 0xffff_ffff, b & 0xffff_ffff) | half(a >> 32, b >> 32) << 32
 }
 
 fn pk_add_f16(a: u32, b: u32, _: u32) -> u32 {
@@ -109,6 +115,7 @@ impl Operation {
         // The width of a compare and swap's data is twice that of the word.
         let double = if name == "cmpswap" { data.bytes() == 16 } else { data.bytes() == 8 };
         match (name, suffix, double) {
+            ("condxchg32", ..) => Some(Self::Long(conditional_exchange)),
             ("pk_add", "f16", _) => Some(Self::Word(pk_add_f16)),
             ("pk_add", "bf16", _) => Some(Self::Word(pk_add_bf16)),
             ("add", _, false) if float => Some(Self::Word(|a, b, _| (f32::from_bits(a) + f32::from_bits(b)).to_bits())),
@@ -217,7 +224,7 @@ pub(super) fn of_micro(ctx: &crate::exec::Ctx<'_>, m: &crate::exec::Micro) -> Op
 
 /// The type of the first data operand.
 pub(super) fn data_type(op: Op) -> Type {
-    op.info().src[1]
+    op.info().src[if op.info().format == crate::isa::Format::Smem { 2 } else { 1 }]
 }
 
 #[cfg(test)]
@@ -242,9 +249,7 @@ mod tests {
     fn every_atomic_of_the_table_has_an_operation_of_its_width() {
         for op in Op::ALL.iter().filter(|op| op.info().is(Flags::atomic)) {
             let name = op.mnemonic();
-            let scalar = name.starts_with("s_") || name.starts_with("image");
-            let special = name.contains("xchg2") || name.contains("condxchg");
-            if scalar || special {
+            if name.starts_with("image") || name.contains("xchg2") {
                 continue;
             }
             let operation = Operation::of(*op, data_type(*op)).unwrap_or_else(|| panic!("{name} has none"));
@@ -267,6 +272,10 @@ mod tests {
         assert_eq!(word(Op::ds_rsub_u32)(3, 10, 0), 7);
         assert_eq!(word(Op::ds_min_rtn_i32)(u32::MAX, 1, 0), u32::MAX);
         assert_eq!(word(Op::ds_min_rtn_u32)(u32::MAX, 1, 0), 1);
+        assert_eq!(long(Op::ds_condxchg32_rtn_b64)(0x1111_2222_3333, 0x8000_0007_0000_0009, 0), 0x7_2222_3333);
+        assert_eq!(long(Op::ds_condxchg32_rtn_b64)(0x1111_2222_3333, 0x0000_0007_8000_0009, 0), 0x1111_0000_0009);
+        assert_eq!(word(Op::s_atomic_umax)(3, 9, 0), 9);
+        assert_eq!(long(Op::s_buffer_atomic_cmpswap_x2)(3, 9, 3), 9);
         assert_eq!(word(Op::ds_mskor_b32)(0b1111, 0b0110, 0b0010), 0b1011);
         assert_eq!(long(Op::global_atomic_smax_x2)(u64::MAX, 1, 0), 1);
         assert_eq!(long(Op::global_atomic_umax_x2)(u64::MAX, 1, 0), u64::MAX);

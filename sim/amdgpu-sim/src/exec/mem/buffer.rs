@@ -1,18 +1,21 @@
-//! MUBUF: loads, stores and atomics through a buffer descriptor.
+//! MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor.
 //!
 //! Two kinds of descriptor matter for compute: plain ones (a base, a stride, a size: what lies outside reads as zero and is
 //! not written), and the scratch descriptor, which adds the lane's number and interleaves the lanes word by word.
 
+mod typed;
+
 use std::sync::atomic::{Ordering, fence};
 
 use super::atomic::{self, Operation, Rows};
+use super::lds_copy::Words;
 use super::space::{Addresses, Private, Space, View};
 use super::transfer::{self, NOWHERE, Shape, Width};
 use super::{AccessFault, Checked, Env, done, lanes};
 use crate::exec::lower::Wide;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
-use crate::isa::inst::{Inst, Operand};
+use crate::isa::inst::{Format, Inst, Operand};
 use crate::isa::{Flags, Op};
 use crate::memory::bulk;
 
@@ -20,6 +23,8 @@ use crate::memory::bulk;
 const RETURNS: u32 = 1 << 5;
 const OFFEN: u32 = 1 << 6;
 const IDXEN: u32 = 1 << 7;
+/// The register after the data gets zero: no page was missing.
+const TFE: u32 = 1 << 8;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
@@ -28,9 +33,6 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::buffer_wbl2 | Op::buffer_inv | Op::buffer_invl2 | Op::buffer_wbinvl1 | Op::buffer_wbinvl1_vol
     ) {
         return Some(cache);
-    }
-    if inst.mods.lds || inst.mods.tfe || info.is(Flags::lds_only) || info.is(Flags::format) {
-        return None;
     }
     m.src[0] = if inst.mods.offen || inst.mods.idxen { l.row(inst.src[0])? } else { 0 };
     m.src[2] = l.slot64(inst.src[2], Wide::Unsigned)?;
@@ -54,7 +56,29 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
     let stores = inst.src[1] != Operand::None;
     let data = if stores { info.src[1] } else { info.dst };
+    if info.is(Flags::format) {
+        if inst.mods.lds {
+            return None;
+        }
+        m.dst2 = typed::components(inst.op, data).pack();
+        if inst.format == Format::Mtbuf {
+            m.dst2 |= typed::OWN_FORMAT | u16::from(inst.mods.format) << 8;
+        }
+        let operand = if stores { inst.src[1] } else { inst.dst };
+        m.src[1] = l.row(operand)?;
+        m.aux |= u32::from(inst.mods.tfe) * TFE;
+        return Some(if stores { typed::store } else { typed::load });
+    }
+    if inst.op == Op::buffer_store_lds_dword || inst.mods.lds {
+        if inst.mods.tfe {
+            return None;
+        }
+        let stores = inst.op == Op::buffer_store_lds_dword;
+        m.aux |= if stores { Shape::WORD } else { Shape::of(inst.op, data)? }.pack();
+        return Some(if stores { copy_out } else { copy_in });
+    }
     m.aux |= Shape::of(inst.op, data)?.pack();
+    m.aux |= u32::from(inst.mods.tfe && !stores) * TFE;
     if stores {
         m.src[1] = l.row(inst.src[1])?;
         Some(store)
@@ -196,7 +220,7 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
 /// Where the words of all lanes lie side by side: a word at one offset of every lane's scratch, which is how spilled registers are kept.
 #[inline(always)]
 fn scratch_row(w: &Wave, m: &Micro, ctx: &Ctx<'_>, shape: Shape) -> Option<u64> {
-    if m.aux & (OFFEN | IDXEN) != 0 || shape.width != Width::Words(1) || w.exec() != u64::MAX {
+    if m.aux & (OFFEN | IDXEN | TFE) != 0 || shape.width != Width::Words(1) || w.exec() != u64::MAX {
         return None;
     }
     let descriptor = Descriptor::read(w, m.src[2]);
@@ -274,6 +298,58 @@ impl Action for Atomic {
     }
 }
 
+impl Action for Words {
+    fn bytes(&self) -> u32 {
+        self.shape.bytes()
+    }
+
+    fn on<S: Space>(&mut self, _: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        self.fetch(space, at, mask)
+    }
+
+    /// They are zero from the start.
+    fn outside(&mut self, _: &mut Wave, _: u64) {}
+}
+
+/// Words that are stored.
+struct Outgoing(Words);
+
+impl Action for Outgoing {
+    fn bytes(&self) -> u32 {
+        4
+    }
+
+    fn on<S: Space>(&mut self, _: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        self.0.store(space, at, mask)
+    }
+
+    fn outside(&mut self, _: &mut Wave, _: u64) {}
+}
+
+/// From the buffer to local memory.
+fn copy_in(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let shape = Shape::unpack(m.aux);
+    let mut words = Words::new(shape, ctx.env.align_mask(shape.bytes()));
+    let result = reach(w, m, ctx, &mut words).and_then(|()| words.put(w, ctx, (m.aux >> 16) as i32));
+    done(w, result)
+}
+
+/// From local memory to the buffer.
+fn copy_out(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let mut words = Words::new(Shape::WORD, ctx.env.align_mask(4));
+    let mut result = words.take(w, ctx, (m.aux >> 16) as i32);
+    if result.is_ok() {
+        result = reach(w, m, ctx, &mut Outgoing(words));
+    }
+    done(w, result)
+}
+
+/// What `tfe` adds to a load: the register after the data.
+fn residency(w: &mut Wave, row: u16) {
+    let mask = w.exec();
+    lanes(mask).for_each(|lane| w.row_mut(row)[lane] = 0);
+}
+
 fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
     if let Some(row) = scratch_row(w, m, ctx, shape) {
@@ -283,6 +359,9 @@ fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     }
     let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
     let result = reach(w, m, ctx, &mut action);
+    if m.aux & TFE != 0 && result.is_ok() {
+        residency(w, m.dst + shape.bytes().div_ceil(4) as u16);
+    }
     done(w, result)
 }
 

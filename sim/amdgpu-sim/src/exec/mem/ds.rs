@@ -10,11 +10,12 @@ use crate::isa::{Flags, Op};
 /// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. Of two-offset forms: [`pack_offsets`].
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
-    if inst.mods.gds || info.is(Flags::gds) {
+    if inst.op != Op::ds_gws_init && (inst.mods.gds || info.is(Flags::gds)) {
         return None;
     }
     match inst.op {
-        Op::ds_nop => return Some(nothing),
+        // What is set up is only read by operations that trap.
+        Op::ds_nop | Op::ds_gws_init => return Some(nothing),
         Op::ds_swizzle_b32 | Op::ds_permute_b32 | Op::ds_bpermute_b32 => return cross_lane::lower(inst, l, m),
         _ if info.is(Flags::atomic) || matches!(inst.op, Op::ds_append | Op::ds_consume) => {
             return ds_atomic::lower(inst, l, m);

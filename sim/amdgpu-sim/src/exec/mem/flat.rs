@@ -1,8 +1,9 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 
 use super::atomic::{self, Operation, Rows};
+use super::lds_copy::Words;
 use super::space::{Addresses, Lds, Private, Space, View};
-use super::transfer::{self, NOWHERE, Shape, Width};
+use super::transfer::{self, NOWHERE, Part, Shape, Width};
 use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
 use crate::exec::lower::Wide;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
@@ -37,9 +38,6 @@ const NO_VECTOR: u32 = 1 << 6;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
-    if inst.mods.lds || info.is(Flags::lds_only) {
-        return None;
-    }
     let scalar = inst.src[2] != Operand::None;
     let vector = inst.src[0] != Operand::None;
     m.src[2] =
@@ -66,6 +64,15 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             (Format::Global, true) => atomic_op::<GLOBAL, SCALAR>,
             (Format::Flat, _) => atomic_op::<FLAT, VECTOR>,
             _ => return None,
+        });
+    }
+    if inst.mods.lds || info.is(Flags::lds_only) {
+        m.aux |= copied_shape(inst)?.pack();
+        return Some(match (inst.format, scalar) {
+            (Format::Global, false) => copy::<GLOBAL, VECTOR>,
+            (Format::Global, true) => copy::<GLOBAL, SCALAR>,
+            (Format::Flat, _) => copy::<FLAT, VECTOR>,
+            _ => copy::<PRIVATE, SCRATCH>,
         });
     }
     let stores = inst.src[1] != Operand::None;
@@ -185,6 +192,12 @@ impl Action for Store {
     #[inline(always)]
     fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
         transfer::store(w, space, at, mask, self.shape, self.align, self.src)
+    }
+}
+
+impl Action for Words {
+    fn on<S: Space>(&mut self, _: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked {
+        self.fetch(space, at, mask)
     }
 }
 
@@ -312,6 +325,30 @@ fn store<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx
     let at = addresses::<MODE>(w, m);
     let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
     let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+    done(w, result)
+}
+
+/// What a load to local memory moves: `*_load_lds_*` name it only in their mnemonics.
+fn copied_shape(inst: &Inst) -> Option<Shape> {
+    let name = inst.op.mnemonic();
+    let width = match name.rsplit('_').next()? {
+        "ubyte" => Width::U8,
+        "sbyte" => Width::I8,
+        "ushort" => Width::U16,
+        "sshort" => Width::I16,
+        "dword" => Width::Words(1),
+        _ => return None,
+    };
+    Some(Shape { width, part: Part::Whole })
+}
+
+fn copy<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let shape = Shape::unpack(m.aux);
+    let at = addresses::<MODE>(w, m);
+    let mut words = Words::new(shape, ctx.env.align_mask(shape.bytes()));
+    let result = reach::<SPACE, _>(w, ctx, &at, &mut words);
+    let offset = i32::from((m.aux >> 16) as u16 as i16);
+    let result = result.and_then(|()| words.put(w, ctx, offset));
     done(w, result)
 }
 

@@ -10,6 +10,8 @@ mod cross_lane;
 mod ds;
 mod ds_atomic;
 mod flat;
+mod format;
+mod lds_copy;
 mod scalar;
 mod space;
 mod transfer;
@@ -89,7 +91,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Format::Smem => scalar::lower(inst, l, m),
         Format::Flat | Format::Global | Format::Scratch => flat::lower(inst, l, m),
         Format::Ds => ds::lower(inst, l, m),
-        Format::Mubuf => buffer::lower(inst, l, m),
+        Format::Mubuf | Format::Mtbuf => buffer::lower(inst, l, m),
         _ => None,
     }
 }

@@ -1,17 +1,20 @@
-//! SMEM: scalar loads, clocks and cache instructions.
+//! SMEM: scalar loads, stores and atomics, clocks and cache instructions.
 
+use super::atomic::{self as operations, Operation};
+use super::space::{NO_LANE, Space};
 use super::{Checked, done, nothing};
 use crate::exec::lower::Wide;
-use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Wave};
-use crate::isa::Op;
+use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
+use crate::fault::Access;
 use crate::isa::inst::{Inst, Operand};
+use crate::isa::{Flags, Op};
 use crate::memory::atomic;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let handler: Handler = match inst.op {
-        Op::s_load_dword | Op::s_scratch_load_dword => load::<1>,
-        Op::s_load_dwordx2 | Op::s_scratch_load_dwordx2 => load::<2>,
-        Op::s_load_dwordx4 | Op::s_scratch_load_dwordx4 => load::<4>,
+        Op::s_load_dword => load::<1>,
+        Op::s_load_dwordx2 => load::<2>,
+        Op::s_load_dwordx4 => load::<4>,
         Op::s_load_dwordx8 => load::<8>,
         Op::s_load_dwordx16 => load::<16>,
         Op::s_buffer_load_dword => buffer_load::<1>,
@@ -19,6 +22,16 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_buffer_load_dwordx4 => buffer_load::<4>,
         Op::s_buffer_load_dwordx8 => buffer_load::<8>,
         Op::s_buffer_load_dwordx16 => buffer_load::<16>,
+        Op::s_store_dword => store::<1, false>,
+        Op::s_store_dwordx2 => store::<2, false>,
+        Op::s_store_dwordx4 => store::<4, false>,
+        Op::s_buffer_store_dword => store::<1, true>,
+        Op::s_buffer_store_dwordx2 => store::<2, true>,
+        Op::s_buffer_store_dwordx4 => store::<4, true>,
+        op if op.info().is(Flags::atomic) => {
+            Operation::of(op, operations::data_type(op))?;
+            if op.mnemonic().starts_with("s_buffer") { update::<true> } else { update::<false> }
+        }
         Op::s_memtime => time,
         Op::s_memrealtime => real_time,
         Op::s_dcache_inv
@@ -31,11 +44,17 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         | Op::s_atc_probe_buffer => return Some(nothing),
         _ => return None,
     };
-    // Scalar scratch instructions have offsets of their own kind; nothing emits them.
-    if matches!(inst.op, Op::s_scratch_load_dword | Op::s_scratch_load_dwordx2 | Op::s_scratch_load_dwordx4) {
-        return None;
+    if inst.dst != Operand::None {
+        m.dst = l.slot64(inst.dst, Wide::Unsigned).or_else(|| l.slot(inst.dst))?;
     }
-    m.dst = l.slot64(inst.dst, Wide::Unsigned).or_else(|| l.slot(inst.dst))?;
+    if inst.src[2] != Operand::None {
+        m.src[2] = l.slot64(inst.src[2], Wide::Unsigned).or_else(|| l.slot(inst.src[2]))?;
+        if inst.mods.glc {
+            // A returning atomic's destination is its data.
+            m.dst = m.src[2];
+            m.src[3] = RETURNS;
+        }
+    }
     if matches!(inst.op, Op::s_memtime | Op::s_memrealtime) {
         return Some(handler);
     }
@@ -58,11 +77,14 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     Some(handler)
 }
 
+/// `src[3]` of an atomic that returns the old value.
+const RETURNS: u16 = 1;
+
 /// Loads `N` words at `address` to the slots from `dst` on. Only the first `words` are in memory; the others are zero.
 #[inline(always)]
 fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u64, words: usize) -> Checked {
     if words > 0 {
-        ctx.env.view.check_scalar(address, 4 * words as u32)?;
+        ctx.env.view.check_scalar(address, 4 * words as u32, 3, Access::Read)?;
     }
     let mut data = [0; N];
     for (i, word) in data.iter_mut().take(words).enumerate() {
@@ -82,16 +104,85 @@ fn load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, result)
 }
 
-fn buffer_load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+/// The address in a buffer, and how many words of `count` from there on are in it.
+fn buffer_address(w: &Wave, m: &Micro, count: usize) -> (u64, usize) {
     let base = w.slot64(m.src[0]) & 0xffff_ffff_ffff;
     let stride = w.slot(m.src[0] + 1) >> 16 & 0x3fff;
     let records = w.slot(m.src[0] + 2);
     let offset = u64::from(m.aux.wrapping_add(w.slot(m.src[1])));
     let size = u64::from(records) * u64::from(stride.max(1));
+    (base + offset, (size.saturating_sub(offset) / 4).min(count as u64) as usize)
+}
+
+fn buffer_load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     // Words beyond the buffer read as zero.
-    let inside = (size.saturating_sub(offset) / 4).min(N as u64) as usize;
-    let result = words::<N>(w, m, ctx, base + offset, inside);
+    let (address, inside) = buffer_address(w, m, N);
+    let result = words::<N>(w, m, ctx, address, inside);
     done(w, result)
+}
+
+/// The address of a store or atomic of `count` words, and how many of them are inside.
+#[inline(always)]
+fn target<const BUFFER: bool>(w: &Wave, m: &Micro, count: usize) -> (u64, usize) {
+    if BUFFER {
+        return buffer_address(w, m, count);
+    }
+    let offset = i64::from(m.aux as i32) + i64::from(w.slot(m.src[1]));
+    (w.slot64(m.src[0]).wrapping_add_signed(offset), count)
+}
+
+fn store<const N: usize, const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    // Words beyond a buffer are not written.
+    let (address, inside) = target::<BUFFER>(w, m, N);
+    let mut result = Ok(());
+    if inside > 0 {
+        result = ctx.env.view.check_scalar(address, 4 * inside as u32, 3, Access::Write);
+    }
+    if result.is_ok() {
+        for i in 0..inside {
+            // SAFETY: checked just now for all the words, aligned to words.
+            unsafe { ctx.env.view.store32(NO_LANE, address + 4 * i as u64, w.slot(m.src[2] + i as u16)) };
+        }
+    }
+    done(w, result)
+}
+
+fn update<const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let Some(operation) = operations::of_micro(ctx, m) else {
+        return w.fail(Trap::Unsupported("this atomic operation"));
+    };
+    let words = operation.bytes() as usize / 4;
+    let (address, inside) = target::<BUFFER>(w, m, words);
+    // Beyond a buffer nothing is changed, and zero is read.
+    let mut old = 0;
+    if inside == words {
+        let bytes = operation.bytes();
+        if let Err(fault) = ctx.env.view.check_scalar(address, bytes, u64::from(bytes) - 1, Access::Atomic) {
+            return done(w, Err(fault));
+        }
+        let (data, view) = (m.src[2], &mut ctx.env.view);
+        // SAFETY: checked just now, alignment too.
+        old = unsafe {
+            match operation {
+                // A compare and swap's comparand follows its data.
+                Operation::Word(f) => {
+                    let (new, other) = (w.slot(data), w.slot(data + 1));
+                    u64::from(view.update32(NO_LANE, address, |word| f(word, new, other)))
+                }
+                Operation::Long(f) => {
+                    let (new, other) = (w.slot64(data), w.slot64(data + 2));
+                    view.update64(NO_LANE, address, |word| f(word, new, other))
+                }
+            }
+        };
+    }
+    if m.src[3] == RETURNS {
+        w.set_slot(m.dst, old as u32);
+        if words == 2 {
+            w.set_slot(m.dst + 1, (old >> 32) as u32);
+        }
+    }
+    Flow::Next
 }
 
 fn time(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {

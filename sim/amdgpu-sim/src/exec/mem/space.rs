@@ -8,6 +8,9 @@ use crate::exec::LANES;
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::memory::{Memory, Table, atomic};
 
+/// In the place of a lane where there is none: device memory is the same for all.
+pub(super) const NO_LANE: usize = 0;
+
 /// Addresses of the lanes.
 pub(super) type Addresses = [u64; LANES];
 
@@ -124,17 +127,17 @@ impl View {
         }
     }
 
-    /// Checks a scalar read.
-    pub(super) fn check_scalar(&mut self, address: u64, bytes: u32) -> Checked {
-        let why = if address % 4 != 0 {
-            Denied::Misaligned(4)
+    /// Checks a scalar access. Bits of `align` must be zero in the address.
+    pub(super) fn check_scalar(&mut self, address: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        let why = if address & align != 0 {
+            Denied::Misaligned(align as u32 + 1)
         } else {
-            match self.allowed(address, u64::from(bytes), Access::Read) {
+            match self.allowed(address, u64::from(bytes), access) {
                 Ok(()) => return Ok(()),
                 Err(why) => why,
             }
         };
-        let (space, access) = (SpaceName::Global, Access::Read);
+        let space = SpaceName::Global;
         Err(Box::new(AccessFault { space, access, address, bytes, why, lane: None }))
     }
 

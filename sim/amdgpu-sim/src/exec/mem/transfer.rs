@@ -40,6 +40,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// A word.
+    pub(super) const WORD: Shape = Shape { width: Width::Words(1), part: Part::Whole };
+
     /// The shape of a load or store whose data operand has type `data`.
     pub(super) fn of(op: Op, data: Type) -> Option<Self> {
         let info = op.info();

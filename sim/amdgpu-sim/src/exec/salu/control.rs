@@ -141,47 +141,88 @@ fn call(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Jump
 }
 
-const HWREG_MODE: u32 = 1;
-const HWREG_STATUS: u32 = 2;
-/// Where the apertures are: what compilers read before there were `src_shared_base` and `src_private_base`.
-const HWREG_SH_MEM_BASES: u32 = 15;
-
-/// Register, first bit and mask of a `hwreg` field.
-fn hwreg(field: u32) -> (u32, u32, u32) {
-    let bits = (field >> 11 & 31) + 1;
-    (field & 63, field >> 6 & 31, u32::MAX >> (32 - bits))
+/// Numbers of hardware registers.
+mod hwreg {
+    pub(super) const MODE: u32 = 1;
+    pub(super) const STATUS: u32 = 2;
+    pub(super) const TRAPSTS: u32 = 3;
+    pub(super) const HW_ID: u32 = 4;
+    pub(super) const GPR_ALLOC: u32 = 5;
+    pub(super) const LDS_ALLOC: u32 = 6;
+    pub(super) const IB_STS: u32 = 7;
+    /// Where the apertures are: what compilers read before there were `src_shared_base` and `src_private_base`.
+    pub(super) const SH_MEM_BASES: u32 = 15;
+    pub(super) const TBA_LO: u32 = 16;
+    pub(super) const TMA_HI: u32 = 19;
+    /// On gfx942: the number of the die.
+    pub(super) const XCC_ID: u32 = 20;
 }
 
-fn getreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    let (id, offset, mask) = hwreg(m.aux);
+/// Register, first bit and mask of a `hwreg` field.
+fn field(bits: u32) -> (u32, u32, u32) {
+    let width = (bits >> 11 & 31) + 1;
+    (bits & 63, bits >> 6 & 31, u32::MAX >> (32 - width))
+}
+
+/// The bits of MODE that the code can change.
+pub(in crate::exec) fn mode_changes<'a>(code: impl Iterator<Item = &'a Inst>) -> u32 {
+    code.filter(|i| matches!(i.op, Op::s_setreg_b32 | Op::s_setreg_imm32_b32))
+        .filter_map(immediate)
+        .map(field)
+        .filter(|(id, ..)| *id == hwreg::MODE)
+        .fold(0, |bits, (_, offset, mask)| bits | mask << offset)
+}
+
+fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let (id, offset, mask) = field(m.aux);
     let value = match id {
-        HWREG_MODE => w.mode.0,
+        hwreg::MODE => w.mode.0,
         // SCC, EXECZ, VCCZ, in a barrier's group, and valid.
-        HWREG_STATUS => {
+        hwreg::STATUS => {
             u32::from(w.scc()) | u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
         }
+        // No exception is pending, no trap handler is there, and all is on die 0.
+        hwreg::TRAPSTS | hwreg::IB_STS | hwreg::TBA_LO..=hwreg::TMA_HI | hwreg::XCC_ID => 0,
+        // As a group's waves would lie on the four units of compute unit 0.
+        hwreg::HW_ID => w.id >> 2 & 15 | (w.id & 3) << 4,
+        // Sizes, less one granule: 8 vector registers, 16 scalar ones.
+        hwreg::GPR_ALLOC => u32::from(ctx.program.layout().vgpr_granules() - 1) << 8 | 6 << 24,
+        // The size in granules of 128 words.
+        hwreg::LDS_ALLOC => (ctx.lds.len() as u32).div_ceil(512) << 12,
         // Bits 63:48 of the addresses.
-        HWREG_SH_MEM_BASES => (SHARED_BASE >> 48 << 16 | PRIVATE_BASE >> 48) as u32,
-        // TRAPSTS, HW_ID and the like: nothing pending, wave 0 of unit 0.
-        _ => 0,
+        hwreg::SH_MEM_BASES => (SHARED_BASE >> 48 << 16 | PRIVATE_BASE >> 48) as u32,
+        _ => return w.fail(Trap::Unsupported("reading this hardware register")),
     };
     w.set_slot(m.dst, value >> offset & mask);
     Flow::Next
 }
 
+/// Bits of MODE that make something happen which is not simulated: exceptions as traps, indexing and skipping.
+const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | 1 << 27 | 1 << 28;
+
 fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    let (id, offset, mask) = hwreg(m.aux);
-    if id != HWREG_MODE {
-        // TRAPSTS and the like: nothing here depends on them.
-        return Flow::Next;
+    let (id, offset, mask) = field(m.aux);
+    match id {
+        hwreg::MODE => {}
+        // Exceptions that were to be cleared are not there.
+        hwreg::TRAPSTS => return Flow::Next,
+        _ => return w.fail(Trap::Unsupported("writing this hardware register")),
     }
     let value = w.slot(m.src[0]);
-    let mode = Mode(w.mode.0 & !(mask << offset) | (value & mask) << offset);
-    if !mode.nearest() {
-        return w.fail(Trap::Unsupported("rounding modes other than to nearest even"));
+    let mode = w.mode.0 & !(mask << offset) | (value & mask) << offset;
+    if mode & MODE_NOT_CARRIED_OUT != 0 {
+        return w.fail(Trap::Unsupported("a MODE with exceptions that trap, with GPR_IDX_EN or with VSKIP"));
     }
-    w.mode = mode;
+    w.mode = Mode(mode);
     Flow::Next
+}
+
+fn halt(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on"))
+}
+
+fn message(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::Unsupported("a message other than MSG_INTERRUPT"))
 }
 
 fn movrels32(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
@@ -295,12 +336,19 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             m.aux = immediate(inst)? & 0xff;
             trap
         }
-        // Memory is in order, the instruction cache coherent, and nobody listens to messages or counts.
+        // Whoever waits for an interrupt looks by himself.
+        Op::s_sendmsg if immediate(inst)? & 15 == 1 => next,
+        Op::s_sendmsg => message,
+        Op::s_sendmsghalt => halt,
+        Op::s_sethalt if immediate(inst)? & 1 == 0 => next,
+        Op::s_sethalt => halt,
+        Op::s_setkill if immediate(inst)? & 1 == 0 => next,
+        Op::s_setkill => end,
+        // Memory is in order, the instruction cache coherent, and nobody counts.
         Op::s_nop
         | Op::s_waitcnt
         | Op::s_setprio
         | Op::s_wakeup
-        | Op::s_sendmsg
         | Op::s_icache_inv
         | Op::s_incperflevel
         | Op::s_decperflevel

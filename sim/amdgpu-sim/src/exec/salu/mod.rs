@@ -3,6 +3,8 @@
 mod alu;
 mod control;
 
+pub(super) use control::mode_changes;
+
 use super::lower::Wide;
 use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
 use crate::isa::Op;

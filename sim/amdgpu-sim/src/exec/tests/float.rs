@@ -156,11 +156,6 @@ fn s_setreg_switches_denormals() {
     let read = inst(Op::s_getreg_b32, s(0), &[imm(field)]);
     let w = machine(&[set(0), add, read, set(3), add2], DEFAULT_MODE, &|w| w.row_mut(1).fill(1));
     assert_eq!((w.row(0)[5], w.row(2)[5], w.slot(0)), (0, 2, 0));
-    let rounding = inst(Op::s_setreg_imm32_b32, Operand::None, &[imm(1 | 1 << 11), Operand::Literal(1)]);
-    assert!(matches!(trap(&[rounding], DEFAULT_MODE, &|_| ()), Trap::Unsupported(why) if why.contains("rounding")));
-    assert!(
-        matches!(trap(&[add], DEFAULT_MODE | 1 << 12, &|_| ()), Trap::Unsupported(why) if why.contains("rounding"))
-    );
 }
 
 fn signals(x: u64) -> bool {

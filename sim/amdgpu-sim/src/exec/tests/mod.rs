@@ -3,10 +3,13 @@
 //!
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
+mod atomics;
+mod bytes;
 mod compare;
 mod control;
 mod convert;
 mod coverage;
+mod device;
 mod divide;
 mod float;
 mod half_floats;
@@ -17,7 +20,10 @@ mod math;
 mod matrix;
 mod modifiers;
 mod packed;
+mod rare;
+mod rounding;
 mod scalar;
+mod widths;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

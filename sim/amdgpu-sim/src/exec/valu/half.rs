@@ -1,5 +1,25 @@
 //! Half precision, as operations on bits that vectorise.
 
+/// Conversions for other modules, on bits.
+pub(in crate::exec) mod bits {
+    use super::F16;
+
+    /// A half in single precision.
+    pub(in crate::exec) fn widen(bits: u16) -> f32 {
+        F16(bits).to_f32()
+    }
+
+    /// The nearest half.
+    pub(in crate::exec) fn narrow(x: f32) -> u16 {
+        F16::from_f32(x).0
+    }
+
+    /// The next half toward zero; infinity stays.
+    pub(in crate::exec) fn truncate(x: f32) -> u16 {
+        F16::from_f32_toward_zero(x).0
+    }
+}
+
 /// The bits of an IEEE 754 binary16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct F16(pub(super) u16);

@@ -213,7 +213,13 @@ operations! { saturating;
         (sext24(a) * sext24(b) + i64::from(c)).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
     v_mad_u32_u24(a: u32, b: u32, c: u32) -> u32 =
         (zext24(a) * zext24(b) + u64::from(c)).min(u64::from(u32::MAX)) as u32;
+    v_mul_i32_i24(a: i32, b: i32) -> i32 = (sext24(a) * sext24(b)).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    v_mul_u32_u24(a: u32, b: u32) -> u32 = (zext24(a) * zext24(b)).min(u64::from(u32::MAX)) as u32;
     v_sad_u8(a: u32, b: u32, c: u32) -> u32 = sad_bytes(a, b).saturating_add(c);
+    v_sad_hi_u8(a: u32, b: u32, c: u32) -> u32 = (sad_bytes(a, b) << 16).saturating_add(c);
+    v_msad_u8(a: u32, b: u32, c: u32) -> u32 = masked_sad(a, b).saturating_add(c);
+    v_sad_u16(a: u32, b: u32, c: u32) -> u32 =
+        ((a & 0xffff).abs_diff(b & 0xffff) + (a >> 16).abs_diff(b >> 16)).saturating_add(c);
     v_sad_u32(a: u32, b: u32, c: u32) -> u32 = a.abs_diff(b).saturating_add(c);
     v_add_u16(a: u16, b: u16) -> u16 = a.saturating_add(b);
     v_sub_u16(a: u16, b: u16) -> u16 = a.saturating_sub(b);
@@ -223,6 +229,10 @@ operations! { saturating;
     v_mad_u16(a: u16, b: u16, c: u16) -> u16 =
         (u32::from(a).wrapping_mul(u32::from(b)) as u64 + u64::from(c)).min(0xffff) as u16;
     v_mad_i16(a: i16, b: i16, c: i16) -> i16 =
+        (i64::from(a) * i64::from(b) + i64::from(c)).clamp(-0x8000, 0x7fff) as i16;
+    v_mad_legacy_u16(a: u16, b: u16, c: u16) -> u16 =
+        (u64::from(a) * u64::from(b) + u64::from(c)).min(0xffff) as u16;
+    v_mad_legacy_i16(a: i16, b: i16, c: i16) -> i16 =
         (i64::from(a) * i64::from(b) + i64::from(c)).clamp(-0x8000, 0x7fff) as i16;
     v_mad_u32_u16(a: u16, b: u16, c: u32) -> u32 = (u32::from(a) * u32::from(b)).saturating_add(c);
     v_mad_i32_i16(a: i16, b: i16, c: i32) -> i32 = (i32::from(a) * i32::from(b)).saturating_add(c);

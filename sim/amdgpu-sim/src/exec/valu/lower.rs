@@ -1,7 +1,7 @@
 //! From a decoded vector instruction to a micro-operation.
 
 use super::operand::{From, Kind, Result, Source};
-use super::{Entry, Mask, Place, Prepare, cmp, entry, int, lanes, packed, special};
+use super::{Entry, Mask, Place, Prepare, cmp, entry, fp8, int, lanes, packed, round, sad, special};
 use crate::exec::lower::{Wide, constant16, constant32, constant64};
 use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::Op;
@@ -15,7 +15,7 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
     if let Some(handler) = special::move_scalar(inst, l, m) {
         return Some(handler);
     }
-    let mut entry = match cmp::entry_of(inst, m, l.avx2) {
+    let mut entry = match cmp::entry_of(inst, m, l.avx2).or_else(|| fp8::entry_of(inst, m)) {
         Some(entry) => entry,
         None => find(inst, l)?,
     };
@@ -33,6 +33,10 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
     if inst.mods.dpp.is_some() && !prepare.sources.iter().any(|s| s.to == l.prepared(0)) {
         return None;
     }
+    if inst.op == Op::v_mqsad_u32_u8 {
+        m.src[2] = l.row(inst.src[2])?;
+    }
+    entry = round::choose(inst.op, entry, l, m)?;
     masks(inst, l, m, &mut entry)?;
     match entry.dst {
         Place::Vector(kind) => {
@@ -55,12 +59,16 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
 fn find(inst: &Inst, l: &Lowering) -> Option<Entry> {
     if inst.mods.clamp {
         // Clamping integers saturates: another operation.
-        if let Some(entry) = int::saturating(inst.op, l.avx2).or_else(|| packed::saturating(inst.op, l.avx2)) {
-            return Some(entry);
+        let saturating = int::saturating(inst.op, l.avx2)
+            .or_else(|| packed::saturating(inst.op, l.avx2))
+            .or_else(|| special::saturating(inst.op, l.avx2))
+            .or_else(|| sad::table(inst.op, l.avx2, true));
+        if saturating.is_some() {
+            return saturating;
         }
         let entry = entry(inst.op, l.avx2, l.mode.ieee())?;
         let float = matches!(entry.dst, Place::Vector(Kind::F32 | Kind::F64 | Kind::F16 | Kind::PF16 | Kind::PF32));
-        return float.then_some(entry);
+        return (float || never_overflows(inst.op)).then_some(entry);
     }
     entry(inst.op, l.avx2, l.mode.ieee())
 }
@@ -210,6 +218,21 @@ fn result(inst: &Inst, l: &Lowering, kind: Kind) -> Option<Result> {
         return None;
     }
     Some(Result { kind, omod, clamp, flush, part, half })
+}
+
+/// Integer operations whose results clamping leaves as they are.
+fn never_overflows(op: Op) -> bool {
+    matches!(
+        op,
+        Op::v_alignbit_b32
+            | Op::v_alignbyte_b32
+            | Op::v_min3_i16
+            | Op::v_min3_u16
+            | Op::v_max3_i16
+            | Op::v_max3_u16
+            | Op::v_med3_i16
+            | Op::v_med3_u16
+    )
 }
 
 /// 16-bit operations that leave the other half of their destination alone; the rest clears it.

@@ -7,10 +7,12 @@
 
 mod cmp;
 mod conv;
+mod cube;
 mod div;
 mod f16;
 mod f32;
 mod f64;
+mod fp8;
 mod half;
 mod int;
 mod lanes;
@@ -19,11 +21,15 @@ mod math;
 mod mix;
 mod operand;
 mod packed;
+mod round;
+mod sad;
 mod special;
 mod trig;
 
+pub(super) use half::bits as half_bits;
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;
+pub(super) use round::Choice;
 
 use super::{Ctx, Flow, Handler, LANES, Micro, Row, Wave};
 use crate::isa::Op;
@@ -397,4 +403,7 @@ fn entry(op: Op, fast: bool, ieee: bool) -> Option<Entry> {
         .or_else(|| packed::minmax(op, fast, ieee))
         .or_else(|| mix::table(op, fast))
         .or_else(|| trig::table(op, fast))
+        .or_else(|| cube::table(op, fast))
+        .or_else(|| fp8::table(op, fast))
+        .or_else(|| sad::table(op, fast, false))
 }

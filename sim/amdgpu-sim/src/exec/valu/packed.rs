@@ -224,6 +224,9 @@ operations! { saturating;
     v_pk_mad_u16(a: Pair16, b: Pair16, c: Pair16) -> Pair16 =
         a.all(b, c, |a, b, c| (u64::from(a) * u64::from(b) + u64::from(c)).min(0xffff) as u16);
     v_dot2_i32_i16(a: Pair16, b: Pair16, c: i32) -> i32 = limit_i32(dot::<16, true>(a.0, b.0) + i64::from(c));
+    v_dot2c_i32_i16(a: Pair16, b: Pair16, c: i32) -> i32 = limit_i32(dot::<16, true>(a.0, b.0) + i64::from(c));
+    v_dot4c_i32_i8(a: u32, b: u32, c: i32) -> i32 = limit_i32(dot::<8, true>(a, b) + i64::from(c));
+    v_dot8c_i32_i4(a: u32, b: u32, c: i32) -> i32 = limit_i32(dot::<4, true>(a, b) + i64::from(c));
     v_dot2_u32_u16(a: Pair16, b: Pair16, c: u32) -> u32 = limit_u32(dot::<16, false>(a.0, b.0) + i64::from(c));
     v_dot4_i32_i8(a: u32, b: u32, c: i32) -> i32 = limit_i32(dot::<8, true>(a, b) + i64::from(c));
     v_dot4_u32_u8(a: u32, b: u32, c: u32) -> u32 = limit_u32(dot::<8, false>(a, b) + i64::from(c));

@@ -1,6 +1,8 @@
 //! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
 
-use super::{Entry, Handler, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write};
+use super::{
+    Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write,
+};
 use crate::exec::{Lowering, Micro};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst};
@@ -38,6 +40,15 @@ carries! {
     Add |a, b, c| add(a, b, c);
     Sub |a, b, c| sub(a, b, c);
     SubReversed |a, b, c| sub(b, a, c);
+    AddClamped |a, b, c| limited(add(a, b, c), u32::MAX);
+    SubClamped |a, b, c| limited(sub(a, b, c), 0);
+    SubReversedClamped |a, b, c| limited(sub(b, a, c), 0);
+}
+
+/// `limit` where the result carries.
+#[inline(always)]
+fn limited((result, carry): (u32, bool), limit: u32) -> (u32, bool) {
+    (if carry { limit } else { result }, carry)
 }
 
 /// Multiplication of 32 bits, added to 64, with the 65th bit.
@@ -47,6 +58,24 @@ trait Multiply {
 
 struct Unsigned;
 struct Signed;
+struct UnsignedClamped;
+struct SignedClamped;
+
+impl Multiply for UnsignedClamped {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        let (sum, carry) = Unsigned::f(a, b, c);
+        (if carry { u64::MAX } else { sum }, carry)
+    }
+}
+
+impl Multiply for SignedClamped {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+        let (_, carry) = Signed::f(a, b, c);
+        ((i64::from(a as i32) * i64::from(b as i32)).saturating_add(c as i64) as u64, carry)
+    }
+}
 
 impl Multiply for Unsigned {
     #[inline(always)]
@@ -212,16 +241,40 @@ pub(super) fn picks_dwords(op: Op) -> bool {
     op == Op::v_pk_mov_b32
 }
 
+const WORD: Place = Place::Vector(Kind::B32);
+
+fn out(run: Handler) -> Entry {
+    Entry { run, src: &[Kind::B32; 2], dst: WORD, mask: Mask::Out }
+}
+
+fn through(run: Handler) -> Entry {
+    Entry { run, src: &[Kind::B32; 2], dst: WORD, mask: Mask::InOut }
+}
+
+fn product(run: Handler) -> Entry {
+    Entry { run, src: &[Kind::B32, Kind::B32, Kind::U64], dst: Place::Vector(Kind::U64), mask: Mask::Out }
+}
+
+/// What `clamp` makes of them: the exact result, limited to the type.
+pub(super) fn saturating(op: Op, fast: bool) -> Option<Entry> {
+    Some(match op {
+        Op::v_add_co_u32 => out(carry_out::<AddClamped>(fast)),
+        Op::v_sub_co_u32 => out(carry_out::<SubClamped>(fast)),
+        Op::v_subrev_co_u32 => out(carry_out::<SubReversedClamped>(fast)),
+        Op::v_addc_co_u32 => through(carry_through::<AddClamped>(fast)),
+        Op::v_subb_co_u32 => through(carry_through::<SubClamped>(fast)),
+        Op::v_subbrev_co_u32 => through(carry_through::<SubReversedClamped>(fast)),
+        Op::v_mad_u64_u32 => product(multiply_add::<UnsignedClamped>(fast)),
+        Op::v_mad_i64_i32 => product(multiply_add::<SignedClamped>(fast)),
+        _ => return None,
+    })
+}
+
 /// The operations of this module.
 pub(super) fn table(op: Op, fast: bool) -> Option<Entry> {
-    use super::Kind::{B32, U64};
-    let word = Place::Vector(B32);
-    let out = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::Out };
-    let through = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::InOut };
-    let product = |run| Entry { run, src: &[B32, B32, U64], dst: Place::Vector(U64), mask: Mask::Out };
-    let count = |run| Entry { run, src: &[B32; 2], dst: word, mask: Mask::None };
+    let count = |run| Entry { run, src: &[Kind::B32; 2], dst: WORD, mask: Mask::None };
     Some(match op {
-        Op::v_cndmask_b32 => Entry { run: select::<u32>(fast), src: &[B32; 2], dst: word, mask: Mask::In },
+        Op::v_cndmask_b32 => Entry { run: select::<u32>(fast), src: &[Kind::B32; 2], dst: WORD, mask: Mask::In },
         Op::v_add_co_u32 => out(carry_out::<Add>(fast)),
         Op::v_sub_co_u32 => out(carry_out::<Sub>(fast)),
         Op::v_subrev_co_u32 => out(carry_out::<SubReversed>(fast)),

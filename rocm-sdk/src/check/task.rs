@@ -10,8 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::initialize;
 use crate::error::Error;
 use crate::library::Scope;
+use crate::library_name::LibraryName;
 use crate::search::Search;
-use crate::{find, process, sys};
+use crate::{process, sys};
 
 /// What is to be done; see [`Task`].
 pub(super) const TASK: &str = "ROCM_SDK_CHECK_TASK";
@@ -130,7 +131,7 @@ fn run(task: &Task) -> Result<(), String> {
         Task::Open(path) => open(path),
         Task::Preload(name) => {
             set_search()?;
-            let spec = find::LibraryName::library(name).map_err(|e| e.to_string())?;
+            let spec = LibraryName::library(name).map_err(|e| e.to_string())?;
             process::preload(spec, Scope::Global).map(|_| ()).map_err(|e| in_short(&e))
         }
         Task::Initialize(name) => {

@@ -1,0 +1,203 @@
+//! Programs that are given a while to answer: the one way in which this crate and its command start one.
+
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much of what a process writes is kept: the last part.
+const KEPT: usize = 1 << 20;
+/// How long what a process wrote is waited for once it has ended: one that it has started may hold the pipe.
+const AFTERWARDS: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// What a process wrote, and how it ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The last mebibyte of what it wrote to stdout.
+    pub stdout: String,
+    /// The same of stderr.
+    pub stderr: String,
+    /// Its exit status; `None` if it had not ended by the limit and was killed.
+    pub status: Option<ExitStatus>,
+}
+
+/// Runs the command to its end or the limit, with no input. What it has started ends with it, on Unix, unless that has left
+/// its process group.
+///
+/// # Errors
+/// In words, if the process cannot be started or waited for.
+pub fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let until = Instant::now().checked_add(limit);
+    let (stdout, stderr) = (Kept::of(child.stdout.take()), Kept::of(child.stderr.take()));
+    let in_time = has_ended(&mut child, until);
+    // The child is waited for afterwards: until then its number, which is the group's, is given to nobody else.
+    end(&mut child);
+    let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"))?;
+    let until = Instant::now() + AFTERWARDS;
+    Ok(Ended { stdout: stdout.text(until), stderr: stderr.text(until), status: in_time.then_some(status) })
+}
+
+/// Makes the process that the command starts end with the thread that starts it, on Linux: for threads that wait for it.
+#[cfg(unix)]
+pub fn end_with_this_thread(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::process::CommandExt as _;
+        // SAFETY: between fork and exec it makes one system call and nothing else.
+        unsafe {
+            command.pre_exec(|| {
+                crate::c::prctl(crate::c::PR_SET_PDEATHSIG, crate::c::SIGKILL);
+                Ok(())
+            });
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+/// Waits until the process has ended, and on Linux leaves it to be waited for; `false` if it has not by then.
+fn has_ended(child: &mut Child, until: Option<Instant>) -> bool {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if ended(child) {
+            return true;
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return false;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn ended(child: &mut Child) -> bool {
+    use crate::c;
+    let mut info = c::SigInfo::default();
+    let options = c::WEXITED | c::WNOHANG | c::WNOWAIT;
+    // SAFETY: `info` has the size of the struct that is written, and the child is ours.
+    let failed = unsafe { c::waitid(c::P_PID, child.id(), &raw mut info, options) } != 0;
+    // Nothing is written where the process still runs.
+    failed || info.signal() != 0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ended(child: &mut Child) -> bool {
+    !matches!(child.try_wait(), Ok(None))
+}
+
+/// Kills the process, and on Linux all that is left of its group.
+fn end(child: &mut Child) {
+    #[cfg(target_os = "linux")]
+    if let Ok(group) = i32::try_from(child.id()) {
+        // SAFETY: it sends a signal to the group that the child was made the head of.
+        unsafe { crate::c::killpg(group, crate::c::SIGKILL) };
+    }
+    // Of one that has ended already it does nothing.
+    let _ = child.kill();
+}
+
+/// The last part of what comes out of a pipe.
+struct Kept {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// Disconnected at the end of the pipe.
+    end: Receiver<()>,
+}
+
+impl Kept {
+    /// Reads in a thread of its own: a read cannot be given a limit. It ends with the last process that has the pipe.
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let (sender, end) = mpsc::channel();
+        let kept = Arc::clone(&bytes);
+        let read = move || {
+            let _sender = sender;
+            let Some(mut pipe) = pipe else { return };
+            let mut buffer = [0; 8 << 10];
+            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..length]);
+                if kept.len() > 2 * KEPT {
+                    let surplus = kept.len() - KEPT;
+                    kept.drain(..surplus);
+                }
+            }
+        };
+        // Without a thread the pipe is closed, and nothing was said.
+        let _ = thread::Builder::new().name("rocm-sdk child".to_owned()).spawn(read);
+        Self { bytes, end }
+    }
+
+    /// What has come by then, or by the end of the pipe.
+    fn text(self, until: Instant) -> String {
+        let left = until.saturating_duration_since(Instant::now());
+        let (Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) = self.end.recv_timeout(left);
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(KEPT)..]).into_owned()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> Ended {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        run(command, limit).unwrap()
+    }
+
+    #[test]
+    fn what_is_said_and_how_it_ends() {
+        let ended = shell("echo out; echo err >&2; exit 3", Duration::from_secs(60));
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("out\n", "err\n"));
+        assert_eq!(ended.status.and_then(|status| status.code()), Some(3));
+        assert!(
+            run(Command::new("/no/such/program"), Duration::from_secs(1)).unwrap_err().starts_with("cannot be started")
+        );
+    }
+
+    #[test]
+    fn of_much_the_end_is_kept() {
+        let ended = shell("head -c 5000000 /dev/zero | tr '\\0' x; echo end", Duration::from_secs(60));
+        assert_eq!(ended.stdout.len(), KEPT);
+        assert!(ended.stdout.ends_with("xend\n"));
+    }
+
+    #[test]
+    fn the_limit_holds_and_what_was_said_is_told() {
+        let begun = Instant::now();
+        let ended = shell("echo before; sleep 600", Duration::from_millis(300));
+        assert!(ended.status.is_none() && begun.elapsed() < Duration::from_secs(60));
+        assert_eq!(ended.stdout, "before\n");
+    }
+
+    /// A process that is left behind and holds the pipe.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_left_behind_holds_nobody_up() {
+        let begun = Instant::now();
+        let ended = shell("sleep 600 & echo $!", Duration::from_secs(120));
+        let left = std::path::Path::new("/proc").join(ended.stdout.trim()).join("stat");
+        assert!(ended.status.is_some_and(|status| status.success()));
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        // Killed with the group; what nobody has waited for yet is a zombie.
+        let gone = || std::fs::read_to_string(&left).is_ok_and(|stat| stat.contains(") Z ")) || !left.exists();
+        assert!((0..200).any(|_| gone() || {
+            thread::sleep(Duration::from_millis(50));
+            false
+        }));
+        // One that has a session of its own is left alone.
+        let begun = Instant::now();
+        let ended = shell("setsid sleep 20 & echo on", Duration::from_secs(120));
+        assert_eq!(ended.stdout, "on\n");
+        assert!(begun.elapsed() < Duration::from_secs(15));
+    }
+}

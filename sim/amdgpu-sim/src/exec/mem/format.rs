@@ -1,0 +1,182 @@
+//! Formats of typed buffers: how the bits of an element become components, and components bits.
+
+use crate::exec::valu::half_bits;
+
+/// A data format: bits of each component from the lowest on, zero where there is none.
+type Widths = [u32; 4];
+
+/// What the bits of a component mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Unorm,
+    Snorm,
+    Uscaled,
+    Sscaled,
+    Uint,
+    Sint,
+    Float,
+}
+
+/// A format of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    widths: Widths,
+    number: Number,
+}
+
+impl Format {
+    /// The format with a data format and a number format, as descriptors and instructions number them; `None` if there is none.
+    pub(super) fn of(data: u32, number: u32) -> Option<Format> {
+        let widths = match data & 15 {
+            1 => [8, 0, 0, 0],
+            2 => [16, 0, 0, 0],
+            3 => [8, 8, 0, 0],
+            4 => [32, 0, 0, 0],
+            5 => [16, 16, 0, 0],
+            // The names of these begin with the highest component.
+            6 => [11, 11, 10, 0],
+            7 => [10, 11, 11, 0],
+            8 => [2, 10, 10, 10],
+            9 => [10, 10, 10, 2],
+            10 => [8; 4],
+            11 => [32, 32, 0, 0],
+            12 => [16; 4],
+            13 => [32, 32, 32, 0],
+            14 => [32; 4],
+            _ => return None,
+        };
+        let number = match number & 7 {
+            0 => Number::Unorm,
+            1 => Number::Snorm,
+            2 => Number::Uscaled,
+            3 => Number::Sscaled,
+            4 => Number::Uint,
+            5 => Number::Sint,
+            7 => Number::Float,
+            _ => return None,
+        };
+        let float = |width: &u32| {
+            matches!(width, 0 | 10 | 11 | 16 | 32) && widths != [2, 10, 10, 10] && widths != [10, 10, 10, 2]
+        };
+        // Floats of 8 bits, and normalised or scaled words, do not exist.
+        let wide = widths[0] == 32 && !matches!(number, Number::Uint | Number::Sint | Number::Float);
+        (number != Number::Float || widths.iter().all(float)).then_some(()).filter(|()| !wide)?;
+        Some(Format { widths, number })
+    }
+
+    /// Bytes of an element.
+    pub(super) fn bytes(self) -> u32 {
+        self.widths.iter().sum::<u32>() / 8
+    }
+
+    /// Whether components are integers (else floats).
+    fn integer(self) -> bool {
+        matches!(self.number, Number::Uint | Number::Sint)
+    }
+
+    /// One, as a component.
+    pub(super) fn one(self) -> u32 {
+        if self.integer() { 1 } else { 1.0_f32.to_bits() }
+    }
+
+    /// The four components of an element, as 32-bit floats or integers; missing ones are 0, 0, 0 and 1.
+    pub(super) fn unpack(self, element: [u32; 4]) -> [u32; 4] {
+        let all = u128::from(element[0])
+            | u128::from(element[1]) << 32
+            | u128::from(element[2]) << 64
+            | u128::from(element[3]) << 96;
+        let mut components = [0, 0, 0, self.one()];
+        let mut at = 0;
+        for (component, width) in components.iter_mut().zip(self.widths) {
+            if width != 0 {
+                let bits = (all >> at) as u32 & (u32::MAX >> (32 - width));
+                *component = self.widen(bits, width);
+            }
+            at += width;
+        }
+        components
+    }
+
+    fn widen(self, bits: u32, width: u32) -> u32 {
+        let signed = ((bits << (32 - width)) as i32) >> (32 - width);
+        let float = match self.number {
+            Number::Uint => return bits,
+            Number::Sint => return signed as u32,
+            Number::Float => return widen_float(bits, width),
+            Number::Unorm => f64::from(bits) / f64::from(u32::MAX >> (32 - width)),
+            Number::Snorm => (f64::from(signed) / f64::from(i32::MAX >> (32 - width))).max(-1.0),
+            Number::Uscaled => f64::from(bits),
+            Number::Sscaled => f64::from(signed),
+        };
+        (float as f32).to_bits()
+    }
+
+    /// The element of four components.
+    pub(super) fn pack(self, components: [u32; 4]) -> [u32; 4] {
+        let (mut all, mut at) = (0_u128, 0);
+        for (component, width) in components.into_iter().zip(self.widths) {
+            if width != 0 {
+                all |= u128::from(self.narrow(component, width)) << at;
+            }
+            at += width;
+        }
+        std::array::from_fn(|i| (all >> (32 * i)) as u32)
+    }
+
+    /// The bits of a component; what does not fit is limited to what does.
+    fn narrow(self, component: u32, width: u32) -> u32 {
+        let (unsigned, mask) = (u32::MAX >> (32 - width), u32::MAX >> (32 - width));
+        let most = i32::MAX >> (32 - width);
+        let x = f64::from(f32::from_bits(component));
+        let x = if x.is_nan() { 0.0 } else { x };
+        let signed = match self.number {
+            Number::Uint => return component.min(unsigned),
+            Number::Sint => (component as i32).clamp(-most - 1, most),
+            Number::Float => return narrow_float(component, width),
+            Number::Unorm => return (x.clamp(0.0, 1.0) * f64::from(unsigned)).round_ties_even() as u32,
+            Number::Snorm => (x.clamp(-1.0, 1.0) * f64::from(most)).round_ties_even() as i32,
+            Number::Uscaled => return x.clamp(0.0, f64::from(unsigned)) as u32,
+            Number::Sscaled => x.clamp(-f64::from(most) - 1.0, f64::from(most)) as i32,
+        };
+        signed as u32 & mask
+    }
+
+    /// A component as 16 bits.
+    pub(super) fn halve(self, component: u32) -> u32 {
+        match self.number {
+            Number::Uint => component.min(0xffff),
+            Number::Sint => (component as i32).clamp(-0x8000, 0x7fff) as u32 & 0xffff,
+            _ => u32::from(half_bits::narrow(f32::from_bits(component))),
+        }
+    }
+
+    /// A component of 16 bits as one of 32.
+    pub(super) fn double(self, half: u32) -> u32 {
+        match self.number {
+            Number::Uint => half & 0xffff,
+            Number::Sint => i32::from(half as u16 as i16) as u32,
+            _ => half_bits::widen(half as u16).to_bits(),
+        }
+    }
+}
+
+/// Floats of 10 and 11 bits are halves without sign and lowest bits.
+fn widen_float(bits: u32, width: u32) -> u32 {
+    match width {
+        32 => bits,
+        16 => half_bits::widen(bits as u16).to_bits(),
+        _ => half_bits::widen((bits << (15 - width)) as u16).to_bits(),
+    }
+}
+
+fn narrow_float(component: u32, width: u32) -> u32 {
+    let x = f32::from_bits(component);
+    match width {
+        32 => component,
+        16 => u32::from(half_bits::narrow(x)),
+        _ if x.is_nan() => (1 << width) - 1,
+        // No sign: what is below zero becomes zero. Toward zero: the bits that do not fit are dropped.
+        _ if x <= 0.0 => 0,
+        _ => u32::from(half_bits::truncate(x)) >> (15 - width),
+    }
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask bench`: the figures of README's table, measured again.
+//!
+//! Build times and sizes are taken here; everything else is a criterion bench of the crate that it is about.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+mod build;
+mod sizes;
+
+pub(crate) use sizes::pack;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Figure {
+    /// Cold builds: hip against cubecl-hip-sys and cudarc, the first example, each -sys crate, the workspace.
+    Build,
+    /// Sizes: each published crate's package, and the lines a function of the -sys crates.
+    Sizes,
+    /// A hip-sys call against a plain function pointer.
+    Call,
+    /// The software GPU: lane-instructions a second.
+    Sim,
+    /// An empty kernel's launch on the software GPU.
+    Launch,
+}
+
+/// Measures the figures of README's table.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  cargo xtask bench            all figures\n  cargo xtask bench build      only the cold builds (about seven minutes)\n  cargo xtask bench sizes      only the sizes (some seconds)"
+)]
+pub(crate) struct Args {
+    /// Which figures; all of them if none is named.
+    figures: Vec<Figure>,
+    /// Rounds of the cold builds; the median counts.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+}
+
+/// Runs `cargo xtask bench`.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let wants = |figure| args.figures.is_empty() || args.figures.contains(&figure);
+    if wants(Figure::Build) {
+        build::run(args.rounds.max(1))?;
+    }
+    if wants(Figure::Sizes) {
+        sizes::run()?;
+    }
+    for (figure, package, bench, features) in [
+        (Figure::Call, "hip-sys", "call", ""),
+        (Figure::Sim, "amdgpu-sim", "lanes", ""),
+        (Figure::Launch, "hip", "launch", "sim"),
+    ] {
+        if wants(figure) {
+            let mut cargo = Command::new("cargo");
+            cargo.args(["bench", "-p", package, "--bench", bench]);
+            if !features.is_empty() {
+                cargo.args(["--features", features]);
+            }
+            let status = cargo.status().context("starting cargo bench")?;
+            ensure!(status.success(), "cargo bench -p {package} --bench {bench}: {status}");
+        }
+    }
+    Ok(())
+}
+
+fn quiet(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}

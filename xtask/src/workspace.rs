@@ -1,0 +1,109 @@
+//! The workspace's packages, as cargo tells of them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::process::{capture, cargo};
+
+/// A package of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) folder: PathBuf,
+    /// It goes to the registry.
+    pub(crate) published: bool,
+    /// In alphabetical order, without `default`.
+    pub(crate) features: Vec<String>,
+    /// In alphabetical order.
+    pub(crate) examples: Vec<String>,
+}
+
+impl Package {
+    /// Whether it is raw bindings to a library.
+    pub(crate) fn is_sys(&self) -> bool {
+        self.name.ends_with("-sys")
+    }
+}
+
+/// Every package, in the order of the root's `members`.
+pub(crate) fn packages() -> Result<Vec<Package>> {
+    parse(&capture(cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]))?)
+}
+
+/// Those that go to the registry.
+pub(crate) fn published() -> Result<Vec<Package>> {
+    let mut packages = packages()?;
+    packages.retain(|package| package.published);
+    ensure!(!packages.is_empty(), "no crate of the workspace is published");
+    Ok(packages)
+}
+
+/// Names of the `-sys` crates.
+pub(crate) fn sys_crates() -> Result<Vec<String>> {
+    let names: Vec<String> = published()?.into_iter().filter(Package::is_sys).map(|package| package.name).collect();
+    ensure!(!names.is_empty(), "the workspace has no -sys crate");
+    Ok(names)
+}
+
+fn parse(metadata: &str) -> Result<Vec<Package>> {
+    let metadata: Value = serde_json::from_str(metadata).context("cargo metadata cannot be read")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    packages.iter().map(|package| one(package).context("cargo metadata has a package without a name")).collect()
+}
+
+fn one(package: &Value) -> Option<Package> {
+    let text = |name: &str| package[name].as_str().map(str::to_owned);
+    let mut features: Vec<String> =
+        package["features"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
+    features.retain(|feature| feature != "default");
+    features.sort();
+    let targets = package["targets"].as_array().into_iter().flatten();
+    let examples = targets.filter(|target| target["kind"][0] == "example");
+    let mut examples: Vec<String> = examples.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect();
+    examples.sort();
+    Some(Package {
+        name: text("name")?,
+        version: text("version")?,
+        folder: PathBuf::from(text("manifest_path")?).parent()?.to_owned(),
+        // `publish = false` is an empty list of registries.
+        published: package["publish"].is_null(),
+        features,
+        examples,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_read_from_cargos_account() {
+        let metadata = r#"{"packages":[
+            {"name":"x-sys","version":"1.0.0","manifest_path":"/w/x-sys/Cargo.toml","publish":null,
+             "features":{"default":["b"],"b":[],"a":[]},
+             "targets":[{"kind":["lib"],"name":"x"},{"kind":["example"],"name":"vector_add"}]},
+            {"name":"xtask","version":"1.0.0","manifest_path":"/w/xtask/Cargo.toml","publish":[],"features":{}}]}"#;
+        let packages = parse(metadata).unwrap();
+        let expected = Package {
+            name: "x-sys".into(),
+            version: "1.0.0".into(),
+            folder: "/w/x-sys".into(),
+            published: true,
+            features: vec!["a".into(), "b".into()],
+            examples: vec!["vector_add".into()],
+        };
+        assert_eq!(packages[0], expected);
+        assert!(packages[0].is_sys() && !packages[1].is_sys() && !packages[1].published);
+        assert!(parse("{}").is_err());
+    }
+
+    #[test]
+    fn the_workspace_has_published_and_raw_crates() {
+        assert!(published().unwrap().iter().any(|package| package.name == "rocm-sdk"));
+        let raw = sys_crates().unwrap();
+        assert!(raw.contains(&"hip-sys".to_owned()) && raw.contains(&"rocm-llvm-sys".to_owned()), "{raw:?}");
+    }
+}
