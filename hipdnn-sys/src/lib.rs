@@ -19,8 +19,8 @@
 //! ```
 //!
 //! # What is missing
-//! A call never panics for want of the library or of a function: it returns [`HIPDNN_STATUS_NOT_INITIALIZED`] or
-//! [`HIPDNN_STATUS_NOT_SUPPORTED`]. [`load_error`] tells why the
+//! A call never panics for want of the library or of a function: it returns `HIPDNN_STATUS_NOT_INITIALIZED` or
+//! `HIPDNN_STATUS_NOT_SUPPORTED`. [`load_error`] tells why the
 //! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
 //!
 //! # API levels

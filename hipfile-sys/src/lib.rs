@@ -17,7 +17,7 @@
 //! ```
 //!
 //! # What is missing
-//! A call never panics for want of the library or of a function: its error is [`hipFileDriverNotInitialized`].
+//! A call never panics for want of the library or of a function: its error is `hipFileDriverNotInitialized`.
 //! [`load_error`] tells why the
 //! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
 //!
@@ -45,7 +45,7 @@ pub use generated::*;
 
 rocm_sdk::sys_crate!(rocm_sdk::libraries::HIPFILE);
 
-/// [`hipFileDriverNotInitialized`], with no error of HIP.
+/// `hipFileDriverNotInitialized`, with no error of HIP.
 #[cfg(feature = "rocm-10-0")]
 impl MissingValue for hipFileError {
     fn missing(_: Missing) -> Self {

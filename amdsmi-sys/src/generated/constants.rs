@@ -246,5 +246,5 @@ pub const AMDSMI_POWER_EFFICIENCY_MODE_4: u32 = 4;
 pub const AMDSMI_POWER_EFFICIENCY_MODE_5: u32 = 5;
 #[cfg(feature = "rocm-10-0")]
 /// Since ROCm 10.0.
-pub const AMDSMI_RAIL_INDEX_NONE: i32 = -1;
+pub const AMDSMI_RAIL_INDEX_NONE: u32 = 4294967295;
 pub const AMDSMI_TIME_FORMAT: &[u8; 20] = b"%02d:%02d:%02d.%03d\0";

@@ -49,18 +49,18 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_accelerator_partition_mem_alloc_mode_t: c_uint {
-        /// !\< Invalid mode
+        /// Invalid mode
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_INVALID = 0,
-        /// !\< Memory is evenly capped per XCP
+        /// Memory is evenly capped per XCP
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING = 1,
-        /// !\< Each XCP in the partition may
-        /// !\< use the full partition memory
+        /// Each XCP in the partition may
+        /// use the full partition memory
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -74,27 +74,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.4.
     pub enum amdsmi_accelerator_partition_resource_type_t: c_uint {
-        /// !\< Compute complex or stream processors
+        /// Compute complex or stream processors
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_ACCELERATOR_XCC = 0,
-        /// !\< Video encoding
+        /// Video encoding
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_ACCELERATOR_ENCODER = 1,
-        /// !\< Video decoding
+        /// Video decoding
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_ACCELERATOR_DECODER = 2,
-        /// !\< Direct Memory Access, high speed data transfers
+        /// Direct Memory Access, high speed data transfers
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_ACCELERATOR_DMA = 3,
-        /// !\< Encoding and Decoding jpeg engines
+        /// Encoding and Decoding jpeg engines
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -111,7 +111,7 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.3.
     pub enum amdsmi_accelerator_partition_type_t: c_uint {
-        /// !\< Invalid accelerator partition type
+        /// Invalid accelerator partition type
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
@@ -158,12 +158,12 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 7.0.
     pub enum amdsmi_affinity_scope_t: c_uint {
-        /// !\< Memory affinity as numa node
+        /// Memory affinity as numa node
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_AFFINITY_SCOPE_NODE = 0,
-        /// !\< socket affinity
+        /// socket affinity
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -177,27 +177,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_cache_property_type_t: c_uint {
-        /// !\< Cache enabled
+        /// Cache enabled
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CACHE_PROPERTY_ENABLED = 1,
-        /// !\< Data cache
+        /// Data cache
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CACHE_PROPERTY_DATA_CACHE = 2,
-        /// !\< Instruction cache
+        /// Instruction cache
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CACHE_PROPERTY_INST_CACHE = 4,
-        /// !\< CPU cache
+        /// CPU cache
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CACHE_PROPERTY_CPU_CACHE = 8,
-        /// !\< Single Instruction, Multiple Data Cache
+        /// Single Instruction, Multiple Data Cache
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -211,22 +211,22 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_card_form_factor_t: c_uint {
-        /// !\< PCIE card form factor
+        /// PCIE card form factor
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CARD_FORM_FACTOR_PCIE = 0,
-        /// !\< OAM form factor
+        /// OAM form factor
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CARD_FORM_FACTOR_OAM = 1,
-        /// !\< CEM form factor
+        /// CEM form factor
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CARD_FORM_FACTOR_CEM = 2,
-        /// !\< Unknown Form factor
+        /// Unknown Form factor
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -240,22 +240,22 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.3.
     pub enum amdsmi_clk_limit_type_t: c_uint {
-        /// !\< Deprecated, use `AMDSMI_CLK_LIMIT_MIN` instead
+        /// Deprecated, use `AMDSMI_CLK_LIMIT_MIN` instead
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         CLK_LIMIT_MIN = 0,
-        /// !\< Min Clock value in MHz
+        /// Min Clock value in MHz
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_CLK_LIMIT_MIN = 0,
-        /// !\< Deprecated, use `AMDSMI_CLK_LIMIT_MAX` instead
+        /// Deprecated, use `AMDSMI_CLK_LIMIT_MAX` instead
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         CLK_LIMIT_MAX = 1,
-        /// !\< Max Clock value in MHz
+        /// Max Clock value in MHz
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -276,7 +276,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_SYS = 0,
-        /// !\< System clock
+        /// System clock
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -284,7 +284,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_CLK_TYPE_FIRST = 0,
-        /// !\< Graphics clock
+        /// Graphics clock
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -310,7 +310,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_SOC = 3,
-        /// !\< System On Chip clock, integrated circuit frequency
+        /// System On Chip clock, integrated circuit frequency
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -318,7 +318,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_MEM = 4,
-        /// !\< Memory clock speed, system operating frequency
+        /// Memory clock speed, system operating frequency
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -326,7 +326,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_PCIE = 5,
-        /// !\< PCI Express clock, high bandwidth peripherals
+        /// PCI Express clock, high bandwidth peripherals
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -334,7 +334,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_VCLK0 = 6,
-        /// !\< Video 0 clock, video processing units
+        /// Video 0 clock, video processing units
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -342,7 +342,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_VCLK1 = 7,
-        /// !\< Video 1 clock, video processing units
+        /// Video 1 clock, video processing units
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -350,7 +350,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE_DCLK0 = 8,
-        /// !\< Display 1 clock, timing signals for display output
+        /// Display 1 clock, timing signals for display output
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -361,7 +361,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CLK_TYPE__MAX = 9,
-        /// !\< Display 2 clock, timing signals for display output
+        /// Display 2 clock, timing signals for display output
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -381,18 +381,18 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_compute_partition_mem_alloc_mode_t: c_uint {
-        /// !\< Invalid mode
+        /// Invalid mode
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_INVALID = 0,
-        /// !\< Memory is evenly capped per XCP
+        /// Memory is evenly capped per XCP
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_CAPPING = 1,
-        /// !\< Each XCP in the partition may
-        /// !\< use the full partition memory
+        /// Each XCP in the partition may
+        /// use the full partition memory
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -410,7 +410,7 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_compute_partition_type_t: c_uint {
-        /// !\< Invalid compute partition type
+        /// Invalid compute partition type
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -470,7 +470,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CONTAINER_LXC = 0,
-        /// !\< Linux containers
+        /// Linux containers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -478,7 +478,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         CONTAINER_DOCKER = 1,
-        /// !\< Docker containers
+        /// Docker containers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -489,7 +489,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Event counter commands
     pub enum amdsmi_counter_command_t: c_uint {
-        /// !\< Start the counter
+        /// Start the counter
         AMDSMI_CNTR_CMD_START = 0,
         /// Stop the counter; note that this should not
         /// be used before reading
@@ -502,32 +502,32 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.4.
     pub enum amdsmi_cper_notify_type_t: c_ulong {
-        /// !\< System Error Architecture
+        /// System Error Architecture
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_SEA = 1289362001033197706,
-        /// !\< Boot Error
+        /// Boot Error
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_BOOT = 4655221457236894822,
-        /// !\< Platform Error Interface
+        /// Platform Error Interface
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_PEI = 4761520883332928940,
-        /// !\< `Non_Maskable` Interrupt
+        /// `Non_Maskable` Interrupt
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_NMI = 4812579876830546431,
-        /// !\< Corrected Memory Check
+        /// Corrected Memory Check
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_CMC = 4976123370175105969,
-        /// !\< Initialization Error
+        /// Initialization Error
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -538,27 +538,27 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_CXL_COMPONENT = 5306157213770398665,
-        /// !\< Corrected Platform Error
+        /// Corrected Platform Error
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_CPE = 5356425115412803478,
-        /// !\< Direct Memory Access Remapping Error
+        /// Direct Memory Access Remapping Error
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_DMAR = 5487573144795207569,
-        /// !\< Machine Check Exception
+        /// Machine Check Exception
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_MCE = 5531987820403847166,
-        /// !\< PCI Express Error
+        /// PCI Express Error
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_NOTIFY_TYPE_PCIE = 5619395120325705759,
-        /// !\< System Error Interface
+        /// System Error Interface
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -572,27 +572,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.4.
     pub enum amdsmi_cper_sev_t: c_uint {
-        /// !\< CPER Non-Fatal Uncorrected severity
+        /// CPER Non-Fatal Uncorrected severity
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_SEV_NON_FATAL_UNCORRECTED = 0,
-        /// !\< CPER Fatal severity
+        /// CPER Fatal severity
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_SEV_FATAL = 1,
-        /// !\< CPER Non-Fatal Corrected severity
+        /// CPER Non-Fatal Corrected severity
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_SEV_NON_FATAL_CORRECTED = 2,
-        /// !\< CPER severity Number
+        /// CPER severity Number
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_CPER_SEV_NUM = 3,
-        /// !\< CPER Unused severity
+        /// CPER Unused severity
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -604,28 +604,28 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// PowerPlay performance levels
     pub enum amdsmi_dev_perf_level_t: c_uint {
-        /// !\< Performance level is "auto"
+        /// Performance level is "auto"
         AMDSMI_DEV_PERF_LEVEL_AUTO = 0,
         AMDSMI_DEV_PERF_LEVEL_FIRST = 0,
-        /// !\< Keep PowerPlay levels "low", regardless of workload
+        /// Keep PowerPlay levels "low", regardless of workload
         AMDSMI_DEV_PERF_LEVEL_LOW = 1,
-        /// !\< Keep PowerPlay levels "high", regardless of workload
+        /// Keep PowerPlay levels "high", regardless of workload
         AMDSMI_DEV_PERF_LEVEL_HIGH = 2,
         /// Only use values defined by manually
         /// setting the `AMDSMI_CLK_TYPE_SYS` speed
         AMDSMI_DEV_PERF_LEVEL_MANUAL = 3,
-        /// !\< Stable power state with profiling clocks
+        /// Stable power state with profiling clocks
         AMDSMI_DEV_PERF_LEVEL_STABLE_STD = 4,
-        /// !\< Stable power state with peak clocks
+        /// Stable power state with peak clocks
         AMDSMI_DEV_PERF_LEVEL_STABLE_PEAK = 5,
-        /// !\< Stable power state with minimum memory clock
+        /// Stable power state with minimum memory clock
         AMDSMI_DEV_PERF_LEVEL_STABLE_MIN_MCLK = 6,
-        /// !\< Stable power state with minimum system clock
+        /// Stable power state with minimum system clock
         AMDSMI_DEV_PERF_LEVEL_STABLE_MIN_SCLK = 7,
-        /// !\< Performance determinism state
+        /// Performance determinism state
         AMDSMI_DEV_PERF_LEVEL_DETERMINISM = 8,
         AMDSMI_DEV_PERF_LEVEL_LAST = 8,
-        /// !\< Unknown performance level
+        /// Unknown performance level
         AMDSMI_DEV_PERF_LEVEL_UNKNOWN = 256,
     }
 }
@@ -635,74 +635,75 @@ rocm_sdk::c_enum! {
     /// Enum denoting an event group. The value of the enum is the
     /// base value for all the event enums in the group.
     pub enum amdsmi_event_group_t: c_uint {
-        /// !\< Data Fabric (XGMI) related events
+        /// Data Fabric (XGMI) related events
         AMDSMI_EVNT_GRP_XGMI = 0,
-        /// !\< XGMI Outbound data
+        /// XGMI Outbound data
         AMDSMI_EVNT_GRP_XGMI_DATA_OUT = 10,
-        /// !\< Unknown Event Group
+        /// Unknown Event Group
         AMDSMI_EVNT_GRP_INVALID = 4294967295,
     }
 }
 
 rocm_sdk::c_enum! {
     /// Event types
-    /// Event type enum. Events belonging to a particular event group
-    /// ::[`amdsmi_event_group_t`] should begin enumerating at the ::[`amdsmi_event_group_t`]
+    /// Event type enum.
+    ///
+    /// Events belonging to a particular event group
+    /// [`amdsmi_event_group_t`] should begin enumerating at the [`amdsmi_event_group_t`]
     /// value for that group.
     ///
-    /// Data beats sent to neighbor 0; Each beat represents 32 bytes.\<br\>\<br\>
+    /// Data beats sent to neighbor 0; Each beat represents 32 bytes.
     ///
     /// XGMI throughput can be calculated by multiplying a BEATs event
-    /// such as ::[`AMDSMI_EVNT_XGMI_0_BEATS_TX`] by 32 and dividing by
+    /// such as [`AMDSMI_EVNT_XGMI_0_BEATS_TX`] by 32 and dividing by
     /// the time for which event collection occurred,
-    /// ::[`amdsmi_counter_value_t`].`time_running` (which is in nanoseconds). To get
-    /// bytes per second, multiply this value by 10\<sup\>9\</sup\>.\<br\>
-    /// br\>
-    /// Throughput = BEATS/time\_running \* 10\<sup\>9\</sup\> (bytes/second)\<br\>
+    /// [`amdsmi_counter_value_t`].`time_running` (which is in nanoseconds). To get
+    /// bytes per second, multiply this value by 10^9.
+    ///
+    /// Throughput = BEATS/`time_running` \* 10^9 (bytes/second)
     ///
     /// Events in the [`AMDSMI_EVNT_GRP_XGMI_DATA_OUT`] group measure
     /// the number of beats sent on an XGMI link. Each beat represents
     /// 32 bytes. `AMDSMI_EVNT_XGMI_DATA_OUT_n` represents the number of
-    /// outbound beats (each representing 32 bytes) on link n.\<br\>\<br\>
+    /// outbound beats (each representing 32 bytes) on link n.
     ///
     /// XGMI throughput can be calculated by multiplying a event
-    /// such as ::`AMDSMI_EVNT_XGMI_DATA_OUT_n` by 32 and dividing by
+    /// such as `AMDSMI_EVNT_XGMI_DATA_OUT_n` by 32 and dividing by
     /// the time for which event collection occurred,
-    /// ::[`amdsmi_counter_value_t`].`time_running` (which is in nanoseconds). To get
-    /// bytes per second, multiply this value by 10\<sup\>9\</sup\>.\<br\>
-    /// br\>
+    /// [`amdsmi_counter_value_t`].`time_running` (which is in nanoseconds). To get
+    /// bytes per second, multiply this value by 10^9.
     pub enum amdsmi_event_type_t: c_uint {
         AMDSMI_EVNT_FIRST = 0,
         AMDSMI_EVNT_XGMI_FIRST = 0,
-        /// !\< NOPs sent to neighbor 0
+        /// NOPs sent to neighbor 0
         AMDSMI_EVNT_XGMI_0_NOP_TX = 0,
-        /// !\< Outgoing requests to neighbor 0
+        /// Outgoing requests to neighbor 0
         AMDSMI_EVNT_XGMI_0_REQUEST_TX = 1,
-        /// !\< Outgoing responses to neighbor 0
+        /// Outgoing responses to neighbor 0
         AMDSMI_EVNT_XGMI_0_RESPONSE_TX = 2,
-        /// !\< Throughput = BEATS/time\_running 10^9 bytes/sec
+        /// Throughput = BEATS/`time_running` 10^9 bytes/sec
         AMDSMI_EVNT_XGMI_0_BEATS_TX = 3,
-        /// !\< NOPs sent to neighbor 1
+        /// NOPs sent to neighbor 1
         AMDSMI_EVNT_XGMI_1_NOP_TX = 4,
-        /// !\< Outgoing requests to neighbor 1
+        /// Outgoing requests to neighbor 1
         AMDSMI_EVNT_XGMI_1_REQUEST_TX = 5,
-        /// !\< Outgoing responses to neighbor 1
+        /// Outgoing responses to neighbor 1
         AMDSMI_EVNT_XGMI_1_RESPONSE_TX = 6,
-        /// !\< Data beats sent to neighbor 1; Each beat represents 32 bytes
+        /// Data beats sent to neighbor 1; Each beat represents 32 bytes
         AMDSMI_EVNT_XGMI_1_BEATS_TX = 7,
         AMDSMI_EVNT_XGMI_LAST = 7,
         AMDSMI_EVNT_XGMI_DATA_OUT_FIRST = 10,
-        /// !\< Outbound beats to neighbor 0
+        /// Outbound beats to neighbor 0
         AMDSMI_EVNT_XGMI_DATA_OUT_0 = 10,
-        /// !\< Outbound beats to neighbor 1
+        /// Outbound beats to neighbor 1
         AMDSMI_EVNT_XGMI_DATA_OUT_1 = 11,
-        /// !\< Outbound beats to neighbor 2
+        /// Outbound beats to neighbor 2
         AMDSMI_EVNT_XGMI_DATA_OUT_2 = 12,
-        /// !\< Outbound beats to neighbor 3
+        /// Outbound beats to neighbor 3
         AMDSMI_EVNT_XGMI_DATA_OUT_3 = 13,
-        /// !\< Outbound beats to neighbor 4
+        /// Outbound beats to neighbor 4
         AMDSMI_EVNT_XGMI_DATA_OUT_4 = 14,
-        /// !\< Outbound beats to neighbor 5
+        /// Outbound beats to neighbor 5
         AMDSMI_EVNT_XGMI_DATA_OUT_5 = 15,
         AMDSMI_EVNT_XGMI_DATA_OUT_LAST = 15,
         AMDSMI_EVNT_LAST = 15,
@@ -712,22 +713,22 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Event notification event types
     pub enum amdsmi_evt_notification_type_t: c_uint {
-        /// !\< No events
+        /// No events
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_EVT_NOTIF_NONE = 0,
-        /// !\< Virtual Memory Page Fault Event
+        /// Virtual Memory Page Fault Event
         AMDSMI_EVT_NOTIF_VMFAULT = 1,
         AMDSMI_EVT_NOTIF_FIRST = 1,
-        /// !\< thermal throttle
+        /// thermal throttle
         AMDSMI_EVT_NOTIF_THERMAL_THROTTLE = 2,
-        /// !\< pre-reset
+        /// pre-reset
         AMDSMI_EVT_NOTIF_GPU_PRE_RESET = 3,
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         AMDSMI_EVT_NOTIF_LAST = 4,
-        /// !\< post-reset
+        /// post-reset
         AMDSMI_EVT_NOTIF_GPU_POST_RESET = 4,
         /// Since ROCm 6.3, before 7.0.
         #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-0")))]
@@ -738,47 +739,47 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_EVT_NOTIF_RING_HANG = 5,
-        /// !\< migrate start
+        /// migrate start
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_MIGRATE_START = 5,
-        /// !\< migrate end
+        /// migrate end
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_MIGRATE_END = 6,
-        /// !\< page fault start
+        /// page fault start
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_PAGE_FAULT_START = 7,
-        /// !\< page fault end
+        /// page fault end
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_PAGE_FAULT_END = 8,
-        /// !\< queue eviction
+        /// queue eviction
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_QUEUE_EVICTION = 9,
-        /// !\< queue restore
+        /// queue restore
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_QUEUE_RESTORE = 10,
-        /// !\< unmap from GPU
+        /// unmap from GPU
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_UNMAP_FROM_GPU = 11,
-        /// !\< KFD process start
+        /// KFD process start
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_EVT_NOTIF_PROCESS_START = 12,
-        /// !\< KFD process end
+        /// KFD process end
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -790,7 +791,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Fabric accelerator `vPoD` state
+    /// Fabric accelerator vPoD state
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_fabric_accelerator_vpod_state_t: c_uint {
@@ -839,7 +840,7 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_fabric_size_constants_t: c_uint {
-        /// !\< Maximum local GPUs in fabric
+        /// Maximum local GPUs in fabric
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -889,48 +890,48 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_fabric_telemetry_category_t: c_uint {
-        /// !\< UALOE telemetry
+        /// UALOE telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_UALOE = 0,
-        /// !\< Switch telemetry
+        /// Switch telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_SWITCH = 1,
-        /// !\< Crypto telemetry
+        /// Crypto telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_CRYPTO = 2,
-        /// !\< PFC telemetry
+        /// PFC telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_PFC = 3,
-        /// !\< Network Port telemetry
+        /// Network Port telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_NETPORT = 4,
-        /// !\< Derived UALOE telemetry
+        /// Derived UALOE telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_DERIVED_UALOE = 5,
-        /// !\< Derived Network Port telemetry
+        /// Derived Network Port telemetry
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_DERIVED_NETPORT = 6,
-        /// !\< Maximum number of categories
+        /// Maximum number of categories
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_FABRIC_TELEMETRY_CATEGORY_MAX = 7,
-        /// !\< Unknown telemetry
-        /// !\< Deprecated, use `AMDSMI_FABRIC_TELEMETRY_CATEGORY_INVALID` instead
+        /// Unknown telemetry
+        /// Deprecated, use `AMDSMI_FABRIC_TELEMETRY_CATEGORY_INVALID` instead
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -966,11 +967,11 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// The values of this enum are used as frequency identifiers.
     pub enum amdsmi_freq_ind_t: c_uint {
-        /// !\< Index used for the minimum frequency value
+        /// Index used for the minimum frequency value
         AMDSMI_FREQ_IND_MIN = 0,
-        /// !\< Index used for the maximum frequency value
+        /// Index used for the maximum frequency value
         AMDSMI_FREQ_IND_MAX = 1,
-        /// !\< An invalid frequency index
+        /// An invalid frequency index
         AMDSMI_FREQ_IND_INVALID = 4294967295,
     }
 }
@@ -997,7 +998,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_CE = 2,
-        /// !\< Compute Processor - `Command_Engine` (fetch, decode, dispatch)
+        /// Compute Processor - `Command_Engine` (fetch, decode, dispatch)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1005,7 +1006,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_PFP = 3,
-        /// !\< Compute Processor - Pixel Front End Processor (pixelating process)
+        /// Compute Processor - Pixel Front End Processor (pixelating process)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1013,7 +1014,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_ME = 4,
-        /// !\< Compute Processor - Micro Engine (specialize processing)
+        /// Compute Processor - Micro Engine (specialize processing)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1057,7 +1058,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC = 9,
-        /// !\< Rasterizer and L2 Cache (rasterization process)
+        /// Rasterizer and L2 Cache (rasterization process)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1065,7 +1066,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA0 = 10,
-        /// !\< System Direct Memory Access 0 (high speed data transfers)
+        /// System Direct Memory Access 0 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1073,7 +1074,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA1 = 11,
-        /// !\< System Direct Memory Access 1 (high speed data transfers)
+        /// System Direct Memory Access 1 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1081,7 +1082,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA2 = 12,
-        /// !\< System Direct Memory Access 2 (high speed data transfers)
+        /// System Direct Memory Access 2 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1089,7 +1090,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA3 = 13,
-        /// !\< System Direct Memory Access 3 (high speed data transfers)
+        /// System Direct Memory Access 3 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1097,7 +1098,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA4 = 14,
-        /// !\< System Direct Memory Access 4 (high speed data transfers)
+        /// System Direct Memory Access 4 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1105,7 +1106,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA5 = 15,
-        /// !\< System Direct Memory Access 5 (high speed data transfers)
+        /// System Direct Memory Access 5 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1113,7 +1114,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA6 = 16,
-        /// !\< System Direct Memory Access 6 (high speed data transfers)
+        /// System Direct Memory Access 6 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1121,7 +1122,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA7 = 17,
-        /// !\< System Direct Memory Access 7 (high speed data transfers)
+        /// System Direct Memory Access 7 (high speed data transfers)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1129,7 +1130,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_VCN = 18,
-        /// !\< Video Core Next (encoding and decoding)
+        /// Video Core Next (encoding and decoding)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1137,7 +1138,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_UVD = 19,
-        /// !\< Unified Video Decoder (decode specific video formats)
+        /// Unified Video Decoder (decode specific video formats)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1145,7 +1146,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_VCE = 20,
-        /// !\< Video Coding Engine (Encoding video)
+        /// Video Coding Engine (Encoding video)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1153,7 +1154,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_ISP = 21,
-        /// !\< Image Signal Processor (processing raw image data from sensors)
+        /// Image Signal Processor (processing raw image data from sensors)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1161,7 +1162,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DMCU_ERAM = 22,
-        /// !\< Digital Micro Controller Unit - Embedded RAM (memory used by DMU)
+        /// Digital Micro Controller Unit - Embedded RAM (memory used by DMU)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1196,7 +1197,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_RESTORE_LIST_CNTL = 26,
-        /// !\< Rasterizier and L2 Cache Restore List Control
+        /// Rasterizier and L2 Cache Restore List Control
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1204,7 +1205,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_V = 27,
-        /// !\< Rasterizier and L2 Cache Virtual memory
+        /// Rasterizier and L2 Cache Virtual memory
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1212,7 +1213,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MMSCH = 28,
-        /// !\< Multi-Media Shader Hardware Scheduler
+        /// Multi-Media Shader Hardware Scheduler
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1220,7 +1221,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SYSDRV = 29,
-        /// !\< Platform Security Processor System Driver
+        /// Platform Security Processor System Driver
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1228,7 +1229,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SOSDRV = 30,
-        /// !\< Platform Security Processor Secure Operating System Driver
+        /// Platform Security Processor Secure Operating System Driver
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1236,7 +1237,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_TOC = 31,
-        /// !\< Platform Security Processor Table of Contents
+        /// Platform Security Processor Table of Contents
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1244,7 +1245,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_KEYDB = 32,
-        /// !\< Platform Security Processor Table of Contents
+        /// Platform Security Processor Table of Contents
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1252,7 +1253,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DFC = 33,
-        /// !\< Data Fabric Controller (bandwidth and coherency)
+        /// Data Fabric Controller (bandwidth and coherency)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1260,7 +1261,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SPL = 34,
-        /// !\< Platform Security Processor Secure Program Loader
+        /// Platform Security Processor Secure Program Loader
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1268,7 +1269,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DRV_CAP = 35,
-        /// !\< Driver Capabilities (capabilities, features)
+        /// Driver Capabilities (capabilities, features)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1276,7 +1277,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MC = 36,
-        /// !\< Memory Controller (RAM and VRAM)
+        /// Memory Controller (RAM and VRAM)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1284,7 +1285,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_BL = 37,
-        /// !\< Platform Security Processor Bootloader (initial firmware)
+        /// Platform Security Processor Bootloader (initial firmware)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1292,7 +1293,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_PM4 = 38,
-        /// !\< Compute Processor Packet Processor 4 (processing command packets)
+        /// Compute Processor Packet Processor 4 (processing command packets)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1300,7 +1301,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_P = 39,
-        /// !\< Rasterizier and L2 Cache Partition
+        /// Rasterizier and L2 Cache Partition
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1308,7 +1309,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SEC_POLICY_STAGE2 = 40,
-        /// !\< Security Policy Stage 2 (security features)
+        /// Security Policy Stage 2 (security features)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1316,7 +1317,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_REG_ACCESS_WHITELIST = 41,
-        /// !\< Register Access Whitelist (Prevent unathorizied access)
+        /// Register Access Whitelist (Prevent unathorizied access)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1324,7 +1325,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_IMU_DRAM = 42,
-        /// !\< Input/Output Memory Management Unit - Dynamic RAM
+        /// Input/Output Memory Management Unit - Dynamic RAM
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1332,7 +1333,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_IMU_IRAM = 43,
-        /// !\< Input/Output Memory Management Unit - Instruction RAM
+        /// Input/Output Memory Management Unit - Instruction RAM
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1340,7 +1341,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA_TH0 = 44,
-        /// !\< System Direct Memory Access - Thread Handler 0
+        /// System Direct Memory Access - Thread Handler 0
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1348,7 +1349,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SDMA_TH1 = 45,
-        /// !\< System Direct Memory Access - Thread Handler 1
+        /// System Direct Memory Access - Thread Handler 1
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1356,7 +1357,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_CP_MES = 46,
-        /// !\< Compute Processor - Micro Engine Scheduler
+        /// Compute Processor - Micro Engine Scheduler
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1364,7 +1365,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_STACK = 47,
-        /// !\< Micro Engine Scheduler - Kernel Indirect Queue
+        /// Micro Engine Scheduler - Kernel Indirect Queue
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1372,7 +1373,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_THREAD1 = 48,
-        /// !\< Micro Engine Scheduler - Stack
+        /// Micro Engine Scheduler - Stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1380,7 +1381,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_MES_THREAD1_STACK = 49,
-        /// !\< Micro Engine Scheduler - Thread 1
+        /// Micro Engine Scheduler - Thread 1
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1388,7 +1389,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6 = 50,
-        /// !\< Micro Engine Scheduler - Thread 1 Stack
+        /// Micro Engine Scheduler - Thread 1 Stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1396,7 +1397,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_DRAM_BOOT = 51,
-        /// !\< Hardware Block RLX6
+        /// Hardware Block RLX6
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1404,7 +1405,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME = 52,
-        /// !\< Hardware Block RLX6 - Dynamic Ram Boot
+        /// Hardware Block RLX6 - Dynamic Ram Boot
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1412,7 +1413,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME_P0_DATA = 53,
-        /// !\< Hardware Block RS64 - Micro Engine
+        /// Hardware Block RS64 - Micro Engine
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1420,7 +1421,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_ME_P1_DATA = 54,
-        /// !\< Hardware Block RS64 - Micro Engine Partition 0 Data
+        /// Hardware Block RS64 - Micro Engine Partition 0 Data
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1428,7 +1429,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_PFP = 55,
-        /// !\< Hardware Block RS64 - Micro Engine Partition 1 Data
+        /// Hardware Block RS64 - Micro Engine Partition 1 Data
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1436,7 +1437,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_PFP_P0_DATA = 56,
-        /// !\< Hardware Block RS64 - Pixel Front End Processor
+        /// Hardware Block RS64 - Pixel Front End Processor
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1462,7 +1463,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RS64_MEC_P0_DATA = 59,
-        /// !\< Hardware Block RS64 - Micro Engine Controller
+        /// Hardware Block RS64 - Micro Engine Controller
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1506,7 +1507,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_SOC = 64,
-        /// !\< Power Policy Table (power management policies)
+        /// Power Policy Table (power management policies)
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1514,7 +1515,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_DBG = 65,
-        /// !\< Platform Security Processor - System On a Chip
+        /// Platform Security Processor - System On a Chip
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1522,7 +1523,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_PSP_INTF = 66,
-        /// !\< Platform Security Processor - Debug
+        /// Platform Security Processor - Debug
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1530,7 +1531,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_CORE1 = 67,
-        /// !\< Platform Security Processor - Interface
+        /// Platform Security Processor - Interface
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1538,7 +1539,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLX6_DRAM_BOOT_CORE1 = 68,
-        /// !\< Hardware Block RLX6 - Core 1
+        /// Hardware Block RLX6 - Core 1
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1546,7 +1547,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLCV_LX7 = 69,
-        /// !\< Hardware Block RLX6 Core 1 - Dynamic RAM Boot
+        /// Hardware Block RLX6 Core 1 - Dynamic RAM Boot
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1554,7 +1555,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SAVE_RESTORE_LIST = 70,
-        /// !\< Hardware Block RLCV - Subsystem LX7
+        /// Hardware Block RLCV - Subsystem LX7
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1562,7 +1563,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_ASD = 71,
-        /// !\< Rasterizier and L2 Cache - Save Restore List
+        /// Rasterizier and L2 Cache - Save Restore List
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1570,7 +1571,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_TA_RAS = 72,
-        /// !\< Asynchronous Shader Dispatcher
+        /// Asynchronous Shader Dispatcher
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1578,7 +1579,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_XGMI = 73,
-        /// !\< Trusted Applications - Reliability Availability and Serviceability
+        /// Trusted Applications - Reliability Availability and Serviceability
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1586,7 +1587,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SRLG = 74,
-        /// !\< Trusted Applications - Reliability XGMI
+        /// Trusted Applications - Reliability XGMI
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1594,7 +1595,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_RLC_SRLS = 75,
-        /// !\< Rasterizier and L2 Cache - Shared Resource Local Group
+        /// Rasterizier and L2 Cache - Shared Resource Local Group
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1602,7 +1603,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_SMC = 76,
-        /// !\< Rasterizier and L2 Cache - Shared Resource Local Segment
+        /// Rasterizier and L2 Cache - Shared Resource Local Segment
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1610,7 +1611,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID_DMCU = 77,
-        /// !\< Power Management Firmware
+        /// Power Management Firmware
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1618,7 +1619,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         FW_ID__MAX = 78,
-        /// !\< Display Micro-Controller Unit
+        /// Display Micro-Controller Unit
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1626,7 +1627,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_FW_ID__MAX = 79,
-        /// !\< Platform Level Data Model Firmware Bundle
+        /// Platform Level Data Model Firmware Bundle
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -1640,67 +1641,67 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// This enum is used to identify different GPU blocks.
     pub enum amdsmi_gpu_block_t: c_ulong {
-        /// !\< Invalid block
+        /// Invalid block
         AMDSMI_GPU_BLOCK_INVALID = 0,
         AMDSMI_GPU_BLOCK_FIRST = 1,
-        /// !\< UMC block
+        /// UMC block
         AMDSMI_GPU_BLOCK_UMC = 1,
-        /// !\< SDMA block
+        /// SDMA block
         AMDSMI_GPU_BLOCK_SDMA = 2,
-        /// !\< GFX block
+        /// GFX block
         AMDSMI_GPU_BLOCK_GFX = 4,
-        /// !\< MMHUB block
+        /// MMHUB block
         AMDSMI_GPU_BLOCK_MMHUB = 8,
-        /// !\< ATHUB block
+        /// ATHUB block
         AMDSMI_GPU_BLOCK_ATHUB = 16,
-        /// !\< `PCIE_BIF` block
+        /// `PCIE_BIF` block
         AMDSMI_GPU_BLOCK_PCIE_BIF = 32,
-        /// !\< HDP block
+        /// HDP block
         AMDSMI_GPU_BLOCK_HDP = 64,
-        /// !\< XGMI block
+        /// XGMI block
         AMDSMI_GPU_BLOCK_XGMI_WAFL = 128,
-        /// !\< DF block
+        /// DF block
         AMDSMI_GPU_BLOCK_DF = 256,
-        /// !\< SMN block
+        /// SMN block
         AMDSMI_GPU_BLOCK_SMN = 512,
-        /// !\< SEM block
+        /// SEM block
         AMDSMI_GPU_BLOCK_SEM = 1024,
-        /// !\< MP0 block
+        /// MP0 block
         AMDSMI_GPU_BLOCK_MP0 = 2048,
-        /// !\< MP1 block
+        /// MP1 block
         AMDSMI_GPU_BLOCK_MP1 = 4096,
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         AMDSMI_GPU_BLOCK_LAST = 8192,
-        /// !\< Fuse block
+        /// Fuse block
         AMDSMI_GPU_BLOCK_FUSE = 8192,
-        /// !\< MCA block
+        /// MCA block
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_GPU_BLOCK_MCA = 16384,
-        /// !\< VCN block
+        /// VCN block
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_GPU_BLOCK_VCN = 32768,
-        /// !\< JPEG block
+        /// JPEG block
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_GPU_BLOCK_JPEG = 65536,
-        /// !\< IH block
+        /// IH block
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_GPU_BLOCK_IH = 131072,
-        /// !\< The highest bit position
-        /// !\< for supported blocks
+        /// The highest bit position
+        /// for supported blocks
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_GPU_BLOCK_LAST = 262144,
-        /// !\< MPIO block
+        /// MPIO block
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1712,38 +1713,40 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Initialization flags
     ///
-    /// Initialization flags may be OR'd together and passed to ::[`amdsmi_init()`].
+    /// Initialization flags may be OR'd together and passed to [`amdsmi_init()`].
     pub enum amdsmi_init_flags_t: c_uint {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         AMDSMI_INIT_ALL_PROCESSORS = 0,
-        /// Initialize AMD CPUs. Requires the \`amd\_hsmp\` kernel
+        /// Initialize AMD CPUs. Requires the `amd_hsmp` kernel
         /// module (with HSMP enabled in BIOS). CPU discovery
-        /// is skipped non-fatally if \`amd\_hsmp\` is
+        /// is skipped non-fatally if `amd_hsmp` is
         /// unavailable.
         AMDSMI_INIT_AMD_CPUS = 1,
-        /// Initialize AMD GPUs. Requires the \`amdgpu\` kernel
+        /// Initialize AMD GPUs. Requires the `amdgpu` kernel
         /// driver.
         AMDSMI_INIT_AMD_GPUS = 2,
         /// Initialize AMD CPUs and
-        /// GPUs. Default flag for ::[`amdsmi_init()`]. Requires
-        /// the \`amdgpu\` driver and optionally \`amd\_hsmp\`. CPU
-        /// discovery is skipped non-fatally if \`amd\_hsmp\` is
+        /// GPUs.
+        ///
+        /// Default flag for [`amdsmi_init()`]. Requires
+        /// the `amdgpu` driver and optionally `amd_hsmp`. CPU
+        /// discovery is skipped non-fatally if `amd_hsmp` is
         /// unavailable.
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_INIT_AMD_APUS = 3,
-        /// !\< Initialize non-AMD CPUs.
+        /// Initialize non-AMD CPUs.
         AMDSMI_INIT_NON_AMD_CPUS = 4,
-        /// !\< Initialize non-AMD GPUs.
+        /// Initialize non-AMD GPUs.
         AMDSMI_INIT_NON_AMD_GPUS = 8,
-        /// !\< Initialize NICs.
+        /// Initialize NICs.
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_INIT_AMD_NICS = 16,
-        /// !\< Initialize all processors.
+        /// Initialize all processors.
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -1752,23 +1755,37 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
+    /// xGMI Bandwidth Encoding types
+    ///
     /// Since ROCm 6.2.
     pub enum amdsmi_io_bw_encoding_t: c_uint {
+        /// Deprecated, use `AMDSMI_AGG_BW0` instead
+        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AGG_BW0 = 1,
+        /// Aggregate Bandwidth
+        ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_AGG_BW0 = 1,
+        /// Deprecated, use `AMDSMI_RD_BW0` instead
+        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         RD_BW0 = 2,
+        /// Read Bandwidth
+        ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_RD_BW0 = 2,
+        /// Deprecated, use `AMDSMI_WR_BW0` instead
+        ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         WR_BW0 = 4,
+        /// Write Bandwidth
+        ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_WR_BW0 = 4,
@@ -1781,27 +1798,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2, before 7.0.
     pub enum amdsmi_io_link_type_t: c_uint {
-        /// !\< unknown type.
+        /// unknown type.
         ///
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_IOLINK_TYPE_UNDEFINED = 0,
-        /// !\< PCI Express
+        /// PCI Express
         ///
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_IOLINK_TYPE_PCIEXPRESS = 1,
-        /// !\< XGMI
+        /// XGMI
         ///
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_IOLINK_TYPE_XGMI = 2,
-        /// !\< Number of IO Link types
+        /// Number of IO Link types
         ///
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_IOLINK_TYPE_NUMIOLINKTYPES = 3,
-        /// !\< Max of IO Link types
+        /// Max of IO Link types
         ///
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
@@ -1839,7 +1856,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_LINK_TYPE_PCIE = 0,
-        /// !\< Internal Link Type, within chip
+        /// Internal Link Type, within chip
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
@@ -1847,7 +1864,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 7.0.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
         AMDSMI_LINK_TYPE_XGMI = 1,
-        /// !\< Peripheral Component Interconnect Express Link Type
+        /// Peripheral Component Interconnect Express Link Type
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -1858,7 +1875,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.3, before 7.0.
         #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-0")))]
         AMDSMI_LINK_TYPE_PCIE = 2,
-        /// !\< GPU Memory Interconnect (multi GPU communication)
+        /// GPU Memory Interconnect (multi GPU communication)
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -1866,18 +1883,18 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_LINK_TYPE_UNKNOWN = 3,
-        /// !\< Not Applicable Link Type
+        /// Not Applicable Link Type
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         AMDSMI_LINK_TYPE_NOT_APPLICABLE = 3,
-        /// !\< Unknown Link Type
+        /// Unknown Link Type
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         AMDSMI_LINK_TYPE_UNKNOWN = 4,
-        /// !\< Two processors connect via different PCIe switches but on the
-        /// !\< same CPU (NIC-to-GPU only)
+        /// Two processors connect via different PCIe switches but on the
+        /// same CPU (NIC-to-GPU only)
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -1898,7 +1915,7 @@ rocm_sdk::c_enum! {
         /// Pending. This gpu page is marked as bad
         /// and will be marked reserved at the next window
         AMDSMI_MEM_PAGE_STATUS_PENDING = 1,
-        /// !\< Unable to reserve this page
+        /// Unable to reserve this page
         AMDSMI_MEM_PAGE_STATUS_UNRESERVABLE = 2,
     }
 }
@@ -1938,7 +1955,9 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_MEMORY_PARTITION_NPS4 = 4,
         /// NPS8 - Each XCD uses a single HBM stack
-        /// (8 stacks/8). Or each XCD uses a single
+        /// (8 stacks/8).
+        ///
+        /// Or each XCD uses a single
         /// HBM stack & CCDs share 2 non-interleaved
         /// HBM stacks on its AID
         /// (AID\[1,2,3\] = 6 stacks/6)
@@ -1956,11 +1975,11 @@ rocm_sdk::c_enum! {
     /// **Note:** Sum of the process memory is not expected to be the total memory usage.
     pub enum amdsmi_memory_type_t: c_uint {
         AMDSMI_MEM_TYPE_FIRST = 0,
-        /// !\< VRAM memory
+        /// VRAM memory
         AMDSMI_MEM_TYPE_VRAM = 0,
-        /// !\< VRAM memory that is visible
+        /// VRAM memory that is visible
         AMDSMI_MEM_TYPE_VIS_VRAM = 1,
-        /// !\< GTT memory
+        /// GTT memory
         AMDSMI_MEM_TYPE_GTT = 2,
         AMDSMI_MEM_TYPE_LAST = 2,
     }
@@ -1969,11 +1988,11 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// GPU Capability info
     pub enum amdsmi_mm_ip_t: c_uint {
-        /// !\< Multi-Media Unified Video Decoder
+        /// Multi-Media Unified Video Decoder
         AMDSMI_MM_UVD = 0,
-        /// !\< Multi-Media Video Coding Engine
+        /// Multi-Media Video Coding Engine
         AMDSMI_MM_VCE = 1,
-        /// !\< Multi-Media Video Core Next
+        /// Multi-Media Video Core Next
         AMDSMI_MM_VCN = 2,
         AMDSMI_MM__MAX = 3,
     }
@@ -1984,12 +2003,12 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_npm_status_t: c_uint {
-        /// !\< NPM disabled flag
+        /// NPM disabled flag
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_NPM_STATUS_DISABLED = 0,
-        /// !\< NPM enable flag
+        /// NPM enable flag
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2003,12 +2022,12 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_power_cap_type_t: c_uint {
-        /// !\< PPT0 power cap; lower limit, filtered input
+        /// PPT0 power cap; lower limit, filtered input
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_POWER_CAP_TYPE_PPT0 = 0,
-        /// !\< PPT1 power cap; higher limit, raw input
+        /// PPT1 power cap; higher limit, raw input
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2018,27 +2037,29 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Pre-set Profile Selections. These bitmasks can be AND'd with the
-    /// ::[`amdsmi_power_profile_status_t`].`available_profiles` returned from
+    /// Pre-set Profile Selections.
+    ///
+    /// These bitmasks can be AND'd with the
+    /// [`amdsmi_power_profile_status_t`].`available_profiles` returned from
     /// :: [`amdsmi_get_gpu_power_profile_presets`] to determine which power profiles
     /// are supported by the system.
     pub enum amdsmi_power_profile_preset_masks_t: c_ulong {
-        /// !\< Custom Power Profile
+        /// Custom Power Profile
         AMDSMI_PWR_PROF_PRST_CUSTOM_MASK = 1,
-        /// !\< Video Power Profile
+        /// Video Power Profile
         AMDSMI_PWR_PROF_PRST_VIDEO_MASK = 2,
-        /// !\< Power Saving Profile
+        /// Power Saving Profile
         AMDSMI_PWR_PROF_PRST_POWER_SAVING_MASK = 4,
-        /// !\< Compute Saving Profile
+        /// Compute Saving Profile
         AMDSMI_PWR_PROF_PRST_COMPUTE_MASK = 8,
-        /// !\< VR Power Profile
+        /// VR Power Profile
         AMDSMI_PWR_PROF_PRST_VR_MASK = 16,
-        /// !\< 3D Full Screen Profile
+        /// 3D Full Screen Profile
         AMDSMI_PWR_PROF_PRST_3D_FULL_SCR_MASK = 32,
-        /// !\< Default Boot Up Profile
+        /// Default Boot Up Profile
         AMDSMI_PWR_PROF_PRST_BOOTUP_DEFAULT = 64,
         AMDSMI_PWR_PROF_PRST_LAST = 64,
-        /// !\< Invalid Power Profile
+        /// Invalid Power Profile
         AMDSMI_PWR_PROF_PRST_INVALID = 18446744073709551615,
     }
 }
@@ -2048,17 +2069,17 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2, before 6.4.
     pub enum amdsmi_power_type_t: c_uint {
-        /// !\< Average Power
+        /// Average Power
         ///
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_AVERAGE_POWER = 0,
-        /// !\< Current / Instant Power
+        /// Current / Instant Power
         ///
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
         AMDSMI_CURRENT_POWER = 1,
-        /// !\< Invalid / Undetected Power
+        /// Invalid / Undetected Power
         ///
         /// Since ROCm 6.2, before 6.4.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-4")))]
@@ -2072,27 +2093,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_processor_type_t: c_uint {
-        /// !\< Unknown processor type
+        /// Unknown processor type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_UNKNOWN = 0,
-        /// !\< AMD Graphics processor type
+        /// AMD Graphics processor type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_AMD_GPU = 1,
-        /// !\< AMD CPU processor type, physical component that holds the CPU
+        /// AMD CPU processor type, physical component that holds the CPU
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_AMD_CPU = 2,
-        /// !\< Non-AMD Graphics processor type
+        /// Non-AMD Graphics processor type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_NON_AMD_GPU = 3,
-        /// !\< Non-AMD CPU processor type
+        /// Non-AMD CPU processor type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2103,22 +2124,22 @@ rocm_sdk::c_enum! {
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_AMD_CPU_CORE = 5,
-        /// !\< AMD Accelerated processor type, GPU and CPU on a single die
+        /// AMD Accelerated processor type, GPU and CPU on a single die
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_AMD_APU = 6,
-        /// !\< AMD Network Interface Card processor type
+        /// AMD Network Interface Card processor type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_AMD_NIC = 7,
-        /// !\< Broadcom Network Interface Card type
+        /// Broadcom Network Interface Card type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PROCESSOR_TYPE_BRCM_NIC = 8,
-        /// !\< Broadcom Switch type
+        /// Broadcom Switch type
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2130,47 +2151,48 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// PTL (Peak Tops Limiter) data format types
     /// These correspond to the hardware data types used in matrix operations.
+    ///
     /// Only F8 and XF32 are always supported at full performance. From the remaining
     /// five types, only two can be supported at peak performance simultaneously.
     ///
     /// Since ROCm 10.0.
     pub enum amdsmi_ptl_data_format_t: c_uint {
-        /// !\< Integer 8-bit format
+        /// Integer 8-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_I8 = 0,
-        /// !\< Float 16-bit format
+        /// Float 16-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_F16 = 1,
-        /// !\< Brain Float 16-bit format
+        /// Brain Float 16-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_BF16 = 2,
-        /// !\< Float 32-bit format
+        /// Float 32-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_F32 = 3,
-        /// !\< Float 64-bit format
+        /// Float 64-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_F64 = 4,
-        /// !\< Float 8-bit format
+        /// Float 8-bit format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_F8 = 5,
-        /// !\< Vector format
+        /// Vector format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_PTL_DATA_FORMAT_VECTOR = 6,
-        /// !\< Invalid format
+        /// Invalid format
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2182,20 +2204,20 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// The current ECC state
     pub enum amdsmi_ras_err_state_t: c_uint {
-        /// !\< No current errors
+        /// No current errors
         AMDSMI_RAS_ERR_STATE_NONE = 0,
-        /// !\< ECC is disabled
+        /// ECC is disabled
         AMDSMI_RAS_ERR_STATE_DISABLED = 1,
-        /// !\< ECC errors present, but type unknown
+        /// ECC errors present, but type unknown
         AMDSMI_RAS_ERR_STATE_PARITY = 2,
-        /// !\< Single correctable error
+        /// Single correctable error
         AMDSMI_RAS_ERR_STATE_SING_C = 3,
-        /// !\< Multiple uncorrectable errors
+        /// Multiple uncorrectable errors
         AMDSMI_RAS_ERR_STATE_MULT_UC = 4,
         /// Firmware detected error and isolated
         /// page. Treat as uncorrectable
         AMDSMI_RAS_ERR_STATE_POISON = 5,
-        /// !\< ECC is enabled
+        /// ECC is enabled
         AMDSMI_RAS_ERR_STATE_ENABLED = 6,
         AMDSMI_RAS_ERR_STATE_LAST = 6,
         AMDSMI_RAS_ERR_STATE_INVALID = 4294967295,
@@ -2207,27 +2229,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_reg_type_t: c_uint {
-        /// !\< XGMI registers
+        /// XGMI registers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_REG_XGMI = 0,
-        /// !\< WAFL registers
+        /// WAFL registers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_REG_WAFL = 1,
-        /// !\< PCIe registers
+        /// PCIe registers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_REG_PCIE = 2,
-        /// !\< Usr registers
+        /// Usr registers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_REG_USR = 3,
-        /// !\< Usr1 registers
+        /// Usr1 registers
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2242,143 +2264,143 @@ rocm_sdk::c_enum! {
     /// Please avoid status codes that are multiples of 256 (256, 512, etc..)
     /// Return values in the shell get modulo 256 applied, meaning any multiple of 256 ends up as 0
     pub enum amdsmi_status_t: c_uint {
-        /// !\< Call succeeded
+        /// Call succeeded
         AMDSMI_STATUS_SUCCESS = 0,
-        /// !\< Invalid parameters
+        /// Invalid parameters
         AMDSMI_STATUS_INVAL = 1,
-        /// !\< Command not supported
+        /// Command not supported
         AMDSMI_STATUS_NOT_SUPPORTED = 2,
-        /// !\< Not implemented yet
+        /// Not implemented yet
         AMDSMI_STATUS_NOT_YET_IMPLEMENTED = 3,
-        /// !\< Fail to load lib
+        /// Fail to load lib
         AMDSMI_STATUS_FAIL_LOAD_MODULE = 4,
-        /// !\< Fail to load symbol
+        /// Fail to load symbol
         AMDSMI_STATUS_FAIL_LOAD_SYMBOL = 5,
-        /// !\< Error when call libdrm
+        /// Error when call libdrm
         AMDSMI_STATUS_DRM_ERROR = 6,
-        /// !\< API call failed
+        /// API call failed
         AMDSMI_STATUS_API_FAILED = 7,
-        /// !\< Timeout in API call
+        /// Timeout in API call
         AMDSMI_STATUS_TIMEOUT = 8,
-        /// !\< Retry operation
+        /// Retry operation
         AMDSMI_STATUS_RETRY = 9,
-        /// !\< Permission Denied
+        /// Permission Denied
         AMDSMI_STATUS_NO_PERM = 10,
-        /// !\< An interrupt occurred during execution of function
+        /// An interrupt occurred during execution of function
         AMDSMI_STATUS_INTERRUPT = 11,
-        /// !\< I/O Error
+        /// I/O Error
         AMDSMI_STATUS_IO = 12,
-        /// !\< Bad address
+        /// Bad address
         AMDSMI_STATUS_ADDRESS_FAULT = 13,
-        /// !\< Problem accessing a file
+        /// Problem accessing a file
         AMDSMI_STATUS_FILE_ERROR = 14,
-        /// !\< Not enough memory
+        /// Not enough memory
         AMDSMI_STATUS_OUT_OF_RESOURCES = 15,
-        /// !\< An internal exception was caught
+        /// An internal exception was caught
         AMDSMI_STATUS_INTERNAL_EXCEPTION = 16,
-        /// !\< The provided input is out of allowable or safe range
+        /// The provided input is out of allowable or safe range
         AMDSMI_STATUS_INPUT_OUT_OF_BOUNDS = 17,
-        /// !\< An error occurred when initializing internal data structures
+        /// An error occurred when initializing internal data structures
         AMDSMI_STATUS_INIT_ERROR = 18,
-        /// !\< An internal reference counter exceeded `INT32_MAX`
+        /// An internal reference counter exceeded `INT32_MAX`
         AMDSMI_STATUS_REFCOUNT_OVERFLOW = 19,
-        /// !\< Error when a directory is not found, maps to ENOTDIR
+        /// Error when a directory is not found, maps to ENOTDIR
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_STATUS_DIRECTORY_NOT_FOUND = 20,
-        /// !\< IPC communication error occurred
+        /// IPC communication error occurred
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_STATUS_IPC_ERROR = 21,
-        /// !\< Processor busy
+        /// Processor busy
         AMDSMI_STATUS_BUSY = 30,
-        /// !\< Processor Not found
+        /// Processor Not found
         AMDSMI_STATUS_NOT_FOUND = 31,
-        /// !\< Processor not initialized
+        /// Processor not initialized
         AMDSMI_STATUS_NOT_INIT = 32,
-        /// !\< No more free slot
+        /// No more free slot
         AMDSMI_STATUS_NO_SLOT = 33,
-        /// !\< Processor driver not loaded
+        /// Processor driver not loaded
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_DRIVER_NOT_LOADED = 34,
-        /// !\< There is more data than the buffer size the user passed
+        /// There is more data than the buffer size the user passed
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_STATUS_MORE_DATA = 39,
-        /// !\< No data was found for a given input
+        /// No data was found for a given input
         AMDSMI_STATUS_NO_DATA = 40,
-        /// !\< Not enough resources were available for the operation
+        /// Not enough resources were available for the operation
         AMDSMI_STATUS_INSUFFICIENT_SIZE = 41,
-        /// !\< An unexpected amount of data was read
+        /// An unexpected amount of data was read
         AMDSMI_STATUS_UNEXPECTED_SIZE = 42,
-        /// !\< The data read or provided is not what was expected
+        /// The data read or provided is not what was expected
         AMDSMI_STATUS_UNEXPECTED_DATA = 43,
-        /// !\< System has different cpu than AMD
+        /// System has different cpu than AMD
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NON_AMD_CPU = 44,
-        /// !\< Energy driver not found
+        /// Energy driver not found
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_ENERGY_DRV = 45,
-        /// !\< MSR driver not found
+        /// MSR driver not found
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_MSR_DRV = 46,
-        /// !\< HSMP driver not found
+        /// HSMP driver not found
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_HSMP_DRV = 47,
-        /// !\< HSMP not supported
+        /// HSMP not supported
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_HSMP_SUP = 48,
-        /// !\< HSMP message/feature not supported
+        /// HSMP message/feature not supported
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_HSMP_MSG_SUP = 49,
-        /// !\< HSMP message timed out
+        /// HSMP message timed out
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_HSMP_TIMEOUT = 50,
-        /// !\< No Energy and HSMP driver present
+        /// No Energy and HSMP driver present
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_NO_DRV = 51,
-        /// !\< file or directory not found
+        /// file or directory not found
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_FILE_NOT_FOUND = 52,
-        /// !\< Parsed argument is invalid
+        /// Parsed argument is invalid
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_ARG_PTR_NULL = 53,
-        /// !\< AMDGPU restart failed
+        /// AMDGPU restart failed
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_AMDGPU_RESTART_ERR = 54,
-        /// !\< Setting is not available
+        /// Setting is not available
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_STATUS_SETTING_UNAVAILABLE = 55,
-        /// !\< EEPROM is corrupted
+        /// EEPROM is corrupted
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -2386,9 +2408,9 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4, before 7.0.
         #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-0")))]
         AMDSMI_STATUS_MORE_DATA = 57,
-        /// !\< Library error did not map to a status code
+        /// Library error did not map to a status code
         AMDSMI_STATUS_MAP_ERROR = 4294967294,
-        /// !\< An unknown error occurred
+        /// An unknown error occurred
         AMDSMI_STATUS_UNKNOWN_ERROR = 4294967295,
     }
 }
@@ -2397,12 +2419,12 @@ rocm_sdk::c_enum! {
     /// Temperature Metrics. This enum is used to identify various
     /// temperature metrics. Corresponding values will be in Celsius
     pub enum amdsmi_temperature_metric_t: c_uint {
-        /// !\< Current temperature
+        /// Current temperature
         AMDSMI_TEMP_CURRENT = 0,
         AMDSMI_TEMP_FIRST = 0,
-        /// !\< Max temperature
+        /// Max temperature
         AMDSMI_TEMP_MAX = 1,
-        /// !\< Min temperature
+        /// Min temperature
         AMDSMI_TEMP_MIN = 2,
         /// Max limit hysteresis temperature
         /// (Absolute temperature, not a delta)
@@ -2433,14 +2455,14 @@ rocm_sdk::c_enum! {
         /// Temperature offset which is added to the
         /// temperature reading by the chip
         AMDSMI_TEMP_OFFSET = 11,
-        /// !\< Historical min temperature
+        /// Historical min temperature
         AMDSMI_TEMP_LOWEST = 12,
         /// Before ROCm 6.4.
         #[cfg(not(feature = "rocm-6-4"))]
         AMDSMI_TEMP_LAST = 13,
-        /// !\< Historical max temperature
+        /// Historical max temperature
         AMDSMI_TEMP_HIGHEST = 13,
-        /// !\< Shutdown temperature
+        /// Shutdown temperature
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -2461,7 +2483,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_FIRST = 0,
-        /// !\< Edge temperature
+        /// Edge temperature
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2472,12 +2494,12 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_JUNCTION = 1,
-        /// !\< Hottest temperature reported for entire die
+        /// Hottest temperature reported for entire die
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_TEMPERATURE_TYPE_HOTSPOT = 1,
-        /// !\< Synonymous with HOTSPOT
+        /// Synonymous with HOTSPOT
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2485,7 +2507,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_VRAM = 2,
-        /// !\< VRAM temperature on graphics card
+        /// VRAM temperature on graphics card
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2493,7 +2515,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_0 = 3,
-        /// !\< High Bandwidth 0 temperature per stack
+        /// High Bandwidth 0 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2501,7 +2523,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_1 = 4,
-        /// !\< High Bandwidth 1 temperature per stack
+        /// High Bandwidth 1 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2509,7 +2531,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_2 = 5,
-        /// !\< High Bandwidth 2 temperature per stack
+        /// High Bandwidth 2 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2517,7 +2539,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE_HBM_3 = 6,
-        /// !\< High Bandwidth 3 temperature per stack
+        /// High Bandwidth 3 temperature per stack
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2528,7 +2550,7 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.2.
         #[cfg(not(feature = "rocm-6-2"))]
         TEMPERATURE_TYPE__MAX = 7,
-        /// !\< PCIe switch temperature
+        /// PCIe switch temperature
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2542,12 +2564,12 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_NODE_RETIMER_X = 100,
-        /// !\< OAM X IBC temperature
+        /// OAM X IBC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_NODE_OAM_X_IBC = 101,
-        /// !\< OAM X IBC 2 temperature
+        /// OAM X IBC 2 temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -2579,42 +2601,42 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_VDD0 = 150,
-        /// !\< VDDCR VDD1 voltage regulator temperature
+        /// VDDCR VDD1 voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_VDD1 = 151,
-        /// !\< VDDCR VDD2 voltage regulator temperature
+        /// VDDCR VDD2 voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_VDD2 = 152,
-        /// !\< VDDCR VDD3 voltage regulator temperature
+        /// VDDCR VDD3 voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_VDD3 = 153,
-        /// !\< VDDCR SOC A voltage regulator temperature
+        /// VDDCR SOC A voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_SOC_A = 154,
-        /// !\< VDDCR SOC C voltage regulator temperature
+        /// VDDCR SOC C voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_SOC_C = 155,
-        /// !\< VDDCR SOCIO A voltage regulator temperature
+        /// VDDCR SOCIO A voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_SOCIO_A = 156,
-        /// !\< VDDCR SOCIO C voltage regulator temperature
+        /// VDDCR SOCIO C voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_SOCIO_C = 157,
-        /// !\< VDD 0.85V HBM voltage regulator temperature
+        /// VDD 0.85V HBM voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -2631,89 +2653,89 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_11_HBM_D = 160,
-        /// !\< VDD USR voltage regulator temperature
+        /// VDD USR voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDD_USR = 161,
-        /// !\< VDDIO 1.1V E32 voltage regulator temperature
+        /// VDDIO 1.1V E32 voltage regulator temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_11_E32 = 162,
-        /// !\< VDDIO 0.4V HBM B voltage regulator
-        /// !\< temperature
+        /// VDDIO 0.4V HBM B voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_04_HBM_B = 163,
-        /// !\< VDDIO 0.4V HBM D voltage regulator
-        /// !\< temperature
+        /// VDDIO 0.4V HBM D voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_04_HBM_D = 164,
-        /// !\< VDDCR 0.75V HBM B voltage regulator
-        /// !\< temperature
+        /// VDDCR 0.75V HBM B voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_075_HBM_B = 165,
-        /// !\< VDDCR 0.75V HBM D voltage regulator
-        /// !\< temperature
+        /// VDDCR 0.75V HBM D voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_075_HBM_D = 166,
-        /// !\< VDDIO 1.1V GTA A voltage regulator
-        /// !\< temperature
+        /// VDDIO 1.1V GTA A voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_11_GTA_A = 167,
-        /// !\< VDDIO 1.1V GTA C voltage regulator
-        /// !\< temperature
+        /// VDDIO 1.1V GTA C voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_11_GTA_C = 168,
-        /// !\< VDDAN 0.75V GTA A voltage regulator
-        /// !\< temperature
+        /// VDDAN 0.75V GTA A voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDAN_075_GTA_A = 169,
-        /// !\< VDDAN 0.75V GTA C voltage regulator
-        /// !\< temperature
+        /// VDDAN 0.75V GTA C voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDAN_075_GTA_C = 170,
-        /// !\< VDDCR 0.75V UCIE voltage regulator
-        /// !\< temperature
+        /// VDDCR 0.75V UCIE voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDCR_075_UCIE = 171,
-        /// !\< VDDIO 0.65V UCIEAA voltage regulator
-        /// !\< temperature
+        /// VDDIO 0.65V UCIEAA voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_065_UCIEAA = 172,
-        /// !\< VDDIO 0.65V UCIEAM A voltage regulator
-        /// !\< temperature
+        /// VDDIO 0.65V UCIEAM A voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_065_UCIEAM_A = 173,
-        /// !\< VDDIO 0.65V UCIEAM C voltage regulator
-        /// !\< temperature
+        /// VDDIO 0.65V UCIEAM C voltage regulator
+        /// temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_TEMPERATURE_TYPE_GPUBOARD_VDDIO_065_UCIEAM_C = 174,
-        /// !\< VDDAN 0.75V voltage regulator temperature
+        /// VDDAN 0.75V voltage regulator temperature
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2730,52 +2752,52 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_FPGA = 200,
-        /// !\< UBB front temperature
+        /// UBB front temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_FRONT = 201,
-        /// !\< UBB back temperature
+        /// UBB back temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_BACK = 202,
-        /// !\< UBB OAM7 temperature
+        /// UBB OAM7 temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_OAM7 = 203,
-        /// !\< UBB IBC temperature
+        /// UBB IBC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_IBC = 204,
-        /// !\< UBB UFPGA temperature
+        /// UBB UFPGA temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_UFPGA = 205,
-        /// !\< UBB OAM1 temperature
+        /// UBB OAM1 temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_UBB_OAM1 = 206,
-        /// !\< OAM 0-1 HSC temperature
+        /// OAM 0-1 HSC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_OAM_0_1_HSC = 207,
-        /// !\< OAM 2-3 HSC temperature
+        /// OAM 2-3 HSC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_OAM_2_3_HSC = 208,
-        /// !\< OAM 4-5 HSC temperature
+        /// OAM 4-5 HSC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_OAM_4_5_HSC = 209,
-        /// !\< OAM 6-7 HSC temperature
+        /// OAM 6-7 HSC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -2840,12 +2862,12 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_OAM_4_5_6_7_3V3_VR = 220,
-        /// !\< IBC HSC temperature
+        /// IBC HSC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
         AMDSMI_TEMPERATURE_TYPE_BASEBOARD_IBC_HSC = 221,
-        /// !\< IBC temperature
+        /// IBC temperature
         ///
         /// Since ROCm 7.0.
         #[cfg(feature = "rocm-7-0")]
@@ -2864,7 +2886,7 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_utilization_counter_type_t: c_uint {
-        /// !\< Course grain activity counters
+        /// Course grain activity counters
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -2878,27 +2900,27 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 6.3.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
         AMDSMI_UTILIZATION_COUNTER_LAST = 1,
-        /// !\< Course Grain Memory Activity
+        /// Course Grain Memory Activity
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_COARSE_GRAIN_MEM_ACTIVITY = 1,
-        /// !\< Course Grain Decoder Activity
+        /// Course Grain Decoder Activity
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         AMDSMI_COARSE_DECODER_ACTIVITY = 2,
-        /// !\< Fine Grain Graphic Activity
+        /// Fine Grain Graphic Activity
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         AMDSMI_FINE_GRAIN_GFX_ACTIVITY = 100,
-        /// !\< Fine Grain Memory Activity
+        /// Fine Grain Memory Activity
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         AMDSMI_FINE_GRAIN_MEM_ACTIVITY = 101,
-        /// !\< Fine Grain Decoder Activity
+        /// Fine Grain Decoder Activity
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
@@ -2918,27 +2940,27 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.4.
     pub enum amdsmi_virtualization_mode_t: c_uint {
-        /// !\< Unknown Virtualization Mode
+        /// Unknown Virtualization Mode
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_VIRTUALIZATION_MODE_UNKNOWN = 0,
-        /// !\< Baremetal Virtualization Mode
+        /// Baremetal Virtualization Mode
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_VIRTUALIZATION_MODE_BAREMETAL = 1,
-        /// !\< Host Virtualization Mode
+        /// Host Virtualization Mode
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_VIRTUALIZATION_MODE_HOST = 2,
-        /// !\< Guest Virtualization Mode
+        /// Guest Virtualization Mode
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_VIRTUALIZATION_MODE_GUEST = 3,
-        /// !\< Passthrough Virtualization Mode
+        /// Passthrough Virtualization Mode
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -2951,22 +2973,22 @@ rocm_sdk::c_enum! {
     /// Voltage Metrics. This enum is used to identify various
     /// Voltage metrics. Corresponding values will be in millivolt.
     pub enum amdsmi_voltage_metric_t: c_uint {
-        /// !\< Voltage current value.
+        /// Voltage current value.
         AMDSMI_VOLT_CURRENT = 0,
         AMDSMI_VOLT_FIRST = 0,
-        /// !\< Voltage max value.
+        /// Voltage max value.
         AMDSMI_VOLT_MAX = 1,
-        /// !\< Voltage critical min value.
+        /// Voltage critical min value.
         AMDSMI_VOLT_MIN_CRIT = 2,
-        /// !\< Voltage min value.
+        /// Voltage min value.
         AMDSMI_VOLT_MIN = 3,
-        /// !\< Voltage critical max value.
+        /// Voltage critical max value.
         AMDSMI_VOLT_MAX_CRIT = 4,
-        /// !\< Average voltage.
+        /// Average voltage.
         AMDSMI_VOLT_AVERAGE = 5,
-        /// !\< Historical minimum voltage.
+        /// Historical minimum voltage.
         AMDSMI_VOLT_LOWEST = 6,
-        /// !\< Historical maximum voltage.
+        /// Historical maximum voltage.
         AMDSMI_VOLT_HIGHEST = 7,
         AMDSMI_VOLT_LAST = 7,
     }
@@ -2980,9 +3002,9 @@ rocm_sdk::c_enum! {
         #[cfg(not(feature = "rocm-6-4"))]
         AMDSMI_VOLT_TYPE_LAST = 0,
         AMDSMI_VOLT_TYPE_FIRST = 0,
-        /// !\< Vddgfx GPU voltage
+        /// Vddgfx GPU voltage
         AMDSMI_VOLT_TYPE_VDDGFX = 0,
-        /// !\< Voltage for VDDBOARD
+        /// Voltage for VDDBOARD
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -2990,97 +3012,97 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_VOLT_TYPE_LAST = 1,
-        /// !\< Invalid type
+        /// Invalid type
         AMDSMI_VOLT_TYPE_INVALID = 4294967295,
     }
 }
 
 rocm_sdk::c_enum! {
-    /// `vRam` Types. This enum is used to identify various VRam types.
+    /// vRam Types. This enum is used to identify various VRam types.
     ///
     /// Since ROCm 6.2.
     pub enum amdsmi_vram_type_t: c_uint {
-        /// !\< Unknown memory type
+        /// Unknown memory type
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_UNKNOWN = 0,
-        /// !\< High Bandwidth Memory
+        /// High Bandwidth Memory
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM = 1,
-        /// !\< High Bandwidth Memory, Generation 2
+        /// High Bandwidth Memory, Generation 2
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM2 = 2,
-        /// !\< High Bandwidth Memory, Generation 2 Enhanced
+        /// High Bandwidth Memory, Generation 2 Enhanced
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM2E = 3,
-        /// !\< High Bandwidth Memory, Generation 3
+        /// High Bandwidth Memory, Generation 3
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_HBM3 = 4,
-        /// !\< High Bandwidth Memory, Generation 3 Enhanced
+        /// High Bandwidth Memory, Generation 3 Enhanced
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_VRAM_TYPE_HBM3E = 5,
-        /// !\< Double Data Rate, Generation 2
+        /// Double Data Rate, Generation 2
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_DDR2 = 10,
-        /// !\< Double Data Rate, Generation 3
+        /// Double Data Rate, Generation 3
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_DDR3 = 11,
-        /// !\< Double Data Rate, Generation 4
+        /// Double Data Rate, Generation 4
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_DDR4 = 12,
-        /// !\< Double Data Rate, Generation 5
+        /// Double Data Rate, Generation 5
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_VRAM_TYPE_DDR5 = 13,
-        /// !\< Graphics Double Data Rate, Generation 1
+        /// Graphics Double Data Rate, Generation 1
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR1 = 17,
-        /// !\< Graphics Double Data Rate, Generation 2
+        /// Graphics Double Data Rate, Generation 2
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR2 = 18,
-        /// !\< Graphics Double Data Rate, Generation 3
+        /// Graphics Double Data Rate, Generation 3
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR3 = 19,
-        /// !\< Graphics Double Data Rate, Generation 4
+        /// Graphics Double Data Rate, Generation 4
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR4 = 20,
-        /// !\< Graphics Double Data Rate, Generation 5
+        /// Graphics Double Data Rate, Generation 5
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR5 = 21,
-        /// !\< Graphics Double Data Rate, Generation 6
+        /// Graphics Double Data Rate, Generation 6
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         AMDSMI_VRAM_TYPE_GDDR6 = 22,
-        /// !\< Graphics Double Data Rate, Generation 7
+        /// Graphics Double Data Rate, Generation 7
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -3088,12 +3110,12 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2, before 7.1.
         #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
         AMDSMI_VRAM_TYPE__MAX = 23,
-        /// !\< Low Power Double Data Rate, Generation 4
+        /// Low Power Double Data Rate, Generation 4
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
         AMDSMI_VRAM_TYPE_LPDDR4 = 30,
-        /// !\< Low Power Double Data Rate, Generation 5
+        /// Low Power Double Data Rate, Generation 5
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -3198,17 +3220,17 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.4.
     pub enum amdsmi_xgmi_link_status_type_t: c_uint {
-        /// !\< XGMI link status is down
+        /// XGMI link status is down
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_XGMI_LINK_DOWN = 0,
-        /// !\< XGMI link status is up
+        /// XGMI link status is up
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMDSMI_XGMI_LINK_UP = 1,
-        /// !\< XGMI link status is disabled
+        /// XGMI link status is disabled
         ///
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
@@ -3220,11 +3242,11 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// XGMI Status
     pub enum amdsmi_xgmi_status_t: c_uint {
-        /// !\< XGMI No Errors
+        /// XGMI No Errors
         AMDSMI_XGMI_STATUS_NO_ERRORS = 0,
-        /// !\< XGMI Errors
+        /// XGMI Errors
         AMDSMI_XGMI_STATUS_ERROR = 1,
-        /// !\< XGMI Multiple Errors
+        /// XGMI Multiple Errors
         AMDSMI_XGMI_STATUS_MULTIPLE_ERRORS = 2,
     }
 }
@@ -3232,6 +3254,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Processor types detectable by AMD SMI
     /// `AMD_CPU` - CPU Socket is a physical component that holds the CPU.
+    ///
     /// `AMD_CPU_CORE` - CPU Cores are number of individual processing units within the CPU.
     /// `AMD_APU` - Combination of `AMD_CPU` and integrated GPU on single die
     ///

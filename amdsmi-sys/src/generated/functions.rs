@@ -6,11 +6,11 @@ use crate::*;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Allocate storage for Fabric telemetry data
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function allocates storage for Fabric telemetry data for the
     /// specified categories. The allocated storage can be reused for multiple
     /// telemetry retrievals.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -20,13 +20,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_alloc_fabric_telemetry(processor_handle: amdsmi_processor_handle, category_mask: u32,
         telemetry: *mut *mut amdsmi_fabric_telemetry_t) -> amdsmi_status_t;
     /// Run the cleaner shader to clean up data in LDS/GPRs
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_windows}
     ///
     /// Given a processor handle `processor_handle`,
     /// this function will clean the local data of this processor. This can be called between
@@ -34,39 +32,52 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This function requires admin/sudo privileges
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_clean_gpu_local_data(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Disable APB.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_cpu_apb_disable(arg1: amdsmi_processor_handle, arg2: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_cpu_apb_disable(processor_handle: *mut c_void, pstate: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Platforms: `cpu_bm`.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_cpu_apb_enable(arg1: amdsmi_processor_handle) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_cpu_apb_enable(processor_handle: *mut c_void) -> amdsmi_status_t;
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `pstate` (in): pstate value to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_cpu_apb_disable(processor_handle: amdsmi_processor_handle, pstate: u8) -> amdsmi_status_t;
+    /// Enable APB.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_cpu_apb_enable(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
     /// Get string name for a telemetry item ID
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a telemetry item ID `telem_id`,
     /// this function returns a pointer to a string containing the human-readable name
     /// for the specified telemetry item. The returned string is statically allocated
     /// and should not be freed by the caller.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -75,24 +86,29 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_fabric_telem_id_to_string(telem_id: u64, telem_name: *mut *const c_char) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get first online core on socket.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_first_online_core_on_cpu_socket(arg1: amdsmi_processor_handle,
-        arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_first_online_core_on_cpu_socket(processor_handle: *mut c_void,
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `pcore_ind` (in,out): Input buffer to fill first online core on socket data
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_first_online_core_on_cpu_socket(processor_handle: amdsmi_processor_handle,
         pcore_ind: *mut u32) -> amdsmi_status_t;
     /// Free Fabric telemetry storage
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function frees the storage allocated for Fabric telemetry data.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -101,7 +117,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_free_fabric_telemetry(processor_handle: amdsmi_processor_handle,
         telemetry: *mut amdsmi_fabric_telemetry_t) -> amdsmi_status_t;
@@ -112,14 +128,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.3" pub fn amdsmi_free_name_value_pairs(arg1: *mut c_void);
     /// Get the AFIDs from CPER buffer
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
-    /// @platform{guest\_mvf}
-    ///
     /// A utility function which retrieves the AFIDs from the CPER record.
     ///
     /// **Note:** A section whose offset or register count falls outside the record is skipped and the
-    /// remaining sections still decode, so a partial AF ID list returns ::[`AMDSMI_STATUS_SUCCESS`].
+    /// remaining sections still decode, so a partial AF ID list returns [`AMDSMI_STATUS_SUCCESS`].
     /// The caller cannot tell an empty list from a malformed record.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -130,45 +145,43 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
-    /// ::[`AMDSMI_STATUS_INVAL`] `cper_buffer`, `afids`, or `num_afids` is NULL, or `buf_size`
-    /// or \*`num_afids` is zero
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_SIZE`] `buf_size` is smaller than a CPER header, or the
-    /// record's own length field is smaller than a CPER header or larger than `buf_size`
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] `cper_buffer` does not start with a CPER signature
+    /// - [`AMDSMI_STATUS_INVAL`]: `cper_buffer`, `afids`, or `num_afids` is NULL, or `buf_size` or `*num_afids` is zero
+    /// - [`AMDSMI_STATUS_UNEXPECTED_SIZE`]: `buf_size` is smaller than a CPER header, or the record's own length field is smaller than a CPER header or larger than `buf_size`
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: `cper_buffer` does not start with a CPER signature
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_afids_from_cper(cper_buffer: *mut c_char, buf_size: u32, afids: *mut u64,
         num_afids: *mut u32) -> amdsmi_status_t;
     /// Get the list of possible system clock speeds of device for a
     /// specified clock type. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a clock type `clk_type`, and a
-    /// pointer to a to an ::`amdsmi_frequencies_t` structure `f`, this function will
+    /// pointer to a to an [`amdsmi_frequencies_t`] structure `f`, this function will
     /// fill in `f` with the possible clock speeds, and indication of the current
     /// clock speed selection.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `clk_type` (in): the type of clock for which the frequency is desired
-    /// - `f` (in,out): a pointer to a caller provided ::`amdsmi_frequencies_t` structure to which the frequency information will be written. Frequency values are in Hz.
+    /// - `f` (in,out): a pointer to a caller provided [`amdsmi_frequencies_t`] structure to which the frequency information will be written. Frequency values are in Hz.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_clk_freq(processor_handle: amdsmi_processor_handle, clk_type: amdsmi_clk_type_t,
         f: *mut amdsmi_frequencies_t) -> amdsmi_status_t;
     /// Returns the measurements of the clocks in the GPU
-    /// for the GFX and multimedia engines and Memory. This call
+    /// for the GFX and multimedia engines and Memory.
+    ///
+    /// This call
     /// reports the averages over 1s in MHz. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -178,18 +191,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_clock_info(processor_handle: amdsmi_processor_handle, clk_type: amdsmi_clk_type_t,
         info: *mut amdsmi_clk_info_t) -> amdsmi_status_t;
     /// Returns the measurements of the clocks in the GPU
-    /// for the GFX and multimedia engines and Memory. This call
+    /// for the GFX and multimedia engines and Memory.
+    ///
+    /// This call
     /// reports the averages over 1s in MHz. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -199,14 +214,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_clock_info(processor_handle: amdsmi_processor_handle, clk_type: amdsmi_clk_type_t,
         info: *mut amdsmi_clk_info_t) -> amdsmi_status_t;
     /// Retrieves an array of `uint64_t` (sized to `cpu_set_size`) of bitmasks with the
     /// affinity within numa node or socket for the device.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
     ///
     /// Given a processor handle `processor_handle`, the size of the `cpu_set` array
     /// `cpu_set_size`, and a pointer to an array of `int64_t` `cpu_set`, and `scope`, this function will
@@ -219,6 +232,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// 0-55,112-167, it will set the 0-55 and 112-167 bits to 1 and the reset of bits to 0 in the
     /// `cpu_set` array.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
@@ -228,243 +243,543 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn amdsmi_get_cpu_affinity_with_scope(processor_handle: amdsmi_processor_handle, cpu_set_size: u32,
         cpu_set: *mut u64, scope: amdsmi_affinity_scope_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_cc6_enable(processor_handle: *mut c_void, enabled: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get the Core C6 Enable State.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_cclk_limit(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_cclk_limit(processor_handle: *mut c_void, cclk: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// This API retrieves the Core C6 (CC6) low-power state for the specified processor socket.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_core_boostlimit(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// CC6 enable state values returned:
+    ///
+    /// - 0: CC6 state disabled
+    /// - 1: CC6 state enabled
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `enabled` (in,out): Input buffer to store the current CC6 enable state
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_core_boostlimit(processor_handle: *mut c_void,
+    "10.0" pub fn amdsmi_get_cpu_cc6_enable(processor_handle: amdsmi_processor_handle,
+        enabled: *mut u8) -> amdsmi_status_t;
+    /// Get core clock in MHz.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `cclk` (in,out): Input buffer to return core clock
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_cclk_limit(processor_handle: amdsmi_processor_handle,
+        cclk: *mut u32) -> amdsmi_status_t;
+    /// Get the core boost limit.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu core which to query
+    /// - `pboostlimit` (in,out): Input buffer to fill the boostlimit value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_core_boostlimit(processor_handle: amdsmi_processor_handle,
         pboostlimit: *mut u32) -> amdsmi_status_t;
     /// Read CCD (Core Complex Die) power consumption
     ///
     /// This function reads the power consumption of a specific CCD within a CPU socket.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu core which to query
-    /// - `power` (out): Input buffer to store power consumption in milliwatts (`mW`)
+    /// - `power` (out): Input buffer to store power consumption in milliwatts (mW)
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on successful register read, non-zero on failure
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on successful register read, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_cpu_core_ccd_power(processor_handle: amdsmi_processor_handle,
         power: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get socket frequency limit of the core.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_core_current_freq_limit(arg1: amdsmi_processor_handle,
-        arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_core_current_freq_limit(processor_handle: *mut c_void,
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu core which to query
+    /// - `freq` (in,out): Input buffer to return frequency.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_core_current_freq_limit(processor_handle: amdsmi_processor_handle,
         freq: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_core_eff_floor_freq_limit(processor_handle: *mut c_void,
-        eff_floor_freq: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get the CPU core effective floor limit frequency.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_core_energy(arg1: amdsmi_processor_handle, arg2: *mut u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// This function returns the effective floor frequency limit for the specified CPU core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU core which to query
+    /// - `eff_floor_freq` (in,out): Input buffer to fill the effective floor limit frequency in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_core_energy(processor_handle: *mut c_void, penergy: *mut u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    "10.0" pub fn amdsmi_get_cpu_core_eff_floor_freq_limit(processor_handle: amdsmi_processor_handle,
+        eff_floor_freq: *mut u32) -> amdsmi_status_t;
+    /// Get the core energy for a given core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu core which to query
+    /// - `penergy` (in,out): Input buffer to return the core energy
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_core_energy(processor_handle: amdsmi_processor_handle,
+        penergy: *mut u64) -> amdsmi_status_t;
+    /// Get the CPU core floor limit frequency.
+    ///
+    /// This function retrieves the floor frequency limit for the specified CPU core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU core which to query
+    /// - `floor_freq` (in,out): Input buffer to fill the floor limit frequency in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_core_floor_freq_limit(processor_handle: *mut c_void,
+    "10.0" pub fn amdsmi_get_cpu_core_floor_freq_limit(processor_handle: amdsmi_processor_handle,
         floor_freq: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Get cpu cores per socket from sys filesystem.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `sock_count` (in): cpu socket count
+    /// - `soc_info` (in,out): Input buffer to return the cpu cores per socket
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn amdsmi_get_cpu_cores_per_socket(sock_count: u32, soc_info: *mut amdsmi_sock_info_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get current input output bandwidth.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_current_io_bandwidth(arg1: amdsmi_processor_handle, arg2: amdsmi_link_id_bw_type_t,
-        arg3: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_current_io_bandwidth(processor_handle: *mut c_void, link: amdsmi_link_id_bw_type_t,
-        io_bw: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Platforms: `cpu_bm`.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_current_xgmi_bw(arg1: amdsmi_processor_handle, arg2: amdsmi_link_id_bw_type_t,
-        arg3: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_current_xgmi_bw(processor_handle: *mut c_void, link: amdsmi_link_id_bw_type_t,
-        xgmi_bw: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// # Parameters
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_ddr_bw(arg1: amdsmi_processor_handle,
-        arg2: *mut amdsmi_ddr_bw_metrics_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_ddr_bw(processor_handle: *mut c_void,
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `link` (in): link id and bw type to which io bandwidth to be obtained
+    /// - `io_bw` (in,out): Input buffer to fill bandwidth data
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_current_io_bandwidth(processor_handle: amdsmi_processor_handle,
+        link: amdsmi_link_id_bw_type_t, io_bw: *mut u32) -> amdsmi_status_t;
+    /// Get current input output bandwidth.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `link` (in): link id and bw type to which xgmi bandwidth to be obtained
+    /// - `xgmi_bw` (in,out): Input buffer to fill bandwidth data
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_current_xgmi_bw(processor_handle: amdsmi_processor_handle,
+        link: amdsmi_link_id_bw_type_t, xgmi_bw: *mut u32) -> amdsmi_status_t;
+    /// Get the DDR bandwidth data.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `ddr_bw` (in,out): Input buffer to fill ddr bandwidth data
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_ddr_bw(processor_handle: amdsmi_processor_handle,
         ddr_bw: *mut amdsmi_ddr_bw_metrics_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_dfc_ctrl(processor_handle: *mut c_void, dfc_ctrl: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get the current DFCState enabling control status.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_dimm_power_consumption(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: *mut amdsmi_dimm_power_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Returned DFCState control values:
+    ///
+    /// - 0: DFC control is disabled
+    /// - 1: DFC control is enabled
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket handle to query
+    /// - `dfc_ctrl` (in,out): Input buffer to receive the current DFCState control status
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_dimm_power_consumption(processor_handle: *mut c_void, dimm_addr: u8,
+    "10.0" pub fn amdsmi_get_cpu_dfc_ctrl(processor_handle: amdsmi_processor_handle,
+        dfc_ctrl: *mut u8) -> amdsmi_status_t;
+    /// Get DIMM power consumption.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `dimm_addr` (in): DIMM address
+    /// - `dimm_pow` (in,out): Input buffer to fill power consumption value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_dimm_power_consumption(processor_handle: amdsmi_processor_handle, dimm_addr: u8,
         dimm_pow: *mut amdsmi_dimm_power_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_dimm_sb_reg(processor_handle: *mut c_void, dimm_addr: u32, lid: u32, reg_offset: u32,
-        reg_space: u32, data: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Read DIMM sideband register data
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_dimm_temp_range_and_refresh_rate(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: *mut amdsmi_temp_range_refresh_rate_t) -> amdsmi_status_t;
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Processor handle for the target socket
+    /// - `dimm_addr` (in): DIMM address
+    /// - `lid` (in): The local identifier of the device on DIMM
+    /// - `reg_offset` (in): Register offset within the specified register space
+    /// - `reg_space` (in): Register space selector: - 0: Volatile register space - 1: Non-volatile memory (NVM) register space
+    /// - `data` (out): Input buffer to store the 4-byte read data from the register
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on successful register read, non-zero on failure
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_dimm_sb_reg(processor_handle: amdsmi_processor_handle, dimm_addr: u32, lid: u32,
+        reg_offset: u32, reg_space: u32, data: *mut u32) -> amdsmi_status_t;
+    /// Get DIMM temperature range and refresh rate.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `dimm_addr` (in): DIMM address
+    /// - `rate` (in,out): Input buffer to fill temperature range and refresh rate value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_dimm_temp_range_and_refresh_rate(processor_handle: amdsmi_processor_handle,
+        dimm_addr: u8, rate: *mut amdsmi_temp_range_refresh_rate_t) -> amdsmi_status_t;
+    /// Get DIMM thermal sensor value.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `dimm_addr` (in): DIMM address
+    /// - `dimm_temp` (in,out): Input buffer to fill temperature value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_dimm_thermal_sensor(processor_handle: amdsmi_processor_handle, dimm_addr: u8,
+        dimm_temp: *mut amdsmi_dimm_thermal_t) -> amdsmi_status_t;
+    /// Get the CPU effective floor limit frequency.
+    ///
+    /// This function returns the effective floor frequency limit for the specified CPU socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket which to query
+    /// - `eff_floor_freq` (in,out): Input buffer to fill the effective floor limit frequency in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_eff_floor_freq_limit(processor_handle: amdsmi_processor_handle,
+        eff_floor_freq: *mut u32) -> amdsmi_status_t;
+    /// Get HSMP Enabled Commands information for a given CPU socket.
+    ///
+    /// This function retrieves enabled commands bit masks for both read and write commands
+    /// from the HSMP interface.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket handle to query
+    /// - `r_mask` (in): Input buffer to store read mask, indicating read or write enabled commands to query
+    /// - `mask0` (in,out): Input buffer to store read/write enabled hsmp command mask0
+    /// - `mask1` (in,out): Input buffer to store read/write enabled hsmp command mask1
+    /// - `mask2` (in,out): Input buffer to store read/write enabled hsmp command mask2
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_enabled_commands(processor_handle: amdsmi_processor_handle, r_mask: *mut bool,
+        mask0: *mut u32, mask1: *mut u32, mask2: *mut u32) -> amdsmi_status_t;
+    /// Get CPU family.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `cpu_family` (in,out): Input buffer to return the cpu family
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_family(cpu_family: *mut u32) -> amdsmi_status_t;
+    /// Get Data fabric clock and Memory clock in MHz.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `fclk` (in,out): Input buffer to return fclk
+    /// - `mclk` (in,out): Input buffer to return mclk
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_fclk_mclk(processor_handle: amdsmi_processor_handle, fclk: *mut u32,
+        mclk: *mut u32) -> amdsmi_status_t;
+    /// Get the CPU floor limit frequency.
+    ///
+    /// This function retrieves the floor frequency limit for the specified CPU socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket which to query
+    /// - `floor_freq` (in,out): Input buffer to fill the floor limit frequency in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_floor_freq_limit(processor_handle: amdsmi_processor_handle,
+        floor_freq: *mut u32) -> amdsmi_status_t;
+    /// Get the CPU socket frequency range.
+    ///
+    /// This function retrieves frequency limit range for CPU socket 0.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `fmax` (out): Output buffer to retrieve maximum frequency in MHz
+    /// - `fmin` (out): Output buffer to retrieve minimum frequency in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_freq_range(fmax: *mut u32, fmin: *mut u32) -> amdsmi_status_t;
+    /// Get the list of cpu handles in the system.
+    ///
+    /// Depends on [`AMDSMI_INIT_AMD_CPUS`] flag passed to [`amdsmi_init`].
+    /// The processor handles can be used in other APIs to get processor detail information.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `cpu_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_processor_handle`] that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `socket_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `cpu_count` will contain how many processors are available to read in the system.
+    /// - `processor_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read in the system.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-3")]
+    "6.3" pub fn amdsmi_get_cpu_handles(cpu_count: *mut u32,
+        processor_handles: *mut amdsmi_processor_handle) -> amdsmi_status_t;
+    /// Get HSMP Driver Version.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `amdsmi_hsmp_driver_ver` (in,out): Input buffer to return the HSMP Driver version
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-4")]
+    "6.4" pub fn amdsmi_get_cpu_hsmp_driver_version(processor_handle: amdsmi_processor_handle,
+        amdsmi_hsmp_driver_ver: *mut amdsmi_hsmp_driver_version_t) -> amdsmi_status_t;
+    /// Get HSMP protocol Version.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `proto_ver` (in,out): Input buffer to return the protocol version
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_hsmp_proto_ver(processor_handle: amdsmi_processor_handle,
+        proto_ver: *mut u32) -> amdsmi_status_t;
+    /// Get CPU model.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `cpu_model` (in,out): Input buffer to return the cpu model
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_model(cpu_model: *mut u32) -> amdsmi_status_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_dimm_temp_range_and_refresh_rate(processor_handle: *mut c_void, dimm_addr: u8,
-        rate: *mut amdsmi_temp_range_refresh_rate_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Retrieve the CPU processor model name based on the processor index.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_dimm_thermal_sensor(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: *mut amdsmi_dimm_thermal_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_dimm_thermal_sensor(processor_handle: *mut c_void, dimm_addr: u8,
-        dimm_temp: *mut amdsmi_dimm_thermal_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_eff_floor_freq_limit(processor_handle: *mut c_void,
-        eff_floor_freq: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_enabled_commands(processor_handle: *mut c_void, r_mask: *mut bool, mask0: *mut u32,
-        mask1: *mut u32, mask2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-6-2")]
-    "6.2" pub fn amdsmi_get_cpu_family(cpu_family: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// This function obtains the CPU model name associated with the specified processor index
+    /// from the list of available processor handles. Before invoking this function, ensure that
+    /// the list of processor handles is properly initialized and that the processor type is specified.
+    /// This function is to be utilized for RDC and is not part of ESMI library.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_fclk_mclk(arg1: amdsmi_processor_handle, arg2: *mut u32,
-        arg3: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_fclk_mclk(processor_handle: *mut c_void, fclk: *mut u32,
-        mclk: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_floor_freq_limit(processor_handle: *mut c_void,
-        floor_freq: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_freq_range(fmax: *mut u32, fmin: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-6-3")]
-    "6.3" pub fn amdsmi_get_cpu_handles(cpu_count: *mut u32, processor_handles: *mut *mut c_void) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Platforms: `cpu_bm`.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
-    "6.4" pub fn amdsmi_get_cpu_hsmp_driver_version(arg1: amdsmi_processor_handle,
-        arg2: *mut amdsmi_hsmp_driver_version_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.4" pub fn amdsmi_get_cpu_hsmp_driver_version(processor_handle: *mut c_void,
-        amdsmi_hsmp_driver_ver: *mut amdsmi_hsmp_driver_version_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// # Parameters
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_hsmp_proto_ver(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_hsmp_proto_ver(processor_handle: *mut c_void, proto_ver: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-6-2")]
-    "6.2" pub fn amdsmi_get_cpu_model(cpu_model: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `cpu_info` (out): A pointer to an `amdsmi_cpu_info_t` structure that will be populated with the CPU processor model information upon successful execution of the function.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
-    "7.0" pub fn amdsmi_get_cpu_model_name(arg1: amdsmi_processor_handle,
-        arg2: *mut amdsmi_cpu_info_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "7.0" pub fn amdsmi_get_cpu_model_name(processor_handle: *mut c_void,
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`] indicating the result of the operation.
+    ///
+    /// - [`AMDSMI_STATUS_SUCCESS`] on successful retrieval of the model name.
+    /// - A non-zero error code if the operation fails.
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn amdsmi_get_cpu_model_name(processor_handle: amdsmi_processor_handle,
         cpu_info: *mut amdsmi_cpu_info_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_pc6_enable(processor_handle: *mut c_void, enabled: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get the PC6 Enable State
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_prochot_status(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// This API retrieves the current PC6 (Package C-state 6) enable state for the specified processor
+    /// socket.
+    ///
+    /// PC6 enable state values returned:
+    ///
+    /// - 0: PC6 disabled
+    /// - 1: PC6 enabled
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `enabled` (out): Input buffer to store the current PC6 enable state
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_prochot_status(processor_handle: *mut c_void, prochot: *mut u32) -> amdsmi_status_t;
+    "10.0" pub fn amdsmi_get_cpu_pc6_enable(processor_handle: amdsmi_processor_handle,
+        enabled: *mut u8) -> amdsmi_status_t;
+    /// Get normalized status of the processor's PROCHOT status.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `prochot` (in,out): Input buffer to return the procohot status.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_prochot_status(processor_handle: amdsmi_processor_handle,
+        prochot: *mut u32) -> amdsmi_status_t;
     /// Get the power efficiency profile policy
     ///
     /// This function retrieves the current power efficiency mode, utility value,
     /// and PPT (Package Power Tracking) limit for a given processor socket.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to query
     /// - `power_efficiency_mode` (out): pointer to store current power efficiency mode
     /// - `utilization` (out): pointer to store utilization for balanced core modes (%)
-    /// - `ppt_limit` (out): pointer to store PPT (Package Power Tracking) limit value in milliwatts (`mW`)
+    /// - `ppt_limit` (out): pointer to store PPT (Package Power Tracking) limit value in milliwatts (mW)
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_cpu_pwr_efficiency_mode(processor_handle: amdsmi_processor_handle,
         power_efficiency_mode: *mut u32, utilization: *mut u32, ppt_limit: *mut u32) -> amdsmi_status_t;
     /// Get the SVI based power telemetry for all rails.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
@@ -473,163 +788,348 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_cpu_pwr_svi_telemetry_all_rails(processor_handle: amdsmi_processor_handle,
         power: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_rail_isofreq_policy(processor_handle: *mut c_void,
-        rail_isofreq_policy: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_sdps_limit(processor_handle: *mut c_void, sdps_limit: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get CPU rail isolated frequency policy status for independent core clock control per
+    /// power rail.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_smu_fw_version(arg1: amdsmi_processor_handle,
-        arg2: *mut amdsmi_smu_fw_version_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_smu_fw_version(processor_handle: *mut c_void,
-        amdsmi_smu_fw: *mut amdsmi_smu_fw_version_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// This API retrieves the current frequency policy configuration for CPU power rails.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_c0_residency(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_c0_residency(processor_handle: *mut c_void,
-        pc0_residency: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-7-0")]
-    "7.0" pub fn amdsmi_get_cpu_socket_count(sock_count: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// - If a socket-wide limit (e.g., PPT) is setting the core clock frequency, the effective policy
+    ///   may be overridden.
+    /// - For other limiters specific to CPU power rails (e.g., TDC),
+    ///   this policy indicates whether independent core clocks per rail (`VDDCR_CPU0` or `VDDCR_CPU1`) are
+    ///   enabled or disabled.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_current_active_freq_limit(arg1: amdsmi_processor_handle, arg2: *mut u16,
-        arg3: *mut *mut c_char) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_current_active_freq_limit(processor_handle: *mut c_void, freq: *mut u16,
-        src_type: *mut *mut c_char) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Policy values returned:
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_energy(arg1: amdsmi_processor_handle, arg2: *mut u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_energy(processor_handle: *mut c_void, penergy: *mut u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// - 0: Independent control disabled (all cores on both rails have the same frequency limit)
+    /// - 1: Independent control enabled (each rail has an independent frequency limit)
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_freq_range(arg1: amdsmi_processor_handle, arg2: *mut u16,
-        arg3: *mut u16) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_freq_range(processor_handle: *mut c_void, fmax: *mut u16,
-        fmin: *mut u16) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
-    ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_lclk_dpm_level(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: *mut amdsmi_dpm_level_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_lclk_dpm_level(processor_handle: *mut c_void, nbio_id: u8,
-        nbio: *mut amdsmi_dpm_level_t) -> amdsmi_status_t;
-    /// Get the socket power.
-    ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to query
-    /// - `ppower` (out): Input buffer to return socket power in milliwatts (`mW`)
+    /// - `rail_isofreq_policy` (in,out): Input buffer to receive the current cpu rail isolated frequency policy
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_rail_isofreq_policy(processor_handle: amdsmi_processor_handle,
+        rail_isofreq_policy: *mut u8) -> amdsmi_status_t;
+    /// Get the current SDPS limit for a given processor socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Processor handle for which to query the limit
+    /// - `sdps_limit` (out): Input buffer to receive the current SDPS limit value in milliwatts (mW)
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_get_cpu_sdps_limit(processor_handle: amdsmi_processor_handle,
+        sdps_limit: *mut u32) -> amdsmi_status_t;
+    /// Get SMU Firmware Version.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `amdsmi_smu_fw` (in,out): Input buffer to return the firmware version
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_smu_fw_version(processor_handle: amdsmi_processor_handle,
+        amdsmi_smu_fw: *mut amdsmi_smu_fw_version_t) -> amdsmi_status_t;
+    /// Get the socket c0 residency.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `pc0_residency` (in,out): Input buffer to fill the c0 residency value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_c0_residency(processor_handle: amdsmi_processor_handle,
+        pc0_residency: *mut u32) -> amdsmi_status_t;
+    /// Get CPU socket count from sys filesystem.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `sock_count` (in,out): Input buffer to return the cpu socket count
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-7-0")]
+    "7.0" pub fn amdsmi_get_cpu_socket_count(sock_count: *mut u32) -> amdsmi_status_t;
+    /// Get current active frequency limit of the socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `freq` (in,out): Input buffer to return frequency value in MHz
+    /// - `src_type` (in,out): Input buffer to return frequency source name
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_current_active_freq_limit(processor_handle: amdsmi_processor_handle,
+        freq: *mut u16, src_type: *mut *mut c_char) -> amdsmi_status_t;
+    /// Get the socket energy for a given socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `penergy` (in,out): Input buffer to return the socket energy
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_energy(processor_handle: amdsmi_processor_handle,
+        penergy: *mut u64) -> amdsmi_status_t;
+    /// Get socket frequency range.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `fmax` (in,out): Input buffer to return maximum frequency
+    /// - `fmin` (in,out): Input buffer to return minimum frequency
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_freq_range(processor_handle: amdsmi_processor_handle, fmax: *mut u16,
+        fmin: *mut u16) -> amdsmi_status_t;
+    /// Get NBIO LCLK dpm level.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `nbio_id` (in): nbio index
+    /// - `nbio` (in,out): Input buffer to fill lclk dpm level
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_lclk_dpm_level(processor_handle: amdsmi_processor_handle, nbio_id: u8,
+        nbio: *mut amdsmi_dpm_level_t) -> amdsmi_status_t;
+    /// Get the socket power.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `ppower` (out): Input buffer to return socket power in milliwatts (mW)
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_cpu_socket_power(processor_handle: amdsmi_processor_handle,
         ppower: *mut u32) -> amdsmi_status_t;
     /// Get the socket power cap.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to query
-    /// - `pcap` (out): Input buffer to return power cap in milliwatts (`mW`)
+    /// - `pcap` (out): Input buffer to return power cap in milliwatts (mW)
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_cpu_socket_power_cap(processor_handle: amdsmi_processor_handle,
         pcap: *mut u32) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the maximum power cap value for a given socket.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to query
-    /// - `pmax` (out): Input buffer to return maximum power limit value in milliwatts (`mW`)
+    /// - `pmax` (out): Input buffer to return maximum power limit value in milliwatts (mW)
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_cpu_socket_power_cap_max(processor_handle: amdsmi_processor_handle,
         pmax: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get socket temperature.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_cpu_socket_temperature(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `ptmon` (in,out): Input buffer to fill temperature value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_cpu_socket_temperature(processor_handle: amdsmi_processor_handle,
+        ptmon: *mut u32) -> amdsmi_status_t;
+    /// Get Temperature of SVI3 VR(Voltage Rail)
+    ///
+    /// This API retrieves the temperature of SVI3 voltage regulator
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket handle to query
+    /// - `rail_selection` (in,out): Input buffer to to store `rail_selection`, `rail_selection`: 0=HottestRail, 1=IndividualRail
+    /// - `rail_index` (in,out): Input buffer to store `rail_index`, `rail_index` must be given when `rail_selection` = 1 `rail_index`: 0-\>`VDDCR_CPU0`,1-\>`VDDCR_CPU1`,2-\>`VDDCR_SOC`,3-\>VDDIO,4-\>`VDDIO_MEM_S3`
+    /// - `temp` (out): Output buffer to retrieve the temperature value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on successful temperature read, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_cpu_socket_temperature(processor_handle: *mut c_void, ptmon: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    "10.0" pub fn amdsmi_get_cpu_svi3_vr_controller_temp(processor_handle: amdsmi_processor_handle,
+        rail_selection: *mut u32, rail_index: *mut u32, temp: *mut u32) -> amdsmi_status_t;
+    /// Read Thermal Delta (TDELTA) Behavior
+    ///
+    /// This API retrieves the thermal solution behavior value from the CPU socket
+    ///
+    /// Thermal Behavior values returned:
+    ///
+    /// - 0: Thermal solution behavior is normal (operating within expected thermal range)
+    /// - 1 or any other value: Thermal solution is out of expected range (thermal stress detected)
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket handle to query
+    /// - `tdelta` (out): input buffer to store the thermal delta behavior value: - 0: Normal thermal solution behavior - Non-zero: Thermal solution out of expected range
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on successful register read, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_svi3_vr_controller_temp(processor_handle: *mut c_void, rail_selection: *mut u32,
-        rail_index: *mut u32, temp: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    "10.0" pub fn amdsmi_get_cpu_tdelta(processor_handle: amdsmi_processor_handle, tdelta: *mut u8) -> amdsmi_status_t;
+    /// Get the Max and Min XGMI PState Range
+    ///
+    /// This API retrieves the current XGMI P-State range configuration for the specified processor
+    /// socket.
+    ///
+    /// P-State range values returned:
+    ///
+    /// - `min_pstate`: Current minimum XGMI P-State setting
+    /// - `max_pstate`: Current maximum XGMI P-State setting
+    /// - Relationship: `max_pstate` \<= `min_pstate`
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `min_pstate` (out): Input buffer to store current minimum XGMI P-State value
+    /// - `max_pstate` (out): Input buffer to store current maximum XGMI P-State value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_tdelta(processor_handle: *mut c_void, tdelta: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_get_cpu_xgmi_pstate_range(processor_handle: *mut c_void, min_pstate: *mut u8,
+    "10.0" pub fn amdsmi_get_cpu_xgmi_pstate_range(processor_handle: amdsmi_processor_handle, min_pstate: *mut u8,
         max_pstate: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 6.2: no C header of that release was at hand.
+    /// Get the list of the cpu core handles associated to a cpu socket.
+    ///
+    /// This function retrieves the cpu core handles of a cpu socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `socket_handle` (in): The cpu socket to query
+    /// - `processor_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `processor_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many cpu cores are available to read for the cpu socket.
+    /// - `processor_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 6.3.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-    "6.2" pub fn amdsmi_get_cpucore_handles(arg1: amdsmi_cpusocket_handle, arg2: *mut u32,
-        arg3: *mut *mut c_void) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    "6.2" pub fn amdsmi_get_cpucore_handles(socket_handle: amdsmi_cpusocket_handle, processor_count: *mut u32,
+        processor_handles: *mut amdsmi_processor_handle) -> amdsmi_status_t;
+    /// Get the list of the cpu core handles in a system.
+    ///
+    /// This function retrieves the cpu core handles of a system.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `cores_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many core handles will be written to `processor_handles`. On return, `cores_count` will contain the number of core processor handles written to `processor_handles`, or the number of core processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many cpu cores are available to read in the system.
+    /// - `processor_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-3")]
     "6.2" pub fn amdsmi_get_cpucore_handles(cores_count: *mut u32,
-        processor_handles: *mut *mut c_void) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 6.2: no C header of that release was at hand.
+        processor_handles: *mut amdsmi_processor_handle) -> amdsmi_status_t;
+    /// Get the list of cpu socket handles in the system.
+    ///
+    /// Depends on [`AMDSMI_INIT_AMD_CPUS`] flag passed to [`amdsmi_init`].
+    /// The socket handles can be used to query the processor handles in that socket, which
+    /// will be used in other APIs to get processor detail information.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `socket_count` (in,out): As input, the value passed through this parameter is the number of `amdsmi_cpusocket_handle` that may be safely written to the memory pointed to by `socket_handles`. This is the limit on how many socket handles will be written to `socket_handles`. On return, `socket_count` will contain the number of socket handles written to `socket_handles`, or the number of socket handles that could have been written if enough memory had been provided. If `socket_handles` is NULL, as output, `socket_count` will contain how many sockets are available to read in the system.
+    /// - `socket_handles` (in,out): A pointer to a block of memory to which the `amdsmi_cpusocket_handle` values will be written. This value may be NULL. In this case, this function can be used to query how many sockets are available to read in the system.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 6.3.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
-    "6.2" pub fn amdsmi_get_cpusocket_handles(arg1: *mut u32, arg2: *mut *mut c_void) -> amdsmi_status_t;
+    "6.2" pub fn amdsmi_get_cpusocket_handles(socket_count: *mut u32,
+        socket_handles: *mut amdsmi_cpusocket_handle) -> amdsmi_status_t;
     /// Get the energy accumulator counter of the processor with provided
     /// processor handle. It is not supported on virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, a pointer to a `uint64_t`
     /// `energy_accumulator`, and a pointer to a `uint64_t` `timestamp`, this function
@@ -637,32 +1137,43 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `energy_accumulator`, and the timestamp to the `uint64_t` pointed to by `timestamp`.
     /// This function accumulates all energy consumed.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `energy_accumulator` (in,out): a pointer to `uint64_t` to which the energy counter will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `energy_accumulator` (in,out): a pointer to `uint64_t` to which the energy counter will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     /// - `counter_resolution` (in,out): resolution of the counter `energy_accumulator` in micro Joules
     /// - `timestamp` (in,out): a pointer to `uint64_t` to which the timestamp will be written. Resolution: 1 ns.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_energy_count(processor_handle: amdsmi_processor_handle, energy_accumulator: *mut u64,
         counter_resolution: *mut f32, timestamp: *mut u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get a description of provided AMDSMI error status for esmi errors.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_esmi_err_msg(arg1: amdsmi_status_t, arg2: *mut *mut c_char) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
+    /// Set the provided pointer to a const char \*, `status_string`, to
+    /// a string containing a description of the provided error code `status`.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `status` (in): The error status for which a description is desired.
+    /// - `status_string` (in,out): A pointer to a const char \* which will be made to point to a description of the provided error code
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_esmi_err_msg(status: amdsmi_status_t, status_string: *mut *const c_char) -> amdsmi_status_t;
     /// Get Fabric telemetry data
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function retrieves the latest Fabric telemetry data snapshot
     /// into pre-allocated storage.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -671,13 +1182,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_fabric_telemetry_data(processor_handle: amdsmi_processor_handle,
         telemetry: *mut amdsmi_fabric_telemetry_t) -> amdsmi_status_t;
     /// Returns the firmware versions running on the device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -686,7 +1197,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -694,8 +1205,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: *mut amdsmi_fw_info_t) -> amdsmi_status_t;
     /// Returns the firmware versions running on the device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -704,52 +1214,46 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_fw_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_fw_info_t) -> amdsmi_status_t;
     /// Retrieves the current accelerator partition memory allocation mode
     /// for a desired device.
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer
     /// `mode`, this function will attempt to obtain the device's current
     /// accelerator partition memory allocation mode. The mode controls how HBM
     /// capacity is distributed across XCPs within each memory partition:
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
-    /// to an even share.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
+    ///   to an even share.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
+    ///   full memory partition size (useful when only one XCP is active).
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
-    /// full memory partition size (useful when only one XCP is active).
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
-    /// - `mode` (out): a pointer to an ::`amdsmi_accelerator_partition_mem_alloc_mode_t` variable, into which the device's current memory allocation mode will be written.
+    /// - `mode` (out): a pointer to an `amdsmi_accelerator_partition_mem_alloc_mode_t` variable, into which the device's current memory allocation mode will be written.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] data provided to function is not valid
-    ///
-    /// ::[`AMDSMI_STATUS_FILE_ERROR`] problem accessing the sysfs file
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: data provided to function is not valid
+    /// - [`AMDSMI_STATUS_FILE_ERROR`]: problem accessing the sysfs file
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_accelerator_partition_mem_alloc_mode(processor_handle: amdsmi_processor_handle,
         mode: *mut amdsmi_accelerator_partition_mem_alloc_mode_t) -> amdsmi_status_t;
     /// Returns current gpu accelerator partition cap
     ///
     /// **Note:** API requires admin/sudo privileges or API will not be able to read all resources
-    /// for @platform{gpu\_bm\_linux} or any resources for @platform{host}.
+    /// for platform{`gpu_bm_linux`} or any resources for platform{host}.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -759,7 +1263,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-1")))]
@@ -768,9 +1272,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns current gpu accelerator partition cap
     ///
     /// **Note:** API requires admin/sudo privileges or API will not be able to read all resources
-    /// for @platform{gpu\_bm\_linux} or any resources for @platform{host}.
+    /// for platform{`gpu_bm_linux`} or any resources for platform{host}.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -780,16 +1284,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn amdsmi_get_gpu_accelerator_partition_profile(processor_handle: amdsmi_processor_handle,
         profile: *mut amdsmi_accelerator_partition_profile_t, partition_id: *mut u32) -> amdsmi_status_t;
     /// Returns gpu accelerator partition caps as currently configured in the system
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    ///
     /// **Note:** API requires admin/sudo privileges or API will not be able to read all resources
-    /// for @platform{gpu\_bm\_linux} or any resources for @platform{host}.
+    /// for platform{`gpu_bm_linux`} or any resources for platform{host}.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -798,7 +1302,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
@@ -806,10 +1310,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         profile_config: *mut amdsmi_accelerator_partition_profile_config_t) -> amdsmi_status_t;
     /// Returns gpu accelerator partition caps as currently configured in the system
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    ///
     /// **Note:** API requires admin/sudo privileges or API will not be able to read all resources
-    /// for @platform{gpu\_bm\_linux} or any resources for @platform{host}.
+    /// for platform{`gpu_bm_linux`} or any resources for platform{host}.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -818,14 +1322,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.4" pub fn amdsmi_get_gpu_accelerator_partition_profile_config(processor_handle: amdsmi_processor_handle,
         profile_config: *mut amdsmi_accelerator_partition_profile_config_t) -> amdsmi_status_t;
     /// Returns the current usage of the GPU engines (GFX, MM and MEM).
     /// Each usage is reported as a percentage from 0-100%.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -834,17 +1338,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_activity(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_engine_usage_t) -> amdsmi_status_t;
     /// Returns the ASIC information for the device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
-    ///
     /// This function returns ASIC information such as the product name,
     /// the vendor ID, the subvendor ID, the device ID,
     /// the revision ID and the serial number.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -853,16 +1356,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_gpu_asic_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_asic_info_t) -> amdsmi_status_t;
     /// Returns the ASIC information for the device
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
     ///
     /// This function returns ASIC information such as the product name,
     /// the vendor ID, the subvendor ID, the device ID,
@@ -871,6 +1371,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** The `processor_handle` that contains `amdsmi_asic_info_t` member `oam_id` = 0
     /// corresponds to the socket that contains baseboard information.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
@@ -878,19 +1380,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_asic_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_asic_info_t) -> amdsmi_status_t;
     /// Get the number of currently available counters. It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a performance event group `grp`,
     /// and a pointer to a `uint32_t` `available`, this function will write the
     /// number of `grp` type counters that are available on the device with handle
     /// `processor_handle` to the memory that `available` points to.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -900,13 +1402,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_available_counters(processor_handle: amdsmi_processor_handle, grp: amdsmi_event_group_t,
         available: *mut u32) -> amdsmi_status_t;
     /// Get the bad pages of a processor. It is not supported on virtual
     /// machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// This call will query the device `processor_handle` for the
     /// number of bad pages (written to `num_pages` address). The results are
@@ -914,6 +1414,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The first call to this API returns the number of bad pages which
     /// should be used to allocate the buffer that should contain the bad page
     /// records.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -923,18 +1425,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_bad_page_info(processor_handle: amdsmi_processor_handle, num_pages: *mut u32,
         info: *mut amdsmi_retired_page_record_t) -> amdsmi_status_t;
     /// Get the bad pages threshold of a processor. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// This call will query the device `processor_handle` for the
     /// threshold of bad pages (written to `threshold` address).
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -943,16 +1445,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_gpu_bad_page_threshold(processor_handle: amdsmi_processor_handle,
         threshold: *mut u32) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the unique PCI device identifier associated for a device
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint64_t`
-    /// bdfid, this function will write the Bus/Device/Function PCI identifier
+    /// `bdfid`, this function will write the Bus/Device/Function PCI identifier
     /// (BDFID) associated with device `processor_handle` to the value pointed to by
     /// `bdfid`.
     ///
@@ -962,14 +1465,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// \| ((BUS & 0xFF) \<\< 8) \| ((DEVICE & 0x1F) \<\<3 )
     /// \| (FUNCTION & 0x7)
     ///
-    /// \| Name \| Field \| KFD property \| KFD -\> PCIe ID (`uint64_t`) \|
-    /// -------------- \| ------- \| ---------------- \| ---------------------------- \|
-    /// \| Domain \| \[63:32\] \| "domain" \| (DOMAIN & 0xFFFFFFFF) \<\< 32 \|
-    /// \| Partition id \| \[31:28\] \| "location id" \| (LOCATION & 0xF0000000) \|
-    /// \| Reserved \| \[27:16\] \| "location id" \| N/A \|
-    /// \| Bus \| \[15: 8\] \| "location id" \| (LOCATION & 0xFF00) \|
-    /// \| Device \| \[ 7: 3\] \| "location id" \| (LOCATION & 0xF8) \|
-    /// \| Function \| \[ 2: 0\] \| "location id" \| (LOCATION & 0x7) \|
+    /// | Name | Field | KFD property | KFD -\> PCIe ID (`uint64_t`) |
+    /// |---|---|---|---|
+    /// | Domain | \[63:32\] | "domain" | (DOMAIN & 0xFFFFFFFF) \<\< 32 |
+    /// | Partition id | \[31:28\] | "location id" | (LOCATION & 0xF0000000) |
+    /// | Reserved | \[27:16\] | "location id" | N/A |
+    /// | Bus | \[15: 8\] | "location id" | (LOCATION & 0xFF00) |
+    /// | Device | \[ 7: 3\] | "location id" | (LOCATION & 0xF8) |
+    /// | Function | \[ 2: 0\] | "location id" | (LOCATION & 0x7) |
     ///
     /// Note: In some devices, the partition ID may be stored in the function bits
     /// BDFID\[2:0\] instead of BDFID\[31:28\].
@@ -979,18 +1482,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// To the OS, partitions share the same BDF as the unpartitioned device and
     /// have function bits = 0, which can be verified through lspci.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `bdfid` (in,out): a pointer to `uint64_t` to which the device bdfid value will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `bdfid` (in,out): a pointer to `uint64_t` to which the device bdfid value will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_bdf_id(processor_handle: amdsmi_processor_handle, bdfid: *mut u64) -> amdsmi_status_t;
     /// Returns the board part number and board information for the requested device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -999,15 +1504,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_board_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_board_info_t) -> amdsmi_status_t;
     /// Get GPU busy percent from `gpu_busy_percent` sysfs file
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function returns GPU busy
     /// percentage.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1016,13 +1521,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_gpu_busy_percent(processor_handle: amdsmi_processor_handle,
         gpu_busy_percent: *mut u32) -> amdsmi_status_t;
     /// Returns gpu cache info.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -1031,22 +1536,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_cache_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_gpu_cache_info_t) -> amdsmi_status_t;
     /// Retrieves the current compute partitioning for a desired device
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_get_gpu_accelerator_partition_profile()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_get_gpu_accelerator_partition_profile()` should be used instead
     ///
     /// Given a processor handle `processor_handle` and a string `compute_partition`,
     /// and uint32 `len`, this function will attempt to obtain the device's
     /// current compute partition setting string. Upon successful retrieval,
     /// the obtained device's compute partition settings string shall be stored in
     /// the passed `compute_partition` char string variable.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1056,20 +1561,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: data provided to function is not valid
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
+    /// - [`AMDSMI_STATUS_INSUFFICIENT_SIZE`]: is returned if `len` bytes is not large enough to hold the entire compute partition value. In this case, only `len` bytes will be written.
     ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] data provided to function is not valid
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
-    ///
-    /// ::[`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
-    /// large enough to hold the entire compute partition value. In this case,
-    /// only `len` bytes will be written.
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_compute_partition(processor_handle: amdsmi_processor_handle,
         compute_partition: *mut c_char, len: u32) -> amdsmi_status_t;
@@ -1077,47 +1575,39 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// for a desired device.
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_get_gpu_accelerator_partition_mem_alloc_mode()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_get_gpu_accelerator_partition_mem_alloc_mode()` should be used instead
     ///
     /// Given a processor handle `processor_handle` and a pointer
     /// `mode`, this function will attempt to obtain the device's current
     /// compute partition memory allocation mode. The mode controls how HBM
     /// capacity is distributed across XCPs within each memory partition:
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
-    /// to an even share.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
+    ///   to an even share.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
+    ///   full memory partition size (useful when only one XCP is active).
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
-    /// full memory partition size (useful when only one XCP is active).
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
-    /// - `mode` (out): a pointer to an ::`amdsmi_compute_partition_mem_alloc_mode_t` variable, into which the device's current memory allocation mode will be written.
+    /// - `mode` (out): a pointer to an `amdsmi_compute_partition_mem_alloc_mode_t` variable, into which the device's current memory allocation mode will be written.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] data provided to function is not valid
-    ///
-    /// ::[`AMDSMI_STATUS_FILE_ERROR`] problem accessing the sysfs file
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: data provided to function is not valid
+    /// - [`AMDSMI_STATUS_FILE_ERROR`]: problem accessing the sysfs file
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_compute_partition_mem_alloc_mode(processor_handle: amdsmi_processor_handle,
         mode: *mut amdsmi_compute_partition_mem_alloc_mode_t) -> amdsmi_status_t;
     /// Get the device indices currently being used by a process
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a process id `pid`, a non-NULL pointer to an array of
-    /// `uint32_t`'s `processor_handleices` of length \*@p `num_devices`, this function will
+    /// `uint32_t`'s `processor_handleices` of length \*`num_devices`, this function will
     /// write up to `num_devices` device indices to the memory pointed to by
     /// `processor_handleices`. If `processor_handleices` is not NULL, `num_devices` will be
     /// updated with the number of gpu's currently being used by process `pid`.
@@ -1125,6 +1615,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// gpus currently being used by `pid`. Calling this function with
     /// `dv_indices` being NULL is a way to determine how much memory is required
     /// for when `processor_handleices` is not NULL.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1134,16 +1626,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_compute_process_gpus(pid: u32, dv_indices: *mut u32,
         num_devices: *mut u32) -> amdsmi_status_t;
     /// Get process information about processes currently using GPU
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
     /// Given a non-NULL pointer to an array `procs` of
-    /// ::`amdsmi_process_info_t`'s, of length \*@p `num_items`, this function will write
-    /// up to \*@p `num_items` instances of ::`amdsmi_process_info_t` to the memory pointed
+    /// `amdsmi_process_info_t`'s, of length \*`num_items`, this function will write
+    /// up to \*`num_items` instances of `amdsmi_process_info_t` to the memory pointed
     /// to by `procs`. These instances contain information about each process
     /// utilizing a GPU. If `procs` is not NULL, `num_items` will be updated with
     /// the number of processes actually written. If `procs` is NULL, `num_items`
@@ -1152,14 +1642,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// to determine how much memory should be allocated for when `procs` is not
     /// NULL.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`.
+    ///
     /// # Parameters
     ///
     /// - `procs` (in,out): a pointer to memory provided by the caller to which process information will be written. This may be NULL in which case only `num_items` will be updated with the number of processes found.
-    /// - `num_items` (in,out): A pointer to a `uint32_t`, which on input, should contain the amount of memory in ::`amdsmi_process_info_t`'s which have been provided by the `procs` argument. On output, if `procs` is non-NULL, this will be updated with the number ::`amdsmi_process_info_t` structs actually written. If `procs` is NULL, this argument will be updated with the number processes for which there is information.
+    /// - `num_items` (in,out): A pointer to a `uint32_t`, which on input, should contain the amount of memory in `amdsmi_process_info_t`'s which have been provided by the `procs` argument. On output, if `procs` is non-NULL, this will be updated with the number `amdsmi_process_info_t` structs actually written. If `procs` is NULL, this argument will be updated with the number processes for which there is information.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -1167,11 +1659,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         num_items: *mut u32) -> amdsmi_status_t;
     /// Get process information about processes currently using GPU
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a non-NULL pointer to an array `procs` of
-    /// ::`amdsmi_process_info_t`'s, of length \*@p `num_items`, this function will write
-    /// up to \*@p `num_items` instances of ::`amdsmi_process_info_t` to the memory pointed
+    /// `amdsmi_process_info_t`'s, of length \*`num_items`, this function will write
+    /// up to \*`num_items` instances of `amdsmi_process_info_t` to the memory pointed
     /// to by `procs`. These instances contain information about each process
     /// utilizing a GPU. If `procs` is not NULL, `num_items` will be updated with
     /// the number of processes actually written. If `procs` is NULL, `num_items`
@@ -1180,34 +1670,36 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// to determine how much memory should be allocated for when `procs` is not
     /// NULL.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `procs` (in,out): a pointer to memory provided by the caller to which process information will be written. This may be NULL in which case only `num_items` will be updated with the number of processes found.
-    /// - `num_items` (in,out): A pointer to a `uint32_t`, which on input, should contain the amount of memory in ::`amdsmi_process_info_t`'s which have been provided by the `procs` argument. On output, if `procs` is non-NULL, this will be updated with the number ::`amdsmi_process_info_t` structs actually written. If `procs` is NULL, this argument will be updated with the number processes for which there is information.
+    /// - `num_items` (in,out): A pointer to a `uint32_t`, which on input, should contain the amount of memory in `amdsmi_process_info_t`'s which have been provided by the `procs` argument. On output, if `procs` is non-NULL, this will be updated with the number `amdsmi_process_info_t` structs actually written. If `procs` is NULL, this argument will be updated with the number processes for which there is information.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_compute_process_info(procs: *mut amdsmi_process_info_t,
         num_items: *mut u32) -> amdsmi_status_t;
     /// Get process information about a specific process
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
-    /// Given a pointer to an ::`amdsmi_process_info_t` `proc` and a process
+    /// Given a pointer to an `amdsmi_process_info_t` `proc` and a process
     /// id
     /// `pid`, this function will write the process information for `pid`, if
     /// available, to the memory pointed to by `proc`.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`.
+    ///
     /// # Parameters
     ///
     /// - `pid` (in): The process ID for which process information is being requested
-    /// - `proc` (in,out): a pointer to a ::`amdsmi_process_info_t` to which process information for `pid` will be written if it is found.
+    /// - `proc` (in,out): a pointer to a `amdsmi_process_info_t` to which process information for `pid` will be written if it is found.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -1215,21 +1707,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         proc_: *mut amdsmi_process_info_t) -> amdsmi_status_t;
     /// Get process information about a specific process
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
-    /// Given a pointer to an ::`amdsmi_process_info_t` `proc` and a process
+    /// Given a pointer to an `amdsmi_process_info_t` `proc` and a process
     /// id
     /// `pid`, this function will write the process information for `pid`, if
     /// available, to the memory pointed to by `proc`.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `pid` (in): The process ID for which process information is being requested
-    /// - `proc` (in,out): a pointer to a ::`amdsmi_process_info_t` to which process information for `pid` will be written if it is found.
+    /// - `proc` (in,out): a pointer to a `amdsmi_process_info_t` to which process information for `pid` will be written if it is found.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_compute_process_info_by_pid(pid: u32,
         proc_: *mut amdsmi_process_info_t) -> amdsmi_status_t;
@@ -1258,7 +1750,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// does not distinguish "the ring held fewer records" from "some records were malformed". The
     /// dropped records are named in the debug log.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`.
     ///
     /// # Parameters
     ///
@@ -1272,7 +1764,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
@@ -1304,7 +1796,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// does not distinguish "the ring held fewer records" from "some records were malformed". The
     /// dropped records are named in the debug log.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`.
     ///
     /// # Parameters
     ///
@@ -1318,15 +1810,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.4" pub fn amdsmi_get_gpu_cper_entries(processor_handle: amdsmi_processor_handle, severity_mask: u32,
         cper_data: *mut c_char, buf_size: *mut u64, cper_hdrs: *mut *mut amdsmi_cper_hdr_t, entry_count: *mut u64,
         cursor: *mut u64) -> amdsmi_status_t;
     /// Returns BDF of the given device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -1335,19 +1826,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_gpu_device_bdf(processor_handle: amdsmi_processor_handle,
         bdf: *mut amdsmi_bdf_t) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns BDF of the given GPU device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -1356,14 +1843,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_device_bdf(processor_handle: amdsmi_processor_handle,
         bdf: *mut amdsmi_bdf_t) -> amdsmi_status_t;
     /// Returns the UUID of the device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -1373,13 +1859,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_device_uuid(processor_handle: amdsmi_processor_handle, uuid_length: *mut c_uint,
         uuid: *mut c_char) -> amdsmi_status_t;
     /// Returns the driver version information
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -1388,7 +1873,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_driver_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_driver_info_t) -> amdsmi_status_t;
@@ -1402,39 +1887,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// machine guest
     ///
     /// See \[RAS Error Count sysfs Interface (AMDGPU RAS Support - Linux Kernel
-    /// documentation)\](https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface)
+    /// documentation)\](<https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface>)
     /// to learn how these error counts are accessed.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
-    /// Given a processor handle `processor_handle`, an ::[`amdsmi_gpu_block_t`] `block` and a
-    /// pointer to an ::`amdsmi_error_count_t` `ec`, this function will write the error
+    /// Given a processor handle `processor_handle`, an [`amdsmi_gpu_block_t`] `block` and a
+    /// pointer to an [`amdsmi_error_count_t`] `ec`, this function will write the error
     /// count values for the GPU block indicated by `block` to memory pointed to by
     /// `ec`.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `block` (in): The block for which error counts should be retrieved
-    /// - `ec` (in,out): A pointer to an ::`amdsmi_error_count_t` to which the error counts should be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `ec` (in,out): A pointer to an [`amdsmi_error_count_t`] to which the error counts should be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_ecc_count(processor_handle: amdsmi_processor_handle, block: amdsmi_gpu_block_t,
         ec: *mut amdsmi_error_count_t) -> amdsmi_status_t;
     /// Retrieve the enabled ECC bit-mask. It is not supported on virtual machine guest
     ///
     /// See \[RAS Error Count sysfs Interface (AMDGPU RAS Support - Linux Kernel
-    /// documentation)\](https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface)
+    /// documentation)\](<https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface>)
     /// to learn how these error counts are accessed.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
     ///
     /// Given a processor handle `processor_handle`, and a pointer to a `uint64_t`
     /// `enabled_mask`, this function will write bits to memory pointed to by
     /// `enabled_blocks`. Upon a successful call, `enabled_blocks` can then be
-    /// AND'd with elements of the ::[`amdsmi_gpu_block_t`] ennumeration to determine if
+    /// AND'd with elements of the [`amdsmi_gpu_block_t`] ennumeration to determine if
     /// the corresponding block has ECC enabled.
     ///
     /// **Note:** Whether a block has ECC enabled or not in the device is independent
@@ -1442,48 +1925,50 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Although a block may be enabled, but there may not be kernel support for
     /// reading error counters for that block.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `enabled_blocks` (in,out): A pointer to a `uint64_t` to which the enabled blocks bits will be written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `enabled_blocks` (in,out): A pointer to a `uint64_t` to which the enabled blocks bits will be written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_ecc_enabled(processor_handle: amdsmi_processor_handle,
         enabled_blocks: *mut u64) -> amdsmi_status_t;
     /// Retrieve the ECC status for a GPU block. It is not supported on virtual machine
     /// guest
     ///
     /// See \[RAS Error Count sysfs Interface (AMDGPU RAS Support - Linux Kernel
-    /// documentation)\](https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface)
+    /// documentation)\](<https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface>)
     /// to learn how these error counts are accessed.
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
-    /// Given a processor handle `processor_handle`, an ::[`amdsmi_gpu_block_t`] `block` and
-    /// a pointer to an ::[`amdsmi_ras_err_state_t`] `state`, this function will write
+    /// Given a processor handle `processor_handle`, an [`amdsmi_gpu_block_t`] `block` and
+    /// a pointer to an [`amdsmi_ras_err_state_t`] `state`, this function will write
     /// the current state for the GPU block indicated by `block` to memory pointed
     /// to by `state`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `block` (in): The block for which error counts should be retrieved
-    /// - `state` (in,out): A pointer to an ::[`amdsmi_ras_err_state_t`] to which the ECC state should be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `state` (in,out): A pointer to an [`amdsmi_ras_err_state_t`] to which the ECC state should be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_ecc_status(processor_handle: amdsmi_processor_handle, block: amdsmi_gpu_block_t,
         state: *mut amdsmi_ras_err_state_t) -> amdsmi_status_t;
     /// Returns the Enumeration information for the device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_mvf}
-    ///
     /// This function returns Enumeration information of the corresponding
     /// `processor_handle`. It will return the render number, card number,
     /// HSA ID, HIP ID, and the HIP UUID.
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -1492,7 +1977,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
@@ -1500,11 +1985,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: *mut amdsmi_enumeration_info_t) -> amdsmi_status_t;
     /// Returns the Enumeration information for the device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_mvf}
-    ///
     /// This function returns Enumeration information of the corresponding
     /// `processor_handle`. It will return the render number, card number,
     /// HSA ID, HIP ID, and the HIP UUID.
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -1513,71 +1998,69 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.4" pub fn amdsmi_get_gpu_enumeration_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_enumeration_info_t) -> amdsmi_status_t;
     /// Collect event notifications, waiting a specified amount of time
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a time period `timeout_ms` in milliseconds and a caller-
-    /// provided buffer of ::`amdsmi_evt_notification_data_t`'s `data` with a length
-    /// (in ::`amdsmi_evt_notification_data_t`'s, also specified by the caller) in the
+    /// provided buffer of [`amdsmi_evt_notification_data_t`]'s `data` with a length
+    /// (in [`amdsmi_evt_notification_data_t`]'s, also specified by the caller) in the
     /// memory location pointed to by `num_elem`, this function will collect
-    /// ::[`amdsmi_evt_notification_type_t`] events for up to `timeout_ms` milliseconds,
-    /// and write up to \*@p `num_elem` event items to `data`. Upon return `num_elem`
+    /// [`amdsmi_evt_notification_type_t`] events for up to `timeout_ms` milliseconds,
+    /// and write up to \*`num_elem` event items to `data`. Upon return `num_elem`
     /// is updated with the number of events that were actually written. If events
     /// are already present when this function is called, it will write the events
     /// to the buffer then poll for new events if there is still caller-provided
     /// buffer available to write any new events that would be found.
     ///
-    /// This function requires prior calls to ::[`amdsmi_init_gpu_event_notification()`] and
+    /// This function requires prior calls to [`amdsmi_init_gpu_event_notification()`] and
     /// :: [`amdsmi_set_gpu_event_notification_mask()`]. This function polls for the
     /// occurrence of the events on the respective devices that were previously
     /// specified by :: [`amdsmi_set_gpu_event_notification_mask()`].
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `timeout_ms` (in): number of milliseconds to wait for an event to occur
-    /// - `num_elem` (in,out): pointer to `uint32_t`, provided by the caller. On input, this value tells how many ::`amdsmi_evt_notification_data_t` elements are being provided by the caller with `data`. On output, the location pointed to by `num_elem` will contain the number of items written to the provided buffer.
-    /// - `data` (out): pointer to a caller-provided memory buffer of size `num_elem` ::`amdsmi_evt_notification_data_t` to which this function may safely write. If there are events found, up to `num_elem` event items will be written to `data`.
+    /// - `num_elem` (in,out): pointer to `uint32_t`, provided by the caller. On input, this value tells how many [`amdsmi_evt_notification_data_t`] elements are being provided by the caller with `data`. On output, the location pointed to by `num_elem` will contain the number of items written to the provided buffer.
+    /// - `data` (out): pointer to a caller-provided memory buffer of size `num_elem` [`amdsmi_evt_notification_data_t`] to which this function may safely write. If there are events found, up to `num_elem` event items will be written to `data`.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_event_notification(timeout_ms: c_int, num_elem: *mut u32,
         data: *mut amdsmi_evt_notification_data_t) -> amdsmi_status_t;
     /// Get Fabric device information
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
     ///
     /// Reads optional UALoE fabric attributes from sysfs (one file per field).
     /// Missing or unreadable files are skipped so the call can return partial data:
     ///
     /// - any field that was not updated from sysfs keeps its sentinel value (ie:
-    /// numeric fields at their maximum representable value, and unknown enumeration
-    /// values where documented for ::`amdsmi_fabric_info_v1_t`).
-    ///
+    ///   numeric fields at their maximum representable value, and unknown enumeration
+    ///   values where documented for `amdsmi_fabric_info_v1_t`).
     /// - The device BDF in `info` is always filled when the call completes successfully
-    /// or returns ::[`AMDSMI_STATUS_NO_DATA`].
+    ///   or returns [`AMDSMI_STATUS_NO_DATA`].
     ///
     /// **Note:** This path reads sysfs only. It does not require UALoE netlink
-    /// (::`ualoe_open`) to succeed; that handle is still needed for fabric telemetry APIs.
+    /// (`ualoe_open`) to succeed; that handle is still needed for fabric telemetry APIs.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Handle for the target processor
-    /// - `info` (out): Pointer to Fabric information structure to be populated. Must be allocated by the caller. Written on every return except errors such as ::[`AMDSMI_STATUS_INVAL`].
+    /// - `info` (out): Pointer to Fabric information structure to be populated. Must be allocated by the caller. Written on every return except errors such as [`AMDSMI_STATUS_INVAL`].
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     ///
-    /// - ::[`AMDSMI_STATUS_SUCCESS`] if at least one sysfs file yielded usable content.
-    /// - ::[`AMDSMI_STATUS_NO_DATA`] if no sysfs file yielded usable lines (output still
-    /// contains BDF and default/sentinel fabric fields).
-    ///
+    /// - [`AMDSMI_STATUS_SUCCESS`] if at least one sysfs file yielded usable content.
+    /// - [`AMDSMI_STATUS_NO_DATA`] if no sysfs file yielded usable lines (output still
+    ///   contains BDF and default/sentinel fabric fields).
     /// - Other codes (e.g. invalid processor handle) on failure.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_fabric_info(processor_handle: amdsmi_processor_handle,
@@ -1585,73 +2068,71 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the fan speed in RPMs of the device with the specified processor
     /// handle and 0-based sensor index. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t`
     /// `speed`, this function will write the current fan speed in RPMs to the
     /// `uint32_t` pointed to by `speed`
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `sensor_ind` (in): a 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0.
-    /// - `speed` (in,out): a pointer to `uint32_t` to which the speed will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `speed` (in,out): a pointer to `uint32_t` to which the speed will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_fan_rpms(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         speed: *mut i64) -> amdsmi_status_t;
     /// Get the fan speed for the specified device as a value relative to
     /// the maximum fan speed. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t`
     /// `speed`, this function will write the current fan speed (a value
     /// between 0 and the maximum fan speed) to the `uint32_t` pointed to by `speed`.
-    /// For legacy hwmon GPUs the maximum is ::`AMDSMI_MAX_FAN_SPEED` (255).
+    /// For legacy hwmon GPUs the maximum is `AMDSMI_MAX_FAN_SPEED` (255).
     /// For GPUs with the `gpu_od` sysfs interface, use [`amdsmi_get_gpu_fan_speed_max()`]
     /// to query the actual maximum
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `sensor_ind` (in): a 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0.
-    /// - `speed` (in,out): a pointer to `uint32_t` to which the speed will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `speed` (in,out): a pointer to `uint32_t` to which the speed will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_fan_speed(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         speed: *mut i64) -> amdsmi_status_t;
     /// Get the max. fan speed of the device with provided processor handle. It is
     /// not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t`
     /// `max_speed`, this function will write the maximum fan speed possible to
     /// the `uint32_t` pointed to by `max_speed`.
-    /// For legacy hwmon GPUs this is ::`AMDSMI_MAX_FAN_SPEED` (255).
+    /// For legacy hwmon GPUs this is `AMDSMI_MAX_FAN_SPEED` (255).
     /// For GPUs with the `gpu_od` sysfs interface, the maximum is read from the
     /// `OD_RANGE` section of the `fan_minimum_pwm` sysfs file (e.g. 100)
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `sensor_ind` (in): a 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0.
-    /// - `max_speed` (in,out): a pointer to `uint32_t` to which the maximum speed will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `max_speed` (in,out): a pointer to `uint32_t` to which the maximum speed will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_fan_speed_max(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         max_speed: *mut u64) -> amdsmi_status_t;
     /// Get the device id associated with the device with provided device
     /// handler.
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t` `id`,
     /// this function will write the device id value to the `uint64_t` pointed to by
@@ -1661,22 +2142,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// one device from another. [`amdsmi_get_gpu_bdf_id()`] should be used to get a
     /// unique identifier.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `id` (in,out): a pointer to `uint64_t` to which the device id will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `id` (in,out): a pointer to `uint64_t` to which the device id will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_id(processor_handle: amdsmi_processor_handle, id: *mut u16) -> amdsmi_status_t;
     /// Returns the KFD (Kernel Fusion Driver) information for the device
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// This function returns KFD information populated into the `amdsmi_kfd_info_t`.
     /// This contains the `kfd_id` and `node_id` which allow for the ID and
     /// index of this device in the KFD.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1685,39 +2168,39 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn amdsmi_get_gpu_kfd_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_kfd_info_t) -> amdsmi_status_t;
     /// Get the GPU memory clock overdrive percent associated with the device with provided
     /// processor handle. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t` `od`,
     /// this function will write the overdrive percentage to the `uint32_t` pointed
     /// to by `od`
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `od` (in,out): a pointer to `uint32_t` to which the GPU memory clock overdrive percentage will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `od` (in,out): a pointer to `uint32_t` to which the GPU memory clock overdrive percentage will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn amdsmi_get_gpu_mem_overdrive_level(processor_handle: amdsmi_processor_handle,
         od: *mut u32) -> amdsmi_status_t;
     /// Retrieves the current memory partition for a desired device
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle` and a string `memory_partition`,
     /// and uint32 `len`, this function will attempt to obtain the device's
     /// memory partition string. Upon successful retrieval, the obtained device's
     /// memory partition string shall be stored in the passed `memory_partition`
     /// char string variable.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1727,26 +2210,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: data provided to function is not valid
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
+    /// - [`AMDSMI_STATUS_INSUFFICIENT_SIZE`]: is returned if `len` bytes is not large enough to hold the entire memory partition value. In this case, only `len` bytes will be written.
     ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] data provided to function is not valid
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
-    ///
-    /// ::[`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
-    /// large enough to hold the entire memory partition value. In this case,
-    /// only `len` bytes will be written.
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_memory_partition(processor_handle: amdsmi_processor_handle,
         memory_partition: *mut c_char, len: u32) -> amdsmi_status_t;
     /// Returns current gpu memory partition capabilities
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -1755,7 +2231,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
@@ -1763,7 +2239,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         config: *mut amdsmi_memory_partition_config_t) -> amdsmi_status_t;
     /// Returns current gpu memory partition capabilities
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -1772,14 +2248,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.4" pub fn amdsmi_get_gpu_memory_partition_config(processor_handle: amdsmi_processor_handle,
         config: *mut amdsmi_memory_partition_config_t) -> amdsmi_status_t;
     /// Get information about reserved ("retired") memory pages. It is not supported on
     /// virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, this function returns retired page
     /// information `records` corresponding to the device with the provided processor
@@ -1787,20 +2261,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `num_pages`. `records` may be NULL on input. In this case, the number of
     /// records available for retrieval will be returned through `num_pages`.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `num_pages` (in,out): a pointer to a uint32. As input, the value passed through this parameter is the number of ::[`amdsmi_retired_page_record_t`]'s that may be safely written to the memory pointed to by `records`. This is the limit on how many records will be written to `records`. On return, `num_pages` will contain the number of records written to `records`, or the number of records that could have been written if enough memory had been provided. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
-    /// - `records` (in,out): A pointer to a block of memory to which the ::[`amdsmi_retired_page_record_t`] values will be written. This value may be NULL. In this case, this function can be used to query how many records are available to read.
+    /// - `num_pages` (in,out): a pointer to a uint32. As input, the value passed through this parameter is the number of [`amdsmi_retired_page_record_t`]'s that may be safely written to the memory pointed to by `records`. This is the limit on how many records will be written to `records`. On return, `num_pages` will contain the number of records written to `records`, or the number of records that could have been written if enough memory had been provided. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `records` (in,out): A pointer to a block of memory to which the [`amdsmi_retired_page_record_t`] values will be written. This value may be NULL. In this case, this function can be used to query how many records are available to read.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_memory_reserved_pages(processor_handle: amdsmi_processor_handle, num_pages: *mut u32,
         records: *mut amdsmi_retired_page_record_t) -> amdsmi_status_t;
     /// Get the total amount of memory that exists
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, a type of memory `mem_type`, and
     /// a pointer to a `uint64_t` `total`, this function will write the total amount
@@ -1808,43 +2282,45 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** Sum of the process memory is not expected to be the total memory usage.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `mem_type` (in): The type of memory for which the total amount will be found
-    /// - `total` (in,out): a pointer to `uint64_t` to which the total amount of memory will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `total` (in,out): a pointer to `uint64_t` to which the total amount of memory will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_memory_total(processor_handle: amdsmi_processor_handle, mem_type: amdsmi_memory_type_t,
         total: *mut u64) -> amdsmi_status_t;
     /// Get the current memory usage
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// This function will write the amount of `mem_type` memory that
     /// that is currently being used to the location pointed to by `used`.
     ///
     /// **Note:** Sum of the process memory is not expected to be the total memory usage.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `mem_type` (in): The type of memory for which the amount being used will be found
-    /// - `used` (in,out): a pointer to `uint64_t` to which the amount of memory currently being used will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `used` (in,out): a pointer to `uint64_t` to which the amount of memory currently being used will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_memory_usage(processor_handle: amdsmi_processor_handle, mem_type: amdsmi_memory_type_t,
         used: *mut u64) -> amdsmi_status_t;
     /// Get the '`metrics_header_info`' from the GPU metrics associated with the device
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
     /// [`amd_metrics_table_header_t`] in which the '`metrics_header_info`' will stored
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -1853,31 +2329,29 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] is returned upon successful call.
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] is returned in case the metric unit
-    /// does not exist for the given device
+    /// - [`AMDSMI_STATUS_SUCCESS`]: is returned upon successful call. [`AMDSMI_STATUS_NOT_SUPPORTED`] is returned in case the metric unit does not exist for the given device
     ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_metrics_header_info(processor_handle: amdsmi_processor_handle,
         header_value: *mut amd_metrics_table_header_t) -> amdsmi_status_t;
     /// This function retrieves the gpu metrics information. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::`amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
-    /// `pgpu_metrics`. See ::`amdsmi_gpu_metrics_t` for more details.
+    /// `amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
+    /// `pgpu_metrics`. See `amdsmi_gpu_metrics_t` for more details.
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `pgpu_metrics` (in,out): a pointer to an ::`amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `pgpu_metrics` (in,out): a pointer to an `amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -1886,197 +2360,202 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// This function retrieves the gpu metrics information. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::`amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
-    /// `pgpu_metrics`. See ::`amdsmi_gpu_metrics_t` for more details.
+    /// `amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
+    /// `pgpu_metrics`. See `amdsmi_gpu_metrics_t` for more details.
     ///
     /// \*\*APU Metrics:\*\*
     /// When APU-specific metrics are available (APU metrics table v2.4 or v3.0),
-    /// `pgpu_metrics`-\>`apu_metrics` will point to thread-local library-owned storage.
+    /// `pgpu_metrics->apu_metrics` will point to thread-local library-owned storage.
     /// This pointer is invalidated by ANY subsequent call to
-    /// ::`amdsmi_get_gpu_metrics_info` or ::`amdsmi_get_gpu_partition_metrics_info` on
+    /// `amdsmi_get_gpu_metrics_info` or `amdsmi_get_gpu_partition_metrics_info` on
     /// the same thread, even for different devices. Callers must copy the entire
-    /// ::`amdsmi_apu_metrics_t` structure immediately after the call to preserve the data.
-    /// For non-APU devices, `pgpu_metrics`-\>`apu_metrics` will be nullptr.
+    /// `amdsmi_apu_metrics_t` structure immediately after the call to preserve the data.
+    /// For non-APU devices, `pgpu_metrics->apu_metrics` will be nullptr.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `pgpu_metrics` (in,out): a pointer to an ::`amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `pgpu_metrics` (in,out): a pointer to an `amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_metrics_info(processor_handle: amdsmi_processor_handle,
         pgpu_metrics: *mut amdsmi_gpu_metrics_t) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// This function will retrieve the current valid regions in the
     /// frequency/voltage space. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a pointer to an unsigned integer
-    /// `num_regions` and a buffer of ::[`amdsmi_freq_volt_region_t`] structures,
-    /// buffer, this function will populate `buffer` with the current
+    /// `num_regions` and a buffer of [`amdsmi_freq_volt_region_t`] structures,
+    /// `buffer`, this function will populate `buffer` with the current
     /// frequency-volt space regions. The caller should assign `buffer` to memory
     /// that can be written to by this function. The caller should also
-    /// indicate the number of ::[`amdsmi_freq_volt_region_t`] structures that can safely
+    /// indicate the number of [`amdsmi_freq_volt_region_t`] structures that can safely
     /// be written to `buffer` in `num_regions`.
     ///
-    /// The number of regions to expect this function provide (@p `num_regions`) can
+    /// The number of regions to expect this function provide (`num_regions`) can
     /// be obtained by calling :: `amdsmi_get_gpu_od_volt_info()`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `num_regions` (in,out): As input, this is the number of ::[`amdsmi_freq_volt_region_t`] structures that can be written to `buffer`. As output, this is the number of ::[`amdsmi_freq_volt_region_t`] structures that were actually written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
-    /// - `buffer` (in,out): a caller provided buffer to which ::[`amdsmi_freq_volt_region_t`] structures will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `num_regions` (in,out): As input, this is the number of [`amdsmi_freq_volt_region_t`] structures that can be written to `buffer`. As output, this is the number of [`amdsmi_freq_volt_region_t`] structures that were actually written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `buffer` (in,out): a caller provided buffer to which [`amdsmi_freq_volt_region_t`] structures will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_od_volt_curve_regions(processor_handle: amdsmi_processor_handle, num_regions: *mut u32,
         buffer: *mut amdsmi_freq_volt_region_t) -> amdsmi_status_t;
     /// This function retrieves the voltage/frequency curve information. It is
     /// not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::`amdsmi_od_volt_freq_data_t` structure `odv`, this function will populate
-    /// odv. See ::`amdsmi_od_volt_freq_data_t` for more details.
+    /// `amdsmi_od_volt_freq_data_t` structure `odv`, this function will populate
+    /// `odv`. See `amdsmi_od_volt_freq_data_t` for more details.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `odv` (in,out): a pointer to an ::`amdsmi_od_volt_freq_data_t` structure If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `odv` (in,out): a pointer to an `amdsmi_od_volt_freq_data_t` structure If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_gpu_od_volt_info(processor_handle: amdsmi_processor_handle,
         odv: *mut amdsmi_od_volt_freq_data_t) -> amdsmi_status_t;
-    /// This function retrieves the overdrive GFX & MCLK information. If valid
+    /// This function retrieves the overdrive GFX & MCLK information.
+    ///
+    /// If valid
     /// for the GPU it will also populate the voltage curve data. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::`amdsmi_od_volt_freq_data_t` structure `odv`, this function will populate
-    /// odv. See ::`amdsmi_od_volt_freq_data_t` for more details.
+    /// `amdsmi_od_volt_freq_data_t` structure `odv`, this function will populate
+    /// `odv`. See `amdsmi_od_volt_freq_data_t` for more details.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `odv` (in,out): a pointer to an ::`amdsmi_od_volt_freq_data_t` structure If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `odv` (in,out): a pointer to an `amdsmi_od_volt_freq_data_t` structure If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_od_volt_info(processor_handle: amdsmi_processor_handle,
         odv: *mut amdsmi_od_volt_freq_data_t) -> amdsmi_status_t;
     /// Get the overdrive percent associated with the device with provided
     /// processor handle. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t` `od`,
     /// this function will write the overdrive percentage to the `uint32_t` pointed
     /// to by `od`
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `od` (in,out): a pointer to `uint32_t` to which the overdrive percentage will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `od` (in,out): a pointer to `uint32_t` to which the overdrive percentage will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_overdrive_level(processor_handle: amdsmi_processor_handle,
         od: *mut u32) -> amdsmi_status_t;
     /// This function retrieves the partition metrics information.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::`amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
-    /// `pgpu_metrics`. See ::`amdsmi_gpu_metrics_t` for more details.
+    /// `amdsmi_gpu_metrics_t` structure `pgpu_metrics`, this function will populate
+    /// `pgpu_metrics`. See `amdsmi_gpu_metrics_t` for more details.
     ///
     /// \*\*APU Metrics:\*\*
     /// When APU-specific metrics are available (APU metrics table v2.4 or v3.0),
-    /// `pgpu_metrics`-\>`apu_metrics` will point to thread-local library-owned storage.
+    /// `pgpu_metrics->apu_metrics` will point to thread-local library-owned storage.
     /// This pointer is invalidated by ANY subsequent call to
-    /// ::`amdsmi_get_gpu_metrics_info` or ::`amdsmi_get_gpu_partition_metrics_info` on
+    /// `amdsmi_get_gpu_metrics_info` or `amdsmi_get_gpu_partition_metrics_info` on
     /// the same thread, even for different devices. Callers must copy the entire
-    /// ::`amdsmi_apu_metrics_t` structure immediately after the call to preserve the data.
-    /// For non-APU devices, `pgpu_metrics`-\>`apu_metrics` will be nullptr.
+    /// `amdsmi_apu_metrics_t` structure immediately after the call to preserve the data.
+    /// For non-APU devices, `pgpu_metrics->apu_metrics` will be nullptr.
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `pgpu_metrics` (in,out): a pointer to an ::`amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `pgpu_metrics` (in,out): a pointer to an `amdsmi_gpu_metrics_t` structure If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_partition_metrics_info(processor_handle: amdsmi_processor_handle,
         pgpu_metrics: *mut amdsmi_gpu_metrics_t) -> amdsmi_status_t;
     /// Get the list of possible PCIe bandwidths that are available. It is not
     /// supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a to an
-    /// ::`amdsmi_pcie_bandwidth_t` structure `bandwidth`, this function will fill in
+    /// [`amdsmi_pcie_bandwidth_t`] structure `bandwidth`, this function will fill in
     /// `bandwidth` with the possible T/s values and associated number of lanes,
     /// and indication of the current selection.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `bandwidth` (in,out): a pointer to a caller provided ::`amdsmi_pcie_bandwidth_t` structure to which the frequency information will be written
+    /// - `bandwidth` (in,out): a pointer to a caller provided [`amdsmi_pcie_bandwidth_t`] structure to which the frequency information will be written
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_pci_bandwidth(processor_handle: amdsmi_processor_handle,
         bandwidth: *mut amdsmi_pcie_bandwidth_t) -> amdsmi_status_t;
     /// Get PCIe replay counter
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint64_t`
-    /// counter, this function will write the sum of the number of NAK's received
+    /// `counter`, this function will write the sum of the number of NAK's received
     /// by the GPU and the NAK's generated by the GPU to memory pointed to by
-    /// counter.
+    /// `counter`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `counter` (in,out): a pointer to `uint64_t` to which the sum of the NAK's received and generated by the GPU is written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `counter` (in,out): a pointer to `uint64_t` to which the sum of the NAK's received and generated by the GPU is written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_pci_replay_counter(processor_handle: amdsmi_processor_handle,
         counter: *mut u64) -> amdsmi_status_t;
     /// Get PCIe traffic information. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Give a processor handle `processor_handle` and pointers to a `uint64_t`'s,
-    /// sent, `received` and `max_pkt_sz`, this function will write the number
+    /// `sent`, `received` and `max_pkt_sz`, this function will write the number
     /// of bytes sent and received in 1 second to `sent` and `received`,
     /// respectively. The maximum possible packet size will be written to
     /// `max_pkt_sz`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2087,85 +2566,82 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_pci_throughput(processor_handle: amdsmi_processor_handle, sent: *mut u64,
         received: *mut u64, max_pkt_sz: *mut u64) -> amdsmi_status_t;
     /// Get the performance level of the device. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
-    /// This function will write the ::[`amdsmi_dev_perf_level_t`] to the `uint32_t`
+    /// This function will write the [`amdsmi_dev_perf_level_t`] to the `uint32_t`
     /// pointed to by `perf`, for a given processor handle `processor_handle` and a pointer
     /// to a `uint32_t` `perf`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `perf` (in,out): a pointer to ::[`amdsmi_dev_perf_level_t`] to which the performance level will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `perf` (in,out): a pointer to [`amdsmi_dev_perf_level_t`] to which the performance level will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_perf_level(processor_handle: amdsmi_processor_handle,
         perf: *mut amdsmi_dev_perf_level_t) -> amdsmi_status_t;
     /// Get the pm metrics table with provided device index.
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a device handle `processor_handle`, `pm_metrics` pointer,
     /// and `num_of_metrics` pointer,
     /// this function will write the pm metrics name value pair
     /// to the array at `pm_metrics` and the number of metrics retrieved to `num_of_metrics`
     /// Note: the library allocated memory for `pm_metrics`, and user must call
-    /// free(pm\_metrics) to free it after use.
+    /// free(`pm_metrics`) to free it after use.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `pm_metrics` (inout): A pointerto an array to hold multiple PM metrics. On success, the library will allocate memory of `pm_metrics` and write metrics to this array. The caller must free this memory after usage to avoid memory leak.
-    /// - `num_of_metrics` (inout): a pointer to `uint32_t` to which the number of metrics is allocated for `pm_metrics` array as input, and the number of metrics retrieved as output. If this parameter is NULL, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `num_of_metrics` (inout): a pointer to `uint32_t` to which the number of metrics is allocated for `pm_metrics` array as input, and the number of metrics retrieved as output. If this parameter is NULL, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function with the given arguments
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
     ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function with the given arguments
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_pm_metrics_info(processor_handle: amdsmi_processor_handle,
         pm_metrics: *mut *mut amdsmi_name_value_t, num_of_metrics: *mut u32) -> amdsmi_status_t;
     /// Get the list of available preset power profiles and an indication of
     /// which profile is currently active. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
-    /// ::[`amdsmi_power_profile_status_t`] `status`, this function will set the bits of
-    /// the ::[`amdsmi_power_profile_status_t`].`available_profiles` bit field of `status` to
+    /// [`amdsmi_power_profile_status_t`] `status`, this function will set the bits of
+    /// the [`amdsmi_power_profile_status_t`].`available_profiles` bit field of `status` to
     /// 1 if the profile corresponding to the respective
-    /// ::[`amdsmi_power_profile_preset_masks_t`] profiles are enabled. For example, if both
+    /// [`amdsmi_power_profile_preset_masks_t`] profiles are enabled. For example, if both
     /// the VIDEO and VR power profiles are available selections, then
-    /// ::[`AMDSMI_PWR_PROF_PRST_VIDEO_MASK`] AND'ed with
-    /// ::[`amdsmi_power_profile_status_t`].`available_profiles` will be non-zero as will
-    /// ::[`AMDSMI_PWR_PROF_PRST_VR_MASK`] AND'ed with
-    /// ::[`amdsmi_power_profile_status_t`].`available_profiles`. Additionally,
-    /// ::[`amdsmi_power_profile_status_t`].current will be set to the
-    /// ::[`amdsmi_power_profile_preset_masks_t`] of the profile that is currently active.
+    /// [`AMDSMI_PWR_PROF_PRST_VIDEO_MASK`] AND'ed with
+    /// [`amdsmi_power_profile_status_t`].`available_profiles` will be non-zero as will
+    /// [`AMDSMI_PWR_PROF_PRST_VR_MASK`] AND'ed with
+    /// [`amdsmi_power_profile_status_t`].`available_profiles`. Additionally,
+    /// [`amdsmi_power_profile_status_t`].current will be set to the
+    /// [`amdsmi_power_profile_preset_masks_t`] of the profile that is currently active.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `sensor_ind` (in): a 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0.
-    /// - `status` (in,out): a pointer to ::[`amdsmi_power_profile_status_t`] that will be populated by a call to this function If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `status` (in,out): a pointer to [`amdsmi_power_profile_status_t`] that will be populated by a call to this function If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_power_profile_presets(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         status: *mut amdsmi_power_profile_status_t) -> amdsmi_status_t;
     /// Declared as in AMD's Python packages of ROCm 5.7: no C header of that release was at hand.
@@ -2176,20 +2652,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg3: *mut amdsmi_proc_info_t) -> amdsmi_status_t;
     /// Get the status of the Process Isolation
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_windows}
-    ///
     /// Given a processor handle `processor_handle`, this function will write
     /// current process isolation status to `pisolate`. The 0 is the process isolation
     /// disabled, and the 1 is the process isolation enabled.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `pisolate` (in,out): the process isolation status. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`]
+    /// - `pisolate` (in,out): the process isolation status. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`]
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_process_isolation(processor_handle: amdsmi_processor_handle,
         pisolate: *mut u32) -> amdsmi_status_t;
@@ -2199,12 +2675,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn amdsmi_get_gpu_process_list(arg1: amdsmi_processor_handle, arg2: *mut u32,
         arg3: *mut u32) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns the list of processes running on a given GPU including itself.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_mvf} @platform{guest\_windows}
     ///
     /// **Note:** The user provides a buffer to store the list and the maximum
     /// number of processes that can be returned. If the user sets
@@ -2226,6 +2697,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The list of process and size are [`AMDSMI_STATUS_SUCCESS`], however there are
     /// processes details not fully retrieved due to permissions.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
@@ -2234,9 +2707,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// \| ::[`AMDSMI_STATUS_NO_PERM`] on success, but not all details from process retrieved,
-    /// \| ::[`AMDSMI_STATUS_OUT_OF_RESOURCES`], filled list buffer with data, but number of
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// \| [`AMDSMI_STATUS_NO_PERM`] on success, but not all details from process retrieved,
+    /// \| [`AMDSMI_STATUS_OUT_OF_RESOURCES`], filled list buffer with data, but number of
     /// actual running processes is larger than the size provided.
     ///
     /// Before ROCm 7.1.
@@ -2244,11 +2717,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn amdsmi_get_gpu_process_list(processor_handle: amdsmi_processor_handle, max_processes: *mut u32,
         list: *mut amdsmi_proc_info_t) -> amdsmi_status_t;
     /// Returns the list of process information running on a given GPU.
+    ///
     /// If pdh.dll is not present on the system, this API returns
     /// [`AMDSMI_STATUS_NOT_SUPPORTED`]. Sum of the process memory is not expected to be the total memory
     /// usage.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_windows}
     ///
     /// **Warning:** IMPORTANT: To get valid return values, at least 1 second needs to pass
     /// from starting the program to the first call of this function,
@@ -2276,6 +2748,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// call since the `max_process` will permanently be changed to reflect the actual number of processes
     /// running.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
@@ -2284,8 +2758,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// \| ::[`AMDSMI_STATUS_OUT_OF_RESOURCES`], filled list buffer with data, but
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// \| [`AMDSMI_STATUS_OUT_OF_RESOURCES`], filled list buffer with data, but
     /// number of actual running processes is larger than the size provided.
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_process_list(processor_handle: amdsmi_processor_handle, max_processes: *mut u32,
@@ -2296,7 +2770,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// and returns one entry per unique PID. Each entry contains the per-GPU breakdown
     /// for every GPU that PID is active on. Results are sorted ascending by PID.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2307,21 +2781,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// \| ::[`AMDSMI_STATUS_OUT_OF_RESOURCES`] if `max_processes` was too small,
-    /// \| ::[`AMDSMI_STATUS_INVAL`] if `processor_handles` is NULL or `num_processors`
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// \| [`AMDSMI_STATUS_OUT_OF_RESOURCES`] if `max_processes` was too small,
+    /// \| [`AMDSMI_STATUS_INVAL`] if `processor_handles` is NULL or `num_processors`
     /// is 0
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_process_list_by_pid(processor_handles: *mut amdsmi_processor_handle,
         num_processors: u32, procs: *mut amdsmi_proc_info_by_pid_t, max_processes: *mut u32) -> amdsmi_status_t;
     /// Get PTL (Peak Tops Limiter) formats for the processor
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function retrieves the current PTL formats
     /// for the specified processor. PTL prevents the product to never deliver more
     /// than a specified TOPS/second. If function returns 0 for both formats,
     /// PTL was never enabled before on that system
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2331,19 +2805,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
     /// non-zero on other failures
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_ptl_formats(processor_handle: amdsmi_processor_handle,
         data_format1: *mut amdsmi_ptl_data_format_t, data_format2: *mut amdsmi_ptl_data_format_t) -> amdsmi_status_t;
     /// Get PTL enable/disable state
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function retrieves whether PTL (Peak Tops Limiter) is currently
     /// enabled or disabled for the specified processor. This is a simple state query
     /// that returns the current PTL operational state without detailed configuration.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2352,8 +2826,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
     /// non-zero on other failures
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_ptl_state(processor_handle: amdsmi_processor_handle,
@@ -2361,26 +2835,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns if RAS features are enabled or disabled for given block. It is not
     /// supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function queries the
     /// state of RAS features for a specific block `block`. Result will be written
     /// to address held by pointer `state`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device handle which to query
     /// - `block` (in): Block which to query
-    /// - `state` (in,out): A pointer to [`amdsmi_ras_err_state_t`] to which the state of block will be written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `state` (in,out): A pointer to [`amdsmi_ras_err_state_t`] to which the state of block will be written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_ras_block_features_enabled(processor_handle: amdsmi_processor_handle,
         block: amdsmi_gpu_block_t, state: *mut amdsmi_ras_err_state_t) -> amdsmi_status_t;
     /// Returns RAS features info.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2389,7 +2863,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
@@ -2397,7 +2871,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         ras_feature: *mut amdsmi_ras_feature_t) -> amdsmi_status_t;
     /// Returns RAS features info.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2406,47 +2880,44 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_get_gpu_ras_feature_info(processor_handle: amdsmi_processor_handle,
         ras_feature: *mut amdsmi_ras_feature_t) -> amdsmi_status_t;
     /// Get the register metrics table with provided device index and register type.
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a device handle `processor_handle`, `reg_type`, `reg_metrics` pointer,
     /// and `num_of_metrics` pointer,
     /// this function will write the register metrics name value pair
     /// to the array at `reg_metrics` and the number of metrics retrieved to `num_of_metrics`
     /// Note: the library allocated memory for `reg_metrics`, and user must call
-    /// free(reg\_metrics) to free it after use.
+    /// free(`reg_metrics`) to free it after use.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `reg_type` (in): The register type
     /// - `reg_metrics` (inout): A pointerto an array to hold multiple register metrics. On success, the library will allocate memory of `reg_metrics` and write metrics to this array. The caller must free this memory after usage to avoid memory leak.
-    /// - `num_of_metrics` (inout): a pointer to `uint32_t` to which the number of metrics is allocated for `reg_metrics` array as input, and the number of metrics retrieved as output. If this parameter is NULL, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `num_of_metrics` (inout): a pointer to `uint32_t` to which the number of metrics is allocated for `reg_metrics` array as input, and the number of metrics retrieved as output. If this parameter is NULL, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function with the given arguments
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
     ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function with the given arguments
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_reg_table_info(processor_handle: amdsmi_processor_handle, reg_type: amdsmi_reg_type_t,
         reg_metrics: *mut *mut amdsmi_name_value_t, num_of_metrics: *mut u32) -> amdsmi_status_t;
     /// Get the device revision associated with the device
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a
     /// `uint16_t` `revision` to which the revision id will be written
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2455,32 +2926,30 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_revision(processor_handle: amdsmi_processor_handle,
         revision: *mut u16) -> amdsmi_status_t;
     /// Get the subsystem device id associated with the device with
     /// provided processor handle.
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `uint32_t` `id`,
     /// this function will write the subsystem device id value to the `uint64_t`
     /// pointed to by `id`.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `id` (in,out): a pointer to `uint64_t` to which the subsystem device id will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `id` (in,out): a pointer to `uint64_t` to which the subsystem device id will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_subsystem_id(processor_handle: amdsmi_processor_handle,
         id: *mut u16) -> amdsmi_status_t;
     /// Get the name string for the device subsystem
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, a pointer to a caller provided
     /// char buffer `name`, and a length of this buffer `len`, this function
@@ -2493,19 +2962,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// ID as a string. Updating the system name files can be accompplished with
     /// "sudo update-pciids".
     ///
-    /// **Note:** ::[`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
+    /// **Note:** [`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
     /// large enough to hold the entire name. In this case, only `len` bytes will
     /// be written.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `name` (in,out): a pointer to a caller provided char buffer to which the name will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `name` (in,out): a pointer to a caller provided char buffer to which the name will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     /// - `len` (in): the length of the caller provided buffer `name`.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_subsystem_name(processor_handle: amdsmi_processor_handle, name: *mut c_char,
         len: usize) -> amdsmi_status_t;
     /// Declared as in AMD's Python packages of ROCm 5.7: no C header of that release was at hand.
@@ -2515,21 +2986,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn amdsmi_get_gpu_topo_numa_affinity(arg1: amdsmi_processor_handle, arg2: *mut u32) -> amdsmi_status_t;
     /// Get the NUMA node associated with a device
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a pointer to a `int32_t`
     /// `numa_node`, this function will retrieve the NUMA node value associated
     /// with device `processor_handle` and store the value at location pointed to by
     /// `numa_node`.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `numa_node` (in,out): pointer to location where NUMA node value will be written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `numa_node` (in,out): pointer to location where NUMA node value will be written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn amdsmi_get_gpu_topo_numa_affinity(processor_handle: amdsmi_processor_handle,
         numa_node: *mut i32) -> amdsmi_status_t;
@@ -2538,10 +3009,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// virtual machine guest
     ///
     /// See \[RAS Error Count sysfs Interface (AMDGPU RAS Support - Linux Kernel
-    /// documentation)\](https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface)
+    /// documentation)\](<https://docs.kernel.org/gpu/amdgpu/ras.html#ras-error-count-sysfs-interface>)
     /// to learn how these error counts are accessed.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2550,7 +3021,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_total_ecc_count(processor_handle: amdsmi_processor_handle,
         ec: *mut amdsmi_error_count_t) -> amdsmi_status_t;
     /// Get UMA carveout configuration information
@@ -2561,7 +3032,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This uses a kernel UAPI sysfs interface, not libdrm.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2570,17 +3041,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if UMA carveout is not available on this device
-    /// ::[`AMDSMI_STATUS_INVAL`] if info is nullptr
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if UMA carveout is not available on this device
+    /// [`AMDSMI_STATUS_INVAL`] if info is nullptr
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_gpu_uma_carveout_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_uma_carveout_info_t) -> amdsmi_status_t;
     /// Returns the static information for the `vBIOS` on the device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2589,7 +3059,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -2597,8 +3067,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: *mut amdsmi_vbios_info_t) -> amdsmi_status_t;
     /// Returns the static information for the `vBIOS` on the device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2607,13 +3076,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_gpu_vbios_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_vbios_info_t) -> amdsmi_status_t;
     /// Get the name string for a give vendor ID
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, a pointer to a caller provided
     /// char buffer `name`, and a length of this buffer `len`, this function will
@@ -2626,26 +3093,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// as a string. Updating the system name files can be accompplished with
     /// "sudo update-pciids".
     ///
-    /// **Note:** ::[`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
+    /// **Note:** [`AMDSMI_STATUS_INSUFFICIENT_SIZE`] is returned if `len` bytes is not
     /// large enough to hold the entire name. In this case, only `len` bytes will
     /// be written.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `name` (in,out): a pointer to a caller provided char buffer to which the name will be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `name` (in,out): a pointer to a caller provided char buffer to which the name will be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     /// - `len` (in): the length of the caller provided buffer `name`.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_vendor_name(processor_handle: amdsmi_processor_handle, name: *mut c_char,
         len: usize) -> amdsmi_status_t;
     /// Returns the virtualization mode for the target device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
-    ///
     /// The virtualization mode is detected and returned as an enum.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2654,7 +3123,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_gpu_virtualization_mode(processor_handle: amdsmi_processor_handle,
         mode: *mut amdsmi_virtualization_mode_t) -> amdsmi_status_t;
@@ -2662,28 +3131,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// specified voltage sensor on the specified device. It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a sensor type `sensor_type`, a
-    /// ::[`amdsmi_voltage_metric_t`] `metric` and a pointer to an `int64_t`
-    /// voltage, this function will write the value of the metric indicated by
+    /// [`amdsmi_voltage_metric_t`] `metric` and a pointer to an `int64_t`
+    /// `voltage`, this function will write the value of the metric indicated by
     /// `metric` and `sensor_type` to the memory location `voltage`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `sensor_type` (in): part of device from which voltage should be obtained. This should come from the enum ::[`amdsmi_voltage_type_t`]
+    /// - `sensor_type` (in): part of device from which voltage should be obtained. This should come from the enum [`amdsmi_voltage_type_t`]
     /// - `metric` (in): enum indicated which voltage value should be retrieved
-    /// - `voltage` (in,out): a pointer to `int64_t` to which the voltage will be written, in millivolts. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `voltage` (in,out): a pointer to `int64_t` to which the voltage will be written, in millivolts. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_volt_metric(processor_handle: amdsmi_processor_handle,
         sensor_type: amdsmi_voltage_type_t, metric: amdsmi_voltage_metric_t, voltage: *mut i64) -> amdsmi_status_t;
     /// Returns vram info
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -2692,7 +3161,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_gpu_vram_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_vram_info_t) -> amdsmi_status_t;
@@ -2704,7 +3173,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg2: *mut amdsmi_vram_info_t) -> amdsmi_status_t;
     /// Returns the VRAM usage (both total and used memory) in MegaBytes.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -2713,16 +3182,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn amdsmi_get_gpu_vram_usage(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_vram_usage_t) -> amdsmi_status_t;
     /// Get the vram vendor string of a device.
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_get_gpu_vram_info()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_get_gpu_vram_info()` should be used instead
     ///
     /// This function retrieves the vram vendor name given a processor handle
     /// `processor_handle`, a pointer to a caller provided
@@ -2734,6 +3201,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// contained within [`amdsmi_get_gpu_vram_vendor`], then this function will return
     /// the string 'unknown' instead of the vram vendor.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
@@ -2742,12 +3211,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_gpu_vram_vendor(processor_handle: amdsmi_processor_handle, brand: *mut c_char,
         len: u32) -> amdsmi_status_t;
     /// Returns the '`xcd_counter`' from the GPU metrics associated with the device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_mvf}
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
@@ -2756,19 +3225,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] is returned upon successful call.
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] is returned in case the metric unit
-    /// does not exist for the given device.
+    /// - [`AMDSMI_STATUS_SUCCESS`]: is returned upon successful call. [`AMDSMI_STATUS_NOT_SUPPORTED`] is returned in case the metric unit does not exist for the given device.
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_gpu_xcd_counter(processor_handle: amdsmi_processor_handle,
         xcd_count: *mut u16) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the XGMI link status
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, this function
     /// will return the link status for each XGMI link connect to this processor.
     /// If the processor link type is not XGMI, it should return [`AMDSMI_STATUS_NOT_SUPPORTED`].
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2777,49 +3247,58 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_get_gpu_xgmi_link_status(processor_handle: amdsmi_processor_handle,
         link_status: *mut amdsmi_xgmi_link_status_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get HSMP metrics table
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_hsmp_metrics_table(arg1: amdsmi_processor_handle,
-        arg2: *mut amdsmi_hsmp_metrics_table_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_hsmp_metrics_table(processor_handle: *mut c_void,
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `metrics_table` (in,out): input buffer to return the HSMP metrics table.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_hsmp_metrics_table(processor_handle: amdsmi_processor_handle,
         metrics_table: *mut amdsmi_hsmp_metrics_table_t) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get HSMP metrics table version
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_hsmp_metrics_table_version(arg1: amdsmi_processor_handle,
-        arg2: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_get_hsmp_metrics_table_version(processor_handle: *mut c_void,
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `metrics_version` (in,out): input buffer to return the HSMP metrics table version.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_get_hsmp_metrics_table_version(processor_handle: amdsmi_processor_handle,
         metrics_version: *mut u32) -> amdsmi_status_t;
     /// Get the build version information for the currently running build of AMDSMI
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{cpu\_bm} @platform{guest\_1vf} @platform{guest\_mvf}
-    /// @platform{guest\_windows}
     ///
     /// Get the major, minor, patch and build string for AMDSMI build
     /// currently in use through `version`
     ///
+    /// Platforms: `gpu_bm_linux`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
-    /// - `version` (in,out): A pointer to an ::`amdsmi_version_t` structure that will be updated with the version information upon return.
+    /// - `version` (in,out): A pointer to an [`amdsmi_version_t`] structure that will be updated with the version information upon return.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_lib_version(version: *mut amdsmi_version_t) -> amdsmi_status_t;
     /// Return link metric information
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2828,7 +3307,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
@@ -2836,7 +3315,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         link_metrics: *mut amdsmi_link_metrics_t) -> amdsmi_status_t;
     /// Return link metric information
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2845,18 +3324,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_get_link_metrics(processor_handle: amdsmi_processor_handle,
         link_metrics: *mut amdsmi_link_metrics_t) -> amdsmi_status_t;
     /// Retrieve the set of GPUs that are nearest to a given device
     /// at a specific interconnectivity level.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// Once called `topology_nearest_info` will get populated with a list of
     /// all nearest devices for a given `link_type`. The list has a count of
     /// the number of devices found and their respective handles/identifiers.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2866,7 +3345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-1")))]
@@ -2875,11 +3354,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieve the set of GPUs that are nearest to a given device
     /// at a specific interconnectivity level.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// Once called `topology_nearest_info` will get populated with a list of
     /// all nearest devices for a given `link_type`. The list has a count of
     /// the number of devices found and their respective handles/identifiers.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2889,19 +3368,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
     #[cfg(feature = "rocm-10-0")]
     "6.3" pub fn amdsmi_get_link_topology_nearest(processor_handle: amdsmi_processor_handle,
         link_type: amdsmi_link_type_t, topology_nearest_info: *mut amdsmi_topology_nearest_t) -> amdsmi_status_t;
     /// Retrieve minimal and maximal io link bandwidth between 2 GPUs
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, pointer to an
     /// `uint64_t` `min_bandwidth`, and a pointer to `uint64_t` `max_bandiwidth`,
     /// this function will write theoretical minimal and maximal bandwidth limits.
     /// API works if src and dst are connected via xgmi and have 1 hop distance.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2912,7 +3391,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_minmax_bandwidth_between_processors(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, min_bandwidth: *mut u64,
@@ -2925,7 +3404,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg2: amdsmi_processor_handle, arg3: *mut u64, arg4: *mut u64) -> amdsmi_status_t;
     /// Retrieves ASIC information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2934,13 +3413,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_asic_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_asic_info_t) -> amdsmi_status_t;
     /// Retrieves BUS information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2949,16 +3428,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_bus_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_bus_info_t) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns BDF of the given NIC device
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -2967,13 +3443,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_device_bdf(processor_handle: amdsmi_processor_handle,
         bdf: *mut amdsmi_bdf_t) -> amdsmi_status_t;
     /// Retrieves information about the NIC driver
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -2982,16 +3458,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_driver_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_driver_info_t) -> amdsmi_status_t;
     /// Retrieves firmware version information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
-    ///
     /// **Note:** This API depends on libmnl. If libmnl is not installed on the
-    /// system, this function returns ::[`AMDSMI_STATUS_NOT_SUPPORTED`].
+    /// system, this function returns [`AMDSMI_STATUS_NOT_SUPPORTED`].
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3000,13 +3476,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_fw_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_fw_info_t) -> amdsmi_status_t;
     /// Retrieves NUMA information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3015,13 +3491,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_numa_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_numa_info_t) -> amdsmi_status_t;
     /// Retrieves PORT information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3030,17 +3506,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_port_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_port_info_t) -> amdsmi_status_t;
     /// Retrieve PORT statistics for the specified NIC port
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
-    ///
     /// This function follows a two-call pattern:
     /// 1. First call with stats=NULL to get the count of available statistics
     /// 2. Second call with allocated array to retrieve all statistics
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3051,43 +3527,43 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_port_statistics(processor_handle: amdsmi_processor_handle, port_index: u32,
         num_stats: *mut u32, stats: *mut amdsmi_nic_stat_t) -> amdsmi_status_t;
     /// Get the list of the NIC processor handles associated to a socket.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function retrieves the processor handles of a socket. The
     /// `socket_handle` must be provided for the processor.
     ///
-    /// **Note:** Sockets are not supported on the @platform{host}.
+    /// **Note:** Sockets are not supported on the platform{host}.
     ///
     /// The number of processor count is returned through `processor_count`
     /// if `processor_handles` is NULL. Then the number of `processor_count` can be pass
     /// as input to retrieval all processors on the socket to `processor_handles`.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `socket_handle` (in): The socket to query
-    /// - `processor_count` (in,out): As input, the value passed through this parameter is the number of ::[`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `processor_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many processors are available to read for the socket.
-    /// - `processor_handles` (in,out): A pointer to a block of memory to which the ::[`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
+    /// - `processor_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `processor_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many processors are available to read for the socket.
+    /// - `processor_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_processor_handles(socket_handle: amdsmi_socket_handle, processor_count: *mut u32,
         processor_handles: *mut amdsmi_processor_handle) -> amdsmi_status_t;
     /// Retrieves RDMA devices information for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
-    ///
     /// A NIC whose RDMA driver is absent (for example, `ionic_rdma` blacklisted)
-    /// is still enumerated: this call returns ::[`AMDSMI_STATUS_SUCCESS`] with a zeroed
-    /// struct. Check `info`-\>`num_rdma_dev` rather than the return value to tell
+    /// is still enumerated: this call returns [`AMDSMI_STATUS_SUCCESS`] with a zeroed
+    /// struct. Check `info->num_rdma_dev` rather than the return value to tell
     /// whether any RDMA device was reported.
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3096,17 +3572,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_rdma_dev_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_nic_rdma_devices_info_t) -> amdsmi_status_t;
     /// Retrieve RDMA port statistics for the NIC
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
-    ///
     /// This function follows a two-call pattern:
     /// 1. First call with stats=NULL to get the count of available statistics
     /// 2. Second call with allocated array to retrieve all statistics
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3117,13 +3593,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_rdma_port_statistics(processor_handle: amdsmi_processor_handle, rdma_port_index: u32,
         num_stats: *mut u32, stats: *mut amdsmi_nic_stat_t) -> amdsmi_status_t;
     /// Retrieve vendor specific statistics for the NIC port
-    ///
-    /// @platform{host} @platform{gpu\_bm\_linux}
     ///
     /// This function follows a two-call pattern:
     /// 1. First call with stats=NULL to get the count of available statistics
@@ -3132,6 +3606,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// This API provides access to vendor/driver specific statistics that may vary
     /// between different NIC vendors and driver/fw versions. The statistic names are
     /// preserved as provided by the underlying driver implementation.
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3142,36 +3618,36 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_nic_vendor_statistics(processor_handle: amdsmi_processor_handle, port_index: u32,
         num_stats: *mut u32, stats: *mut amdsmi_nic_stat_t) -> amdsmi_status_t;
     /// Get the node handle associated with processor handle.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function retrieves the node handle of a processor handler. The
     /// `processor_handle` must be provided for the processor.
     /// Currently, only AMD GPUs are supported.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`.
+    ///
     /// # Parameters
     ///
-    /// - `processor_handle` (in): A pointer to a ::[`amdsmi_processor_handle`], this is required to be OAM ID 0 otherwise the API will fail. OAM ID is sourced from `amdsmi_get_gpu_asic_info` API.
+    /// - `processor_handle` (in): A pointer to a [`amdsmi_processor_handle`], this is required to be OAM ID 0 otherwise the API will fail. OAM ID is sourced from `amdsmi_get_gpu_asic_info` API.
     /// - `node_handle` (out): A pointer to a block of memory where `amdsmi_node_handle` will be written.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_node_handle(processor_handle: amdsmi_processor_handle,
         node_handle: *mut amdsmi_node_handle) -> amdsmi_status_t;
     /// Retrieves node power management (NPM) status and power limit for the specified node.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function queries the NPM controller for the given node and returns whether NPM is
     /// enabled, along with the current node-level power limit in Watts. The NPM status and limit are set
     /// out-of-band and reported via this API.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -3180,12 +3656,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure.
+    /// [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_npm_info(node_handle: amdsmi_node_handle, info: *mut amdsmi_npm_info_t) -> amdsmi_status_t;
     /// Returns the PCIe info for the GPU.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3194,7 +3670,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
@@ -3202,7 +3678,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: *mut amdsmi_pcie_info_t) -> amdsmi_status_t;
     /// Returns the PCIe info for the GPU.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3211,7 +3687,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_get_pcie_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_pcie_info_t) -> amdsmi_status_t;
@@ -3229,24 +3705,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg2: *mut amdsmi_pcie_info_t) -> amdsmi_status_t;
     /// Returns the power caps as currently configured in the system.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
-    /// - `sensor_ind` (in): A 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0. Parameter `sensor_ind` is unused on @platform{host}.
+    /// - `sensor_ind` (in): A 0-based sensor index. Normally, this will be 0. If a device has more than one sensor, it could be greater than 0. Parameter `sensor_ind` is unused on platform{host}.
     /// - `info` (out): Reference to power caps information structure. Must be allocated by user.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_power_cap_info(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         info: *mut amdsmi_power_cap_info_t) -> amdsmi_status_t;
     /// Returns the current power and voltage of the GPU.
-    /// The voltage is in units of `mV` and the power in units of W.
+    /// The voltage is in units of mV and the power in units of W.
     /// It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -3255,7 +3731,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -3263,12 +3739,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         info: *mut amdsmi_power_info_t) -> amdsmi_status_t;
     /// Returns the current power and voltage of the GPU.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
-    ///
-    /// **Note:** `amdsmi_power_info_t`::`socket_power` metric can rarely spike above the socket power limit in
+    /// **Note:** `amdsmi_power_info_t``socket_power` metric can rarely spike above the socket power limit in
     /// some cases
     ///
     /// **Note:** unsupported struct members are set to `UINT32_MAX`
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3277,7 +3753,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_power_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_power_info_t) -> amdsmi_status_t;
@@ -3289,15 +3765,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg3: *mut amdsmi_power_info_t) -> amdsmi_status_t;
     /// Get respective processor counts from the processor handles
     ///
-    /// @platform{gpu\_bm\_linux} @platform{cpu\_bm}
-    ///
     /// This function classifies a list of processor handles and returns the per-type
-    /// totals. Counts are derived purely from ::`amdsmi_get_processor_type` and do not require
+    /// totals. Counts are derived purely from `amdsmi_get_processor_type` and do not require
     /// `ENABLE_ESMI_LIB`; on builds without ESMI, `nr_cpusockets` and `nr_cpucores` will be 0.
+    ///
+    /// Platforms: `gpu_bm_linux`, `cpu_bm`.
     ///
     /// # Parameters
     ///
-    /// - `processor_handles` (in): A pointer to a block of memory to which the ::[`amdsmi_processor_handle`] values will be written. This value may be NULL.
+    /// - `processor_handles` (in): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL.
     /// - `processor_count` (in): total processor count per socket
     /// - `nr_cpusockets` (out): Total number of cpu sockets
     /// - `nr_cpucores` (out): Total number of cpu cores
@@ -3305,18 +3781,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_processor_count_from_handles(processor_handles: *mut amdsmi_processor_handle,
         processor_count: *mut u32, nr_cpusockets: *mut u32, nr_cpucores: *mut u32,
         nr_gpus: *mut u32) -> amdsmi_status_t;
     /// Get processor handle with the matching bdf.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
-    ///
     /// Given bdf info `bdf`, this function will get
     /// the processor handle with the matching bdf.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3325,7 +3800,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -3333,11 +3808,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         processor_handle: *mut amdsmi_processor_handle) -> amdsmi_status_t;
     /// Get processor handle with the matching bdf.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
-    ///
     /// Given bdf info `bdf`, this function will get
     /// the processor handle with the matching bdf.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3346,49 +3820,64 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_processor_handle_from_bdf(bdf: amdsmi_bdf_t,
         processor_handle: *mut amdsmi_processor_handle) -> amdsmi_status_t;
     /// Get the list of the processor handles associated to a socket.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
     ///
     /// This function retrieves the processor handles of a socket. The
     /// `socket_handle` must be provided for the processor. A socket may have multiple different
     /// type processors: An APU on a socket have both CPUs and GPUs.
     /// Currently, only AMD GPUs are supported.
     ///
-    /// **Note:** Sockets are not supported on the @platform{host}.
+    /// **Note:** Sockets are not supported on the platform{host}.
     ///
-    /// **Note:** On the @platform{host} this function currently supports only AMD GPUs. To enumerate other
+    /// **Note:** On the platform{host} this function currently supports only AMD GPUs. To enumerate other
     /// devices, such as AMD NICs, use `amdsmi_get_processor_handles_by_type()`.
     ///
     /// The number of processor count is returned through `processor_count`
     /// if `processor_handles` is NULL. Then the number of `processor_count` can be pass
     /// as input to retrieval all processors on the socket to `processor_handles`.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `socket_handle` (in): The socket to query
-    /// - `processor_count` (in,out): As input, the value passed through this parameter is the number of ::[`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `processor_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many processors are available to read for the socket.
-    /// - `processor_handles` (in,out): A pointer to a block of memory to which the ::[`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
+    /// - `processor_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_processor_handle`]'s that may be safely written to the memory pointed to by `processor_handles`. This is the limit on how many processor handles will be written to `processor_handles`. On return, `processor_count` will contain the number of processor handles written to `processor_handles`, or the number of processor handles that could have been written if enough memory had been provided. If `processor_handles` is NULL, as output, `processor_count` will contain how many processors are available to read for the socket.
+    /// - `processor_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_processor_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many processors are available to read.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_processor_handles(socket_handle: amdsmi_socket_handle, processor_count: *mut u32,
         processor_handles: *mut amdsmi_processor_handle) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Get processor list as per processor type
+    ///
+    /// This function retrieves processor list as per the processor type
+    /// from the total processor handles list.
+    /// The `list` of `processor_handles` and processor type must be provided.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `socket_handle` (in): socket handle
+    /// - `processor_type` (in): processor type
+    /// - `processor_handles` (out): list of processor handles as per processor type
+    /// - `processor_count` (out): processor count as per processor type selected
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_get_processor_handles_by_type(arg1: amdsmi_socket_handle, arg2: processor_type_t,
-        arg3: *mut *mut c_void, arg4: *mut u32) -> amdsmi_status_t;
+    "6.2" pub fn amdsmi_get_processor_handles_by_type(socket_handle: amdsmi_socket_handle,
+        processor_type: processor_type_t, processor_handles: *mut amdsmi_processor_handle,
+        processor_count: *mut u32) -> amdsmi_status_t;
     /// Returns a list of processor handles of the specified type in the system.
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm}
     ///
     /// This function retrieves processor list as per the processor type
     /// from the total processor handles list.
@@ -3398,28 +3887,30 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// (e.g., GPU, NIC). The processor handles returned are used to instantiate the rest of processor
     /// queries in the library. If the buffer is not large enough, the call will fail.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`.
+    ///
     /// # Parameters
     ///
     /// - `socket_handle` (in): The socket to query.
-    /// - `processor_type` (in): The type of processor to query (see ::`amdsmi_processor_type_t`).
+    /// - `processor_type` (in): The type of processor to query (see `amdsmi_processor_type_t`).
     /// - `processor_handles` (out): Reference to list of processor handles returned by the library. Buffer must be allocated by user.
     /// - `processor_count` (in,out): As input, the size of the provided buffer. As output, number of processor handles in the buffer. Parameter must be allocated by user.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_get_processor_handles_by_type(socket_handle: amdsmi_socket_handle,
         processor_type: amdsmi_processor_type_t, processor_handles: *mut amdsmi_processor_handle,
         processor_count: *mut u32) -> amdsmi_status_t;
     /// Get a string identifier for the given processor.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{cpu\_bm}
-    ///
     /// This function writes the processor's index into `name` as a decimal
     /// string (for example "0", "1", "2"). The index is the processor's zero-based
     /// position in the library's processor list, the same order used by
-    /// ::[`amdsmi_get_processor_handles`]. A valid `processor_handle` must be provided.
+    /// [`amdsmi_get_processor_handles`]. A valid `processor_handle` must be provided.
+    ///
+    /// Platforms: `gpu_bm_linux`, `cpu_bm`.
     ///
     /// # Parameters
     ///
@@ -3429,97 +3920,96 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_processor_info(processor_handle: amdsmi_processor_handle, len: usize,
         name: *mut c_char) -> amdsmi_status_t;
     /// Get the processor type of the `processor_handle`
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
-    ///
     /// This function retrieves the processor type. A `processor_handle` must be provided
     /// for that processor.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `processor_type` (out): a pointer to `processor_type_t` to which the processor type will be written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`].
+    /// - `processor_type` (out): a pointer to `processor_type_t` to which the processor type will be written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`].
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
     "5.7" pub fn amdsmi_get_processor_type(processor_handle: amdsmi_processor_handle,
         processor_type: *mut processor_type_t) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the processor type of the `processor_handle`
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
     ///
     /// This function retrieves the processor type. A `processor_handle` must be provided
     /// for that processor.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `processor_type` (out): a pointer to ::`amdsmi_processor_type_t` to which the processor type will be written. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`].
+    /// - `processor_type` (out): a pointer to `amdsmi_processor_type_t` to which the processor type will be written. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`].
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn amdsmi_get_processor_type(processor_handle: amdsmi_processor_handle,
         processor_type: *mut amdsmi_processor_type_t) -> amdsmi_status_t;
     /// Get the soc pstate policy for the processor
     ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{host}
-    ///
     /// Given a processor handle `processor_handle`, this function will write
     /// current soc pstate policy settings to `policy`. All the processors at the same socket
     /// will have the same policy.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `policy` (in,out): the soc pstate policy for this processor. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`]
+    /// - `policy` (in,out): the soc pstate policy for this processor. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`]
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_soc_pstate(processor_handle: amdsmi_processor_handle,
         policy: *mut amdsmi_dpm_policy_t) -> amdsmi_status_t;
     /// Get the list of socket handles in the system.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
-    ///
-    /// Depends on what flag is passed to ::[`amdsmi_init`]. [`AMDSMI_INIT_AMD_GPUS`]
+    /// Depends on what flag is passed to [`amdsmi_init`]. [`AMDSMI_INIT_AMD_GPUS`]
     /// returns sockets with AMD GPUS, and [`AMDSMI_INIT_AMD_GPUS`] \| [`AMDSMI_INIT_AMD_CPUS`] returns
     /// sockets with either AMD GPUS or CPUS.
     /// The socket handles can be used to query the processor handles in that socket, which
     /// will be used in other APIs to get processor detail information or telemtries.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
-    /// - `socket_count` (in,out): As input, the value passed through this parameter is the number of ::[`amdsmi_socket_handle`] that may be safely written to the memory pointed to by `socket_handles`. This is the limit on how many socket handles will be written to `socket_handles`. On return, `socket_count` will contain the number of socket handles written to `socket_handles`, or the number of socket handles that could have been written if enough memory had been provided. If `socket_handles` is NULL, as output, `socket_count` will contain how many sockets are available to read in the system.
-    /// - `socket_handles` (in,out): A pointer to a block of memory to which the ::[`amdsmi_socket_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many sockets are available to read in the system.
+    /// - `socket_count` (in,out): As input, the value passed through this parameter is the number of [`amdsmi_socket_handle`] that may be safely written to the memory pointed to by `socket_handles`. This is the limit on how many socket handles will be written to `socket_handles`. On return, `socket_count` will contain the number of socket handles written to `socket_handles`, or the number of socket handles that could have been written if enough memory had been provided. If `socket_handles` is NULL, as output, `socket_count` will contain how many sockets are available to read in the system.
+    /// - `socket_handles` (in,out): A pointer to a block of memory to which the [`amdsmi_socket_handle`] values will be written. This value may be NULL. In this case, this function can be used to query how many sockets are available to read in the system.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_socket_handles(socket_count: *mut u32,
         socket_handles: *mut amdsmi_socket_handle) -> amdsmi_status_t;
     /// Get information about the given socket
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
-    ///
     /// This function retrieves socket information. The `socket_handle` must
     /// be provided to retrieve the Socket ID.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -3529,15 +4019,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_socket_info(socket_handle: amdsmi_socket_handle, len: usize,
         name: *mut c_char) -> amdsmi_status_t;
     /// Query the supported power cap sensors and their types for a device.
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function returns the list of supported power cap sensors for the given device,
     /// including their sensor indices and types (e.g., PPT0, PPT1).
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -3548,35 +4038,47 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_supported_power_cap(processor_handle: amdsmi_processor_handle, sensor_count: *mut u32,
         sensor_inds: *mut u32, sensor_types: *mut amdsmi_power_cap_type_t) -> amdsmi_status_t;
     /// Get the temperature metric value for the specified metric, from the
-    /// specified temperature sensor on the specified device. It is not supported on
+    /// specified temperature sensor on the specified device.
+    ///
+    /// It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_windows}
-    ///
     /// Given a processor handle `processor_handle`, a sensor type `sensor_type`, a
-    /// ::[`amdsmi_temperature_metric_t`] `metric` and a pointer to an `int64_t`
-    /// temperature, this function will write the value of the metric indicated by
+    /// [`amdsmi_temperature_metric_t`] `metric` and a pointer to an `int64_t`
+    /// `temperature`, this function will write the value of the metric indicated by
     /// `metric` and `sensor_type` to the memory location `temperature`.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_windows`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `sensor_type` (in): part of device from which temperature should be obtained. This should come from the enum ::[`amdsmi_temperature_type_t`]
+    /// - `sensor_type` (in): part of device from which temperature should be obtained. This should come from the enum [`amdsmi_temperature_type_t`]
     /// - `metric` (in): enum indicated which temperature value should be retrieved
-    /// - `temperature` (in,out): a pointer to `int64_t` to which the temperature is in Celsius. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `temperature` (in,out): a pointer to `int64_t` to which the temperature is in Celsius. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_temp_metric(processor_handle: amdsmi_processor_handle,
         sensor_type: amdsmi_temperature_type_t, metric: amdsmi_temperature_metric_t,
         temperature: *mut i64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Get Number of threads Per Core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `threads_per_core` (in,out): Input buffer to return the Number of threads Per Core
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_threads_per_core(threads_per_core: *mut u32) -> amdsmi_status_t;
     /// Get TTM configuration information
@@ -3586,7 +4088,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This uses a kernel UAPI interface (modprobe.d), not libdrm.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3594,15 +4096,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if TTM configuration is not available
-    /// ::[`AMDSMI_STATUS_INVAL`] if info is nullptr
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if TTM configuration is not available
+    /// [`AMDSMI_STATUS_INVAL`] if info is nullptr
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_ttm_info(info: *mut amdsmi_ttm_info_t) -> amdsmi_status_t;
     /// Get coarse grain utilization counter of the specified device
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle`, the array of the utilization counters,
     /// the size of the array, this function returns the coarse grain utilization counters
@@ -3612,26 +4112,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// invasive coarse grain GPU usage information.
     ///
     /// If the function returns [`AMDSMI_STATUS_SUCCESS`], the counter will be set in the value field of
-    /// the `amdsmi_utilization_counter_t`.
+    /// the [`amdsmi_utilization_counter_t`].
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `utilization_counters` (in,out): Multiple utilization counters can be retrieved with a single call. The caller must allocate enough space to the `utilization_counters` array. The caller also needs to set valid `AMDSMI_UTILIZATION_COUNTER_TYPE` type for each element of the array. ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `utilization_counters` (in,out): Multiple utilization counters can be retrieved with a single call. The caller must allocate enough space to the `utilization_counters` array. The caller also needs to set valid `AMDSMI_UTILIZATION_COUNTER_TYPE` type for each element of the array. [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     /// - `count` (in): The size of `utilization_counters` array.
     /// - `timestamp` (in,out): The timestamp when the counter is retrieved. Resolution: 1 ns.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_utilization_count(processor_handle: amdsmi_processor_handle,
         utilization_counters: *mut amdsmi_utilization_counter_t, count: u32, timestamp: *mut u64) -> amdsmi_status_t;
     /// Get VCN busy percent from `vcn_busy_percent` sysfs file
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function returns VCN busy
     /// percentage.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3640,16 +4142,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
+    /// - [`AMDSMI_STATUS_SUCCESS`]: on success
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: if the device does not support this query
+    /// - [`AMDSMI_STATUS_INVAL`]: if the input parameters are invalid
+    /// - [`AMDSMI_STATUS_UNEXPECTED_DATA`]: if data read from the sysfs file is not in the expected format or empty
     ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if the device does not support this query
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] if the input parameters are invalid
-    ///
-    /// ::[`AMDSMI_STATUS_UNEXPECTED_DATA`] if data read from the sysfs file is not in the expected
-    /// format or empty
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_get_vcn_busy_percent(processor_handle: amdsmi_processor_handle,
         vcn_busy_percent: *mut u32) -> amdsmi_status_t;
@@ -3660,7 +4158,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// users would need to use `amdsmi_get_gpu_metrics_info` for BM. See that API's struct
     /// for calculations.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3669,13 +4167,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn amdsmi_get_violation_status(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_violation_status_t) -> amdsmi_status_t;
     /// Returns XGMI information for the GPU.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3684,40 +4182,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_get_xgmi_info(processor_handle: amdsmi_processor_handle,
         info: *mut amdsmi_xgmi_info_t) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Get the xgmi per-link power down policy parameter for the processor
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{host}
     ///
     /// Given a processor handle `processor_handle`, this function will write
     /// current xgmi plpd settings to `policy`. All the processors at the same socket
     /// will have the same policy.
     ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `xgmi_plpd` (in,out): the xgmi plpd for this processor. If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`]
+    /// - `xgmi_plpd` (in,out): the xgmi plpd for this processor. If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`]
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_get_xgmi_plpd(processor_handle: amdsmi_processor_handle,
         xgmi_plpd: *mut amdsmi_dpm_policy_t) -> amdsmi_status_t;
     /// Issue performance counter control commands. It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Issue a command `cmd` on the event counter associated with the
     /// provided handle `evt_handle`.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3727,17 +4222,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_control_counter(evt_handle: amdsmi_event_handle_t, cmd: amdsmi_counter_command_t,
         cmd_args: *mut c_void) -> amdsmi_status_t;
     /// Tell if an event group is supported by a given device. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and an event group specifier
-    /// group, tell if `group` type events are supported by the device associated
+    /// `group`, tell if `group` type events are supported by the device associated
     /// with `processor_handle`
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3746,40 +4241,40 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_counter_group_supported(processor_handle: amdsmi_processor_handle,
         group: amdsmi_event_group_t) -> amdsmi_status_t;
     /// Create a performance counter object
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Create a performance counter object of type `type` for the device
     /// with a processor handle of `processor_handle`, and write a handle to the object to the
     /// memory location pointed to by `evnt_handle`. `evnt_handle` can be used
     /// with other performance event operations. The handle should be deallocated
-    /// with ::[`amdsmi_gpu_destroy_counter()`] when no longer needed.
+    /// with [`amdsmi_gpu_destroy_counter()`] when no longer needed.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `type` (in): the ::[`amdsmi_event_type_t`] of performance event to create
-    /// - `evnt_handle` (in,out): A pointer to a ::[`amdsmi_event_handle_t`] which will be associated with a newly allocated counter If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `type` (in): the [`amdsmi_event_type_t`] of performance event to create
+    /// - `evnt_handle` (in,out): A pointer to a [`amdsmi_event_handle_t`] which will be associated with a newly allocated counter If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_create_counter(processor_handle: amdsmi_processor_handle, type_: amdsmi_event_type_t,
         evnt_handle: *mut amdsmi_event_handle_t) -> amdsmi_status_t;
     /// Deallocate a performance counter object
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Deallocate the performance counter object with the provided
-    /// ::[`amdsmi_event_handle_t`] `evnt_handle`
+    /// [`amdsmi_event_handle_t`] `evnt_handle`
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3787,7 +4282,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_destroy_counter(evnt_handle: amdsmi_event_handle_t) -> amdsmi_status_t;
     /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
     ///
@@ -3796,33 +4291,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "7.0" pub fn amdsmi_gpu_driver_reload() -> amdsmi_status_t;
     /// Read the current value of a performance counter
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Read the current counter value of the counter associated with the
     /// provided handle `evt_handle` and write the value to the location pointed
     /// to by `value`.
     ///
     /// **Note:** This function requires admin/sudo privileges
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `evt_handle` (in): an event handle
-    /// - `value` (in,out): pointer to memory of size of ::[`amdsmi_counter_value_t`] to which the counter value will be written
+    /// - `value` (in,out): pointer to memory of size of [`amdsmi_counter_value_t`] to which the counter value will be written
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_read_counter(evt_handle: amdsmi_event_handle_t,
         value: *mut amdsmi_counter_value_t) -> amdsmi_status_t;
     /// Verify the checksum of RAS EEPROM. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// This call will verify the device `processor_handle` for the
     /// checksum of RAS EEPROM.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3830,7 +4325,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success
     /// `AMDSMI_STATUS_CORRUPTED_EEPROM` on the device's EEPROM corruption
     /// others on fail
     #[cfg(feature = "rocm-6-4")]
@@ -3838,54 +4333,53 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieve the XGMI error status for a device. It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, and a pointer to an
-    /// ::[`amdsmi_xgmi_status_t`] `status`, this function will write the current XGMI
-    /// error state ::[`amdsmi_xgmi_status_t`] for the device `processor_handle` to the memory
+    /// [`amdsmi_xgmi_status_t`] `status`, this function will write the current XGMI
+    /// error state [`amdsmi_xgmi_status_t`] for the device `processor_handle` to the memory
     /// pointed to by `status`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `status` (in,out): A pointer to an ::[`amdsmi_xgmi_status_t`] to which the XGMI error state should be written If this parameter is nullptr, this function will return ::[`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
+    /// - `status` (in,out): A pointer to an [`amdsmi_xgmi_status_t`] to which the XGMI error state should be written If this parameter is nullptr, this function will return [`AMDSMI_STATUS_INVAL`] if the function is supported with the provided, arguments and [`AMDSMI_STATUS_NOT_SUPPORTED`] if it is not supported with the provided arguments.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_gpu_xgmi_error_status(processor_handle: amdsmi_processor_handle,
         status: *mut amdsmi_xgmi_status_t) -> amdsmi_status_t;
     /// Initialize the AMD SMI library
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
     ///
     /// This function initializes the library and the internal data structures,
     /// including those corresponding to sources of information that SMI provides.
     /// Singleton Design, requires the same number of inits as shutdowns.
     ///
     /// The `init_flags` decides which type of processor
-    /// can be discovered by ::[`amdsmi_get_socket_handles()`]. [`AMDSMI_INIT_AMD_GPUS`] returns
+    /// can be discovered by [`amdsmi_get_socket_handles()`]. [`AMDSMI_INIT_AMD_GPUS`] returns
     /// sockets with AMD GPUS, and [`AMDSMI_INIT_AMD_GPUS`] \| [`AMDSMI_INIT_AMD_CPUS`] returns
     /// sockets with either AMD GPUS or CPUS.
     /// Both [`AMDSMI_INIT_AMD_GPUS`] and [`AMDSMI_INIT_AMD_CPUS`] flags are supported.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Parameters
     ///
-    /// - `init_flags` (in): Bit flags that tell SMI how to initialize. Values of ::[`amdsmi_init_flags_t`] may be OR'd together and passed through `init_flags` to modify how AMDSMI initializes.
+    /// - `init_flags` (in): Bit flags that tell SMI how to initialize. Values of [`amdsmi_init_flags_t`] may be OR'd together and passed through `init_flags` to modify how AMDSMI initializes.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_init(init_flags: u64) -> amdsmi_status_t;
     /// Prepare to collect event notifications for a GPU
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// This function prepares to collect events for the GPU with device
     /// ID `processor_handle`, by initializing any required system parameters. This call
-    /// may open files which will remain open until ::[`amdsmi_stop_gpu_event_notification()`]
+    /// may open files which will remain open until [`amdsmi_stop_gpu_event_notification()`]
     /// is called.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3893,17 +4387,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_init_gpu_event_notification(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
     /// Return P2P availability status between 2 GPUs
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, and a pointer to a
     /// bool `accessible`, this function will write the P2P connection status
     /// between the device `processor_handle_src` and `processor_handle_dst` to the memory
     /// pointed to by `accessible`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3913,12 +4407,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_is_P2P_accessible(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, accessible: *mut bool) -> amdsmi_status_t;
     /// Returns is power management enabled
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -3927,14 +4421,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_is_gpu_power_management_enabled(processor_handle: amdsmi_processor_handle,
         enabled: *mut bool) -> amdsmi_status_t;
     /// Triggers a chain that resets all GPUs.
     /// It is not supported on virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
     ///
     /// **Note:** After this function returns, the caller must wait a few seconds before calling
     /// any other AMD SMI API functions to allow the GPU reset to complete. Calling other APIs
@@ -3942,21 +4434,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Given a processor handle `processor_handle`, this function will reset the GPU
     ///
+    /// Platforms: `gpu_bm_linux`, `host`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_reset_gpu(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
     /// Reverts a selected device's compute partition setting back to its
     /// boot state.
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function will attempt to
     /// revert its compute partition setting back to its boot state.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3964,12 +4458,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::`AMDSMI_STATUS_PERMISSION` function requires root access
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - `AMDSMI_STATUS_PERMISSION`: function requires root access
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     ///
     /// Before ROCm 6.3.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
@@ -3977,11 +4468,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Reset the fan to automatic driver control. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// This function returns control of the fan to the system.
     /// For GPUs with the `gpu_od` sysfs interface, this writes the `OD_RANGE` minimum
     /// value to `fan_minimum_pwm` and commits the change
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -3990,15 +4481,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_reset_gpu_fan(processor_handle: amdsmi_processor_handle, sensor_ind: u32) -> amdsmi_status_t;
     /// Reverts a selected device's memory partition setting back to its
     /// boot state.
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function will attempt to
     /// revert its current memory partition setting back to its boot state.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4006,15 +4497,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::`AMDSMI_STATUS_PERMISSION` function requires root access
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
-    ///
-    /// ::`AMDSMI_STATUS_AMDGPU_RESTART_ERR` could not successfully restart
-    /// the amdgpu driver
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - `AMDSMI_STATUS_PERMISSION`: function requires root access
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
+    /// - `AMDSMI_STATUS_AMDGPU_RESTART_ERR`: could not successfully restart the amdgpu driver
     ///
     /// Before ROCm 6.3.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
@@ -4022,11 +4508,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Reset the XGMI error status for a device. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, this function will reset the
-    /// current XGMI error state ::[`amdsmi_xgmi_status_t`] for the device `processor_handle` to
-    /// [`amdsmi_xgmi_status_t`]::[`AMDSMI_XGMI_STATUS_NO_ERRORS`]
+    /// current XGMI error state [`amdsmi_xgmi_status_t`] for the device `processor_handle` to
+    /// [`amdsmi_xgmi_status_t`][`AMDSMI_XGMI_STATUS_NO_ERRORS`]
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4034,7 +4520,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_reset_gpu_xgmi_error(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
     /// Reset TTM pages limit to system default
     ///
@@ -4043,232 +4529,465 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This uses a kernel UAPI interface (modprobe.d), not libdrm.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
-    /// ::[`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_reset_ttm_pages_limit() -> amdsmi_status_t;
     /// Control the set of allowed frequencies that can be used for the
     /// specified clock. It is not supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a clock type `clk_type`, and a
     /// 64 bit bitmask `freq_bitmask`, this function will limit the set of
     /// allowable frequencies. If a bit in `freq_bitmask` has a value of 1, then
-    /// the frequency (as ordered in an ::`amdsmi_frequencies_t` returned by
+    /// the frequency (as ordered in an [`amdsmi_frequencies_t`] returned by
     /// [`amdsmi_get_clk_freq()`]) corresponding to that bit index will be
     /// allowed.
     ///
     /// This function will change the performance level to
-    /// ::[`AMDSMI_DEV_PERF_LEVEL_MANUAL`] in order to modify the set of allowable
-    /// frequencies. Caller will need to set to ::[`AMDSMI_DEV_PERF_LEVEL_AUTO`] in order
+    /// [`AMDSMI_DEV_PERF_LEVEL_MANUAL`] in order to modify the set of allowable
+    /// frequencies. Caller will need to set to [`AMDSMI_DEV_PERF_LEVEL_AUTO`] in order
     /// to get back to default state.
     ///
     /// All bits with indices greater than or equal to
-    /// ::`amdsmi_frequencies_t`::`num_supported` will be ignored.
+    /// [`amdsmi_frequencies_t`]`num_supported` will be ignored.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `clk_type` (in): the type of clock for which the set of frequencies will be modified
-    /// - `freq_bitmask` (in): A bitmask indicating the indices of the frequencies that are to be enabled (1) and disabled (0). Only the lowest ::`amdsmi_frequencies_t`.`num_supported` bits of this mask are relevant.
+    /// - `freq_bitmask` (in): A bitmask indicating the indices of the frequencies that are to be enabled (1) and disabled (0). Only the lowest [`amdsmi_frequencies_t`].`num_supported` bits of this mask are relevant.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_clk_freq(processor_handle: amdsmi_processor_handle, clk_type: amdsmi_clk_type_t,
         freq_bitmask: u64) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_cc6_enable(processor_handle: *mut c_void, enable: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set the Core C6 Enable State.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_core_boostlimit(arg1: amdsmi_processor_handle, arg2: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// This API configures the Core C6 (CC6) low-power state for the specified processor socket.
+    ///
+    /// CC6 enable state values:
+    ///
+    /// - 0: Disable CC6 state
+    /// - 1: Enable CC6 state
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to configure
+    /// - `enable` (in): CC6 enable state value: - 0: Disable CC6 low-power state - 1: Enable CC6 low-power state
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_core_boostlimit(processor_handle: *mut c_void, boostlimit: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    "10.0" pub fn amdsmi_set_cpu_cc6_enable(processor_handle: amdsmi_processor_handle, enable: u8) -> amdsmi_status_t;
+    /// Set the core boostlimit value.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu core which to query
+    /// - `boostlimit` (in): boostlimit value to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_core_boostlimit(processor_handle: amdsmi_processor_handle,
+        boostlimit: u32) -> amdsmi_status_t;
+    /// Set the CPU core floor limit frequency.
+    ///
+    /// This function sets the floor frequency limit for the specified CPU core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU core which to set
+    /// - `floor_freq` (in): floor limit frequency value to be set in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_core_floor_freq_limit(processor_handle: *mut c_void,
+    "10.0" pub fn amdsmi_set_cpu_core_floor_freq_limit(processor_handle: amdsmi_processor_handle,
         floor_freq: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_core_msr_floor_freq_limit(processor_handle: *mut c_void,
-        msr_floor_freq: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set CPU core MSR floor limit frequency.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_df_pstate_range(arg1: amdsmi_processor_handle, arg2: u8, arg3: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// This function sets the MSR floor frequency limit for the specified CPU core.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU core which to set
+    /// - `msr_floor_freq` (in): MSR floor limit frequency value to be set in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_df_pstate_range(processor_handle: *mut c_void, min_pstate: u8,
+    "10.0" pub fn amdsmi_set_cpu_core_msr_floor_freq_limit(processor_handle: amdsmi_processor_handle,
+        msr_floor_freq: u32) -> amdsmi_status_t;
+    /// Set df pstate range.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `min_pstate` (in): minimum pstate value to be set
+    /// - `max_pstate` (in): maximum pstate value to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_df_pstate_range(processor_handle: amdsmi_processor_handle, min_pstate: u8,
         max_pstate: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_dfc_ctrl(processor_handle: *mut c_void, dfc_ctrl: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_dimm_sb_reg(processor_handle: *mut c_void, dimm_addr: u32, lid: u32, reg_offset: u32,
-        reg_space: u32, write_data: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_floor_freq_limit(processor_handle: *mut c_void, floor_freq: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set the DFCState enabling control.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_gmi3_link_width_range(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// DFCState control values for setting:
+    ///
+    /// - 0: Disable DFC control
+    /// - 1: Enable DFC control
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket handle to query
+    /// - `dfc_ctrl` (in): Input buffer indicating whether to enable (1) or disable (0) DFCState control
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on failure
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_gmi3_link_width_range(processor_handle: *mut c_void, min_link_width: u8,
+    "10.0" pub fn amdsmi_set_cpu_dfc_ctrl(processor_handle: amdsmi_processor_handle,
+        dfc_ctrl: *mut u8) -> amdsmi_status_t;
+    /// Write Data to DIMM Sideband Register
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Processor handle for the target socket
+    /// - `dimm_addr` (in): DIMM address
+    /// - `lid` (in): The local identifier of the device on DIMM
+    /// - `reg_offset` (in): Register offset within the specified register space
+    /// - `reg_space` (in): Register space selector: - 0: Volatile register space - 1: Non-volatile memory (NVM) register space
+    /// - `write_data` (in): 4-byte data value to write to the target register
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on successful register write, non-zero on failure
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_set_cpu_dimm_sb_reg(processor_handle: amdsmi_processor_handle, dimm_addr: u32, lid: u32,
+        reg_offset: u32, reg_space: u32, write_data: u32) -> amdsmi_status_t;
+    /// Set the CPU socket floor limit frequency.
+    ///
+    /// This function sets the floor frequency limit for the specified CPU socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket which to set
+    /// - `floor_freq` (in): floor limit frequency value to be set in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_set_cpu_floor_freq_limit(processor_handle: amdsmi_processor_handle,
+        floor_freq: u32) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Set gmi3 link width range.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `min_link_width` (in): minimum link width to be set.
+    /// - `max_link_width` (in): maximum link width to be set.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_gmi3_link_width_range(processor_handle: amdsmi_processor_handle, min_link_width: u8,
         max_link_width: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Set CPU floor limit frequency via MSR(Model Specific Register).
+    ///
+    /// This function sets the floor frequency limit via MSR(Model Specific Register) for the
+    /// specified CPU socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): CPU socket which to set
+    /// - `msr_floor_freq` (in): MSR floor limit frequency value to be set in MHz
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_msr_floor_freq_limit(processor_handle: *mut c_void,
+    "10.0" pub fn amdsmi_set_cpu_msr_floor_freq_limit(processor_handle: amdsmi_processor_handle,
         msr_floor_freq: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_pc6_enable(processor_handle: *mut c_void, enable: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set the PC6 Enable State
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_pcie_link_rate(arg1: amdsmi_processor_handle, arg2: u8,
-        arg3: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// This API configures the PC6 (Package C-state 6) enable state for the specified processor socket.
+    ///
+    /// PC6 enable state values:
+    ///
+    /// - 0: PC6 disabled
+    /// - 1: PC6 enabled
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to configure
+    /// - `enable` (in): PC6 enable state (0=disable, 1=enable)
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_pcie_link_rate(processor_handle: *mut c_void, rate_ctrl: u8,
+    "10.0" pub fn amdsmi_set_cpu_pc6_enable(processor_handle: amdsmi_processor_handle, enable: u8) -> amdsmi_status_t;
+    /// Set pcie link rate.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `rate_ctrl` (in): rate control value to be set.
+    /// - `prev_mode` (in,out): Input buffer to fill previous rate control value.
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_pcie_link_rate(processor_handle: amdsmi_processor_handle, rate_ctrl: u8,
         prev_mode: *mut u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
-    ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_pwr_efficiency_mode(arg1: amdsmi_processor_handle, arg2: u8) -> amdsmi_status_t;
     /// Set the power efficiency profile policy.
     ///
-    /// @platform{cpu\_bm}
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `mode` (in): mode to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    ///
+    /// Before ROCm 7.1.
+    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+    "6.2" pub fn amdsmi_set_cpu_pwr_efficiency_mode(processor_handle: amdsmi_processor_handle,
+        mode: u8) -> amdsmi_status_t;
+    /// Set the power efficiency profile policy.
+    ///
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to configure
     /// - `power_efficiency_mode` (in): power efficiency mode to be set
     /// - `utilization` (in,out): pointer to store utilization for balanced core modes (%)
-    /// - `ppt_limit` (in,out): pointer to PPT (Package Power Tracking) limit value in milliwatts (`mW`)
+    /// - `ppt_limit` (in,out): pointer to PPT (Package Power Tracking) limit value in milliwatts (mW)
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn amdsmi_set_cpu_pwr_efficiency_mode(processor_handle: amdsmi_processor_handle,
         power_efficiency_mode: u8, utilization: *mut u32, ppt_limit: *mut u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_rail_isofreq_policy(processor_handle: *mut c_void,
-        rail_isofreq_policy: *mut bool) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_sdps_limit(processor_handle: *mut c_void, sdps_limit: u32) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set CPU rail isolated frequency policy for independent core clock control per power rail
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_socket_boostlimit(arg1: amdsmi_processor_handle, arg2: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_socket_boostlimit(processor_handle: *mut c_void, boostlimit: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// This API configures the frequency policy for CPU power rails.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_socket_lclk_dpm_level(arg1: amdsmi_processor_handle, arg2: u8, arg3: u8,
-        arg4: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_socket_lclk_dpm_level(processor_handle: *mut c_void, nbio_id: u8, min: u8,
-        max: u8) -> amdsmi_status_t;
-    /// Set the power cap value for a given socket.
+    /// - If a socket-wide limit (e.g., PPT) is setting the core clock frequency, this setting has no
+    ///   effect.
+    /// - For other limiters specific to CPU power rails (e.g., TDC),
+    ///   this policy enables or disables independent core clocks per rail (`VDDCR_CPU0` or `VDDCR_CPU1`).
     ///
-    /// @platform{cpu\_bm}
+    /// Policy values:
+    ///
+    /// - 0: Disable independent control (all cores on both rails have the same frequency limit)
+    /// - 1: Enable independent control (each rail has an independent frequency limit)
+    ///
+    /// Platforms: `cpu_bm`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Cpu socket which to query
-    /// - `pcap` (in): Input power limit value in milliwatts (`mW`)
+    /// - `rail_isofreq_policy` (in,out): Input buffer to store policy value, indicating the CPU rail ISO frequency Policy setting: - 0: Disable independent control - each rail has its own independent frequency limit. - 1: Enable independent control - all cores on both rails share the same frequency limit.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_set_cpu_rail_isofreq_policy(processor_handle: amdsmi_processor_handle,
+        rail_isofreq_policy: *mut bool) -> amdsmi_status_t;
+    /// Set the SDPS(Socket DIMM Power Sloshing) limit for a given processor socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Processor handle for which to set the limit
+    /// - `sdps_limit` (in): SDPS limit value in milliwatts
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-10-0")]
+    "10.0" pub fn amdsmi_set_cpu_sdps_limit(processor_handle: amdsmi_processor_handle,
+        sdps_limit: u32) -> amdsmi_status_t;
+    /// Set the socket boostlimit value.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `boostlimit` (in): boostlimit value to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_socket_boostlimit(processor_handle: amdsmi_processor_handle,
+        boostlimit: u32) -> amdsmi_status_t;
+    /// Set NBIO lclk dpm level value.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `nbio_id` (in): nbio index
+    /// - `min` (in): minimum value to be set
+    /// - `max` (in): maximum value to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_socket_lclk_dpm_level(processor_handle: amdsmi_processor_handle, nbio_id: u8, min: u8,
+        max: u8) -> amdsmi_status_t;
+    /// Set the power cap value for a given socket.
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `pcap` (in): Input power limit value in milliwatts (mW)
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_cpu_socket_power_cap(processor_handle: amdsmi_processor_handle,
         pcap: u32) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+    /// Set the Min and Max XGMI PState Range
+    ///
+    /// This API configures the XGMI P-State range for the specified processor socket.
+    ///
+    /// P-State range constraints:
+    ///
+    /// - `min_pstate`: Minimum allowed XGMI P-State
+    /// - `max_pstate`: Maximum allowed XGMI P-State
+    /// - Constraint: `max_pstate` \<= `min_pstate`
+    ///
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to configure
+    /// - `min_pstate` (in): minimum XGMI P-State value
+    /// - `max_pstate` (in): maximum XGMI P-State value
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
-    "10.0" pub fn amdsmi_set_cpu_xgmi_pstate_range(processor_handle: *mut c_void, min_pstate: u8,
+    "10.0" pub fn amdsmi_set_cpu_xgmi_pstate_range(processor_handle: amdsmi_processor_handle, min_pstate: u8,
         max_pstate: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+    /// Set xgmi width.
     ///
-    /// Before ROCm 7.1.
-    #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-    "6.2" pub fn amdsmi_set_cpu_xgmi_width(arg1: amdsmi_processor_handle, arg2: u8, arg3: u8) -> amdsmi_status_t;
-    /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-    #[cfg(feature = "rocm-10-0")]
-    "6.2" pub fn amdsmi_set_cpu_xgmi_width(processor_handle: *mut c_void, min: u8, max: u8) -> amdsmi_status_t;
+    /// Platforms: `cpu_bm`.
+    ///
+    /// # Parameters
+    ///
+    /// - `processor_handle` (in): Cpu socket which to query
+    /// - `min` (in): Minimum xgmi width to be set
+    /// - `max` (in): maximum xgmi width to be set
+    ///
+    /// # Returns
+    ///
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    #[cfg(feature = "rocm-6-2")]
+    "6.2" pub fn amdsmi_set_cpu_xgmi_width(processor_handle: amdsmi_processor_handle, min: u8,
+        max: u8) -> amdsmi_status_t;
     /// Modifies a selected device's compute partition memory allocation mode.
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle` and a mode
     /// `mode`, this function will attempt to update the selected device's
     /// compute partition memory allocation mode. The mode controls how HBM
     /// capacity is distributed across XCPs within each memory partition:
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
-    /// to an even share. This is the default.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
+    ///   to an even share. This is the default.
+    /// - `AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
+    ///   full memory partition size.
     ///
-    /// - ::`AMDSMI_ACCELERATOR_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
-    /// full memory partition size.
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to modify
-    /// - `mode` (in): using enum ::`amdsmi_accelerator_partition_mem_alloc_mode_t`, define what the selected device's memory allocation mode should be updated to.
+    /// - `mode` (in): using enum `amdsmi_accelerator_partition_mem_alloc_mode_t`, define what the selected device's memory allocation mode should be updated to.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::[`AMDSMI_STATUS_NO_PERM`] function requires admin/sudo privileges
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_FILE_ERROR`] problem accessing the sysfs file
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NO_PERM`]: function requires admin/sudo privileges
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_FILE_ERROR`]: problem accessing the sysfs file
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_gpu_accelerator_partition_mem_alloc_mode(processor_handle: amdsmi_processor_handle,
         mode: amdsmi_accelerator_partition_mem_alloc_mode_t) -> amdsmi_status_t;
     /// Set accelerator partition setting based on `profile_index`
     /// from `amdsmi_get_gpu_accelerator_partition_profile_config`
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// **Note:** API requires admin/sudo privileges or API will not be able to read all resources
-    /// for @platform{gpu\_bm\_linux} or any resources for @platform{host}.
+    /// for platform{`gpu_bm_linux`} or any resources for platform{host}.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -4277,17 +4996,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_set_gpu_accelerator_partition_profile(processor_handle: amdsmi_processor_handle,
         profile_index: u32) -> amdsmi_status_t;
     /// This function sets the clock sets the clock min/max level
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a clock type `clk_type`,
     /// a value `clk_value` needs to be set, and the `level` indicates min or max
     /// clock you want to set, this function the clock limit.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4298,18 +5017,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn amdsmi_set_gpu_clk_limit(processor_handle: amdsmi_processor_handle, clk_type: amdsmi_clk_type_t,
         limit_type: amdsmi_clk_limit_type_t, clk_value: u64) -> amdsmi_status_t;
     /// This function sets the clock range information. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a minimum clock value `minclkvalue`,
     /// a maximum clock value `maxclkvalue` and a clock type `clkType` this function
     /// will set the sclk\|mclk range
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4320,7 +5039,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.1.
     #[cfg(not(feature = "rocm-7-1"))]
@@ -4329,103 +5048,89 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Modifies a selected device's compute partition setting.
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_set_gpu_accelerator_partition_profile()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_set_gpu_accelerator_partition_profile()` should be used instead
     ///
     /// Given a processor handle `processor_handle`, a type of compute partition
     /// `compute_partition`, this function will attempt to update the selected
     /// device's compute partition setting. This function does not allow any concurrent operations.
     /// Device must be idle and have no workloads when performing set partition operations.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
-    /// - `compute_partition` (in): using enum ::`amdsmi_compute_partition_type_t`, define what the selected device's compute partition setting should be updated to.
+    /// - `compute_partition` (in): using enum `amdsmi_compute_partition_type_t`, define what the selected device's compute partition setting should be updated to.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NO_PERM`]: function requires admin/sudo privileges
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - `AMDSMI_STATUS_SETTING_UNAVAILABLE`: the provided setting is unavailable for current device
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     ///
-    /// ::[`AMDSMI_STATUS_NO_PERM`] function requires admin/sudo privileges
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::`AMDSMI_STATUS_SETTING_UNAVAILABLE` the provided setting is
-    /// unavailable for current device
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_gpu_compute_partition(processor_handle: amdsmi_processor_handle,
         compute_partition: amdsmi_compute_partition_type_t) -> amdsmi_status_t;
     /// Modifies a selected device's compute partition memory allocation mode.
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_set_gpu_accelerator_partition_mem_alloc_mode()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_set_gpu_accelerator_partition_mem_alloc_mode()` should be used instead
     ///
     /// Given a processor handle `processor_handle` and a mode
     /// `mode`, this function will attempt to update the selected device's
     /// compute partition memory allocation mode. The mode controls how HBM
     /// capacity is distributed across XCPs within each memory partition:
     ///
-    /// - ::`AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
-    /// to an even share. This is the default.
+    /// - `AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_CAPPING` — each XCP is capped
+    ///   to an even share. This is the default.
+    /// - `AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
+    ///   full memory partition size.
     ///
-    /// - ::`AMDSMI_COMPUTE_PARTITION_MEM_ALLOC_ALL` — each XCP may use the
-    /// full memory partition size.
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to modify
-    /// - `mode` (in): using enum ::`amdsmi_compute_partition_mem_alloc_mode_t`, define what the selected device's memory allocation mode should be updated to.
+    /// - `mode` (in): using enum `amdsmi_compute_partition_mem_alloc_mode_t`, define what the selected device's memory allocation mode should be updated to.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
-    ///
-    /// ::[`AMDSMI_STATUS_NO_PERM`] function requires admin/sudo privileges
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_FILE_ERROR`] problem accessing the sysfs file
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NO_PERM`]: function requires admin/sudo privileges
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_FILE_ERROR`]: problem accessing the sysfs file
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_gpu_compute_partition_mem_alloc_mode(processor_handle: amdsmi_processor_handle,
         mode: amdsmi_compute_partition_mem_alloc_mode_t) -> amdsmi_status_t;
     /// Specify which events to collect for a device
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a `mask` consisting of
-    /// elements of ::[`amdsmi_evt_notification_type_t`] OR'd together, this function
+    /// elements of [`amdsmi_evt_notification_type_t`] OR'd together, this function
     /// will listen for the events specified in `mask` on the device
     /// corresponding to `processor_handle`.
     ///
-    /// **Note:** ::[`AMDSMI_STATUS_INIT_ERROR`] is returned if
-    /// ::[`amdsmi_init_gpu_event_notification()`] has not been called before a call to this
+    /// **Note:** [`AMDSMI_STATUS_INIT_ERROR`] is returned if
+    /// [`amdsmi_init_gpu_event_notification()`] has not been called before a call to this
     /// function
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle corresponding to the device on which to listen for events
-    /// - `mask` (in): Bitmask generated by OR'ing 1 or more elements of ::[`amdsmi_evt_notification_type_t`] indicating which event types to listen for, where the [`amdsmi_evt_notification_type_t`] value indicates the bit field, with bit position starting from 1. For example, if the mask field is 0x0000000000000003, which means first bit, bit 1 (bit position start from 1) and bit 2 are set, which indicate interest in receiving [`AMDSMI_EVT_NOTIF_VMFAULT`] (which has a value of 1) and [`AMDSMI_EVT_NOTIF_THERMAL_THROTTLE`] event (which has a value of 2).
+    /// - `mask` (in): Bitmask generated by OR'ing 1 or more elements of [`amdsmi_evt_notification_type_t`] indicating which event types to listen for, where the [`amdsmi_evt_notification_type_t`] value indicates the bit field, with bit position starting from 1. For example, if the mask field is 0x0000000000000003, which means first bit, bit 1 (bit position start from 1) and bit 2 are set, which indicate interest in receiving [`AMDSMI_EVT_NOTIF_VMFAULT`] (which has a value of 1) and [`AMDSMI_EVT_NOTIF_THERMAL_THROTTLE`] event (which has a value of 2).
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_event_notification_mask(processor_handle: amdsmi_processor_handle,
         mask: u64) -> amdsmi_status_t;
     /// Set the fan speed for the specified device with the provided speed,
     /// in RPMs. It is not supported on virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle` and a integer value indicating
     /// speed `speed`, this function will attempt to set the fan speed to `speed`.
@@ -4436,6 +5141,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This function requires admin/sudo privileges
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
@@ -4444,43 +5151,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_fan_speed(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         speed: u64) -> amdsmi_status_t;
     /// Modifies a selected device's current memory partition setting.
     ///
     /// **Deprecated:** This API is slated for removal in a future ROCm release;
-    /// ::`amdsmi_set_gpu_memory_partition_mode()` should be used instead
-    ///
-    /// @platform{gpu\_bm\_linux}
+    /// `amdsmi_set_gpu_memory_partition_mode()` should be used instead
     ///
     /// Given a processor handle `processor_handle` and a type of memory partition
     /// `memory_partition`, this function will attempt to update the selected
     /// device's memory partition setting. This function does not allow any concurrent operations.
     /// Device must be idle and have no workloads when performing set partition operations.
     ///
-    /// On @platform{gpu\_bm\_linux} AMDGPU driver restart is REQUIRED to complete updating to
+    /// On platform{`gpu_bm_linux`} AMDGPU driver restart is REQUIRED to complete updating to
     /// the new memory partition setting.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): Device which to query
-    /// - `memory_partition` (in): using enum ::`amdsmi_memory_partition_type_t`, define what the selected device's current mode setting should be updated to.
+    /// - `memory_partition` (in): using enum `amdsmi_memory_partition_type_t`, define what the selected device's current mode setting should be updated to.
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_SUCCESS`] call was successful
+    /// - [`AMDSMI_STATUS_SUCCESS`]: call was successful
+    /// - [`AMDSMI_STATUS_NO_PERM`]: function requires admin/sudo privileges
+    /// - [`AMDSMI_STATUS_INVAL`]: the provided arguments are not valid
+    /// - [`AMDSMI_STATUS_NOT_SUPPORTED`]: installed software or hardware does not support this function
+    /// - [`AMDSMI_STATUS_BUSY`]: device is busy, a resource or mutex could not be acquired
     ///
-    /// ::[`AMDSMI_STATUS_NO_PERM`] function requires admin/sudo privileges
-    ///
-    /// ::[`AMDSMI_STATUS_INVAL`] the provided arguments are not valid
-    ///
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] installed software or hardware does not
-    /// support this function
-    ///
-    /// ::[`AMDSMI_STATUS_BUSY`] device is busy, a resource or mutex could not be acquired
-    ///
-    /// ::[`amdsmi_status_t`]
+    /// [`amdsmi_status_t`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_gpu_memory_partition(processor_handle: amdsmi_processor_handle,
         memory_partition: amdsmi_memory_partition_type_t) -> amdsmi_status_t;
@@ -4488,18 +5190,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Set memory partition setting based on `memory_partition` mode
     /// from `amdsmi_get_gpu_memory_partition_config`
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// Given a processor handle `processor_handle` and a type of memory partition
     /// `mode`, this function will attempt to update the selected
     /// device's memory partition setting. This function does not allow any concurrent operations.
     /// Device must be idle and have no workloads when performing set partition operations.
     ///
-    /// On @platform{gpu\_bm\_linux} AMDGPU driver restart is REQUIRED to complete updating
+    /// On platform{`gpu_bm_linux`} AMDGPU driver restart is REQUIRED to complete updating
     /// to the new memory partition setting.
     ///
-    /// On @platform{gpu\_bm\_linux} AMDGPU driver restart is REQUIRED to complete updating to
+    /// On platform{`gpu_bm_linux`} AMDGPU driver restart is REQUIRED to complete updating to
     /// the new memory partition setting.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -4508,18 +5210,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amdsmi_set_gpu_memory_partition_mode(processor_handle: amdsmi_processor_handle,
         mode: amdsmi_memory_partition_type_t) -> amdsmi_status_t;
     /// This function sets the clock frequency information. It is not supported on
     /// virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a frequency level `level`,
     /// a clock value `clkvalue` and a clock type `clkType` this function
     /// will set the sclk\|mclk range
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4530,34 +5232,34 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_od_clk_info(processor_handle: amdsmi_processor_handle, level: amdsmi_freq_ind_t,
         clkvalue: u64, clkType: amdsmi_clk_type_t) -> amdsmi_status_t;
     /// This function sets 1 of the 3 voltage curve points. It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle`, a voltage point `vpoint`
     /// and a voltage value `voltvalue` this function will set voltage curve point
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `vpoint` (in): voltage point \[0\|1\|2\] on the voltage curve
     /// - `clkvalue` (in): clock value component of voltage curve point. Frequency values are in MHz.
-    /// - `voltvalue` (in): voltage value component of voltage curve point. Voltage is in `mV`.
+    /// - `voltvalue` (in): voltage value component of voltage curve point. Voltage is in mV.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_od_volt_info(processor_handle: amdsmi_processor_handle, vpoint: u32, clkvalue: u64,
         voltvalue: u64) -> amdsmi_status_t;
     /// Set the overdrive percent associated with the device with provided
-    /// processor handle with the provided value. See details for WARNING. It is
-    /// not supported on virtual machine guest
+    /// processor handle with the provided value.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// See details for WARNING. It is
+    /// not supported on virtual machine guest
     ///
     /// Given a processor handle `processor_handle` and an overdrive level `od`,
     /// this function will set the overdrive level for the device to the value
@@ -4584,6 +5286,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// WARRANTY AND MAY NOT BE COVERED BY YOUR BOARD OR SYSTEM MANUFACTURER'S
     /// WARRANTY. Please use this utility with caution.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
@@ -4591,52 +5295,52 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_overdrive_level(processor_handle: amdsmi_processor_handle, od: u32) -> amdsmi_status_t;
     /// Control the set of allowed PCIe bandwidths that can be used. It is not
     /// supported on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a processor handle `processor_handle` and a 64 bit bitmask `bw_bitmask`,
     /// this function will limit the set of allowable bandwidths. If a bit in
     /// `bw_bitmask` has a value of 1, then the frequency (as ordered in an
-    /// ::`amdsmi_frequencies_t` returned by :: [`amdsmi_get_clk_freq()`]) corresponding
+    /// [`amdsmi_frequencies_t`] returned by :: [`amdsmi_get_clk_freq()`]) corresponding
     /// to that bit index will be allowed.
     ///
     /// This function will change the performance level to
-    /// ::[`AMDSMI_DEV_PERF_LEVEL_MANUAL`] in order to modify the set of allowable
-    /// `band_widths`. Caller will need to set to ::[`AMDSMI_DEV_PERF_LEVEL_AUTO`] in order
+    /// [`AMDSMI_DEV_PERF_LEVEL_MANUAL`] in order to modify the set of allowable
+    /// `band_widths`. Caller will need to set to [`AMDSMI_DEV_PERF_LEVEL_AUTO`] in order
     /// to get back to default state.
     ///
     /// All bits with indices greater than or equal to the value of the
-    /// ::`amdsmi_frequencies_t`::`num_supported` field of ::`amdsmi_pcie_bandwidth_t` will be
+    /// [`amdsmi_frequencies_t`]`num_supported` field of [`amdsmi_pcie_bandwidth_t`] will be
     /// ignored.
     ///
     /// **Note:** This function requires admin/sudo privileges
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
-    /// - `bw_bitmask` (in): A bitmask indicating the indices of the bandwidths that are to be enabled (1) and disabled (0). Only the lowest ::`amdsmi_frequencies_t`::`num_supported` (of ::`amdsmi_pcie_bandwidth_t`) bits of this mask are relevant.
+    /// - `bw_bitmask` (in): A bitmask indicating the indices of the bandwidths that are to be enabled (1) and disabled (0). Only the lowest [`amdsmi_frequencies_t`]`num_supported` (of [`amdsmi_pcie_bandwidth_t`]) bits of this mask are relevant.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_pci_bandwidth(processor_handle: amdsmi_processor_handle,
         bw_bitmask: u64) -> amdsmi_status_t;
     /// Enter performance determinism mode with provided processor handle. It is
     /// not supported on virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a processor handle `processor_handle` and `clkvalue` this function
     /// will enable performance determinism mode, which enforces a GFXCLK frequency
     /// SoftMax limit per GPU set by the user. This prevents the GFXCLK PLL from
     /// stretching when running the same workload on different GPUS, making
     /// performance variation minimal. This call will result in the performance
-    /// level ::[`amdsmi_dev_perf_level_t`] of the device being
-    /// ::[`AMDSMI_DEV_PERF_LEVEL_DETERMINISM`].
+    /// level [`amdsmi_dev_perf_level_t`] of the device being
+    /// [`AMDSMI_DEV_PERF_LEVEL_DETERMINISM`].
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4645,20 +5349,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_perf_determinism_mode(processor_handle: amdsmi_processor_handle,
         clkvalue: u64) -> amdsmi_status_t;
     /// Set the PowerPlay performance level associated with the device with
-    /// provided processor handle with the provided value. It is not supported
+    /// provided processor handle with the provided value.
+    ///
+    /// It is not supported
     /// on virtual machine guest
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
-    /// Given a processor handle `processor_handle` and an ::[`amdsmi_dev_perf_level_t`]
+    /// Given a processor handle `processor_handle` and an [`amdsmi_dev_perf_level_t`]
     /// `perf_level`, this function will set the PowerPlay performance level for the
     /// device to the value `perf_lvl`.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4667,38 +5373,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_perf_level(processor_handle: amdsmi_processor_handle,
         perf_lvl: amdsmi_dev_perf_level_t) -> amdsmi_status_t;
     /// Set the power performance profile. It is not supported on virtual machine guest
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// This function will attempt to set the current profile to the provided
     /// profile, given a processor handle `processor_handle` and a `profile`. The provided
     /// profile must be one of the currently supported profiles, as indicated by a
     /// call to :: [`amdsmi_get_gpu_power_profile_presets()`]
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle` (in): a processor handle
     /// - `reserved` (in): Not currently used. Set to 0.
-    /// - `profile` (in): a ::[`amdsmi_power_profile_preset_masks_t`] that hold the mask of the desired new power profile
+    /// - `profile` (in): a [`amdsmi_power_profile_preset_masks_t`] that hold the mask of the desired new power profile
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_gpu_power_profile(processor_handle: amdsmi_processor_handle, reserved: u32,
         profile: amdsmi_power_profile_preset_masks_t) -> amdsmi_status_t;
     /// Enable/disable the system Process Isolation
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{guest\_windows}
     ///
     /// Given a processor handle `processor_handle` and a process isolation `pisolate`,
     /// flag, this function will set the Process Isolation for this processor. The 0 is the process
     /// isolation disabled, and the 1 is the process isolation enabled.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -4707,18 +5413,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_gpu_process_isolation(processor_handle: amdsmi_processor_handle,
         pisolate: u32) -> amdsmi_status_t;
     /// Set PTL with specified preferred data formats
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function sets PTL with the specified preferred data format pair.
     /// PTL must be enabled first before calling this function using `amdsmi_set_gpu_ptl_state`.
     /// The two specified formats will receive accurate performance monitoring and peak
     /// performance. F8 and XF32 formats always receive peak performance regardless of this setting.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -4728,19 +5434,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success,
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success,
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if PTL is not supported on this device,
     /// non-zero on other failures
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_gpu_ptl_formats(processor_handle: amdsmi_processor_handle,
         data_format1: amdsmi_ptl_data_format_t, data_format2: amdsmi_ptl_data_format_t) -> amdsmi_status_t;
     /// Set PTL enable/disable state
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
-    ///
     /// This function enables or disables PTL (Peak Tops Limiter) operation.
     /// Use `amdsmi_set_gpu_ptl_enable_with_formats()`
     /// for more control over the preferred data formats when enabling.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -4749,7 +5455,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_gpu_ptl_state(processor_handle: amdsmi_processor_handle, enable: bool) -> amdsmi_status_t;
     /// Set UMA carveout configuration
@@ -4759,7 +5465,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This uses a kernel UAPI sysfs interface, not libdrm.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4768,22 +5474,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
-    /// ::[`AMDSMI_STATUS_NOT_SUPPORTED`] if UMA carveout is not available on this device
-    /// ::[`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
-    /// ::[`AMDSMI_STATUS_INVAL`] if `option_index` is out of range
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`AMDSMI_STATUS_NOT_SUPPORTED`] if UMA carveout is not available on this device
+    /// [`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
+    /// [`AMDSMI_STATUS_INVAL`] if `option_index` is out of range
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_gpu_uma_carveout(processor_handle: amdsmi_processor_handle,
         option_index: u32) -> amdsmi_status_t;
     /// Set the maximum gpu power cap value. It is not supported on virtual
     /// machine guest
     ///
-    /// @platform{host} @platform{gpu\_bm\_linux} @platform{guest\_1vf}
-    ///
     /// Set the power cap to the provided value `cap`.
     /// `cap` must be between the minimum and maximum power cap values set by the
-    /// system, which can be obtained from ::`amdsmi_dev_power_cap_range_get`.
+    /// system, which can be obtained from `amdsmi_dev_power_cap_range_get`.
+    ///
+    /// Platforms: `host`, `gpu_bm_linux`, `guest_1vf`.
     ///
     /// # Parameters
     ///
@@ -4793,18 +5499,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_set_power_cap(processor_handle: amdsmi_processor_handle, sensor_ind: u32,
         cap: u64) -> amdsmi_status_t;
     /// Set the soc pstate policy for the processor
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{host}
     ///
     /// Given a processor handle `processor_handle` and a soc pstate policy `policy_id`,
     /// this function will set the soc pstate policy for this processor. All the processors at
     /// the same socket will be set to the same policy.
     ///
-    /// **Note:** This function requires admin/sudo privileges on @platform{gpu\_bm\_linux}
+    /// **Note:** This function requires admin/sudo privileges on platform{`gpu_bm_linux`}
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `host`.
     ///
     /// # Parameters
     ///
@@ -4813,7 +5519,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_soc_pstate(processor_handle: amdsmi_processor_handle, policy_id: u32) -> amdsmi_status_t;
     /// Set TTM pages limit
@@ -4823,7 +5529,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** This uses a kernel UAPI interface (modprobe.d), not libdrm.
     ///
-    /// @platform{gpu\_bm\_linux}
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4831,21 +5537,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`]
-    /// ::[`AMDSMI_STATUS_SUCCESS`] on success
-    /// ::[`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
-    /// ::[`AMDSMI_STATUS_INVAL`] if pages is 0
+    /// [`amdsmi_status_t`]
+    /// [`AMDSMI_STATUS_SUCCESS`] on success
+    /// [`AMDSMI_STATUS_NO_PERM`] if insufficient permissions
+    /// [`AMDSMI_STATUS_INVAL`] if pages is 0
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn amdsmi_set_ttm_pages_limit(pages: u64) -> amdsmi_status_t;
     /// Set the xgmi per-link power down policy parameter for the processor
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{guest\_1vf} @platform{host}
     ///
     /// Given a processor handle `processor_handle` and a dpm policy `policy_id`,
     /// this function will set the xgmi plpd for this processor. All the processors at
     /// the same socket will be set to the same policy.
     ///
     /// **Note:** This function requires admin/sudo privileges
+    ///
+    /// Platforms: `gpu_bm_linux`, `guest_1vf`, `host`.
     ///
     /// # Parameters
     ///
@@ -4854,29 +5560,27 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amdsmi_set_xgmi_plpd(processor_handle: amdsmi_processor_handle, policy_id: u32) -> amdsmi_status_t;
     /// Shutdown the AMD SMI library
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm} @platform{guest\_1vf}
-    /// @platform{guest\_mvf} @platform{guest\_windows}
     ///
     /// This function shuts down the library and internal data structures and
     /// performs any necessary clean ups. Singleton Design, requires the same number
     /// of inits as shutdowns.
     ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
+    ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_shut_down() -> amdsmi_status_t;
     /// Get a description of a provided AMDSMI error status
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{cpu\_bm}
-    /// @platform{guest\_1vf} @platform{guest\_mvf} @platform{guest\_windows}
-    ///
     /// Set the provided pointer to a const char \*, `status_string`, to
     /// a string containing a description of the provided error code `status`.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `cpu_bm`, `guest_1vf`, `guest_mvf`, `guest_windows`.
     ///
     /// # Parameters
     ///
@@ -4885,20 +5589,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMDSMI_STATUS_INVAL`] if `status_string` is NULL
+    /// - [`AMDSMI_STATUS_INVAL`]: if `status_string` is NULL
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_status_code_to_string(status: amdsmi_status_t,
         status_string: *mut *const c_char) -> amdsmi_status_t;
+}
+
+rocm_sdk::bindings! { binding = crate::BINDING;
     /// Close any file handles and free any resources used by event
     /// notification for a GPU
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Any resources used by event notification for the GPU with
     /// processor handle `processor_handle` will be free with this
     /// function. This includes freeing any memory and closing file handles. This
-    /// should be called for every call to ::[`amdsmi_init_gpu_event_notification()`]
+    /// should be called for every call to [`amdsmi_init_gpu_event_notification()`]
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -4906,7 +5613,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_stop_gpu_event_notification(processor_handle: amdsmi_processor_handle) -> amdsmi_status_t;
     /// Declared as in AMD's Python packages of ROCm 5.7: no C header of that release was at hand.
     ///
@@ -4916,8 +5623,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg4: *mut AMDSMI_IO_LINK_TYPE) -> amdsmi_status_t;
     /// Retrieve the hops and the connection type between 2 GPUs
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, and a pointer to an
     /// `uint64_t` `hops` and a pointer to an `AMDSMI_IO_LINK_TYPE` `type`,
@@ -4925,16 +5630,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// between the device `processor_handle_src` and `processor_handle_dst` to the memory
     /// pointed to by `hops` and `type`.
     ///
+    /// Platforms: `gpu_bm_linux`.
+    ///
     /// # Parameters
     ///
     /// - `processor_handle_src` (in): the source processor handle
     /// - `processor_handle_dst` (in): the destination processor handle
     /// - `hops` (in,out): A pointer to an `uint64_t` to which the hops for the connection should be written.
-    /// - `type` (in,out): A pointer to an ::`AMDSMI_IO_LINK_TYPE` to which the type for the connection should be written.
+    /// - `type` (in,out): A pointer to an `AMDSMI_IO_LINK_TYPE` to which the type for the connection should be written.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     ///
     /// Before ROCm 7.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
@@ -4943,47 +5650,45 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         type_: *mut amdsmi_io_link_type_t) -> amdsmi_status_t;
     /// Retrieve the hops and the connection type between 2 GPUs
     ///
-    /// @platform{gpu\_bm\_linux}
-    ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, and a pointer to an
-    /// `uint64_t` `hops` and a pointer to an ::`amdsmi_link_type_t` `type`,
+    /// `uint64_t` `hops` and a pointer to an `amdsmi_link_type_t` `type`,
     /// this function will write the number of hops and the connection type
     /// between the device `processor_handle_src` and `processor_handle_dst` to the memory
     /// pointed to by `hops` and `type`.
     ///
-    /// **Note:** The value written to `hops` is an \<b\>abstracted topology step count\</b\>,
-    /// not the number of physical `xGMI` links traversed. The possible values are:
+    /// **Note:** The value written to `hops` is an abstracted topology step count,
+    /// not the number of physical xGMI links traversed. The possible values are:
     ///
-    /// \| Value \| Meaning \|
-    /// \|-------\|---------\|
-    /// \| 1 \| The two GPUs are reachable over `xGMI`, regardless of how many physical `xGMI` links the route traverses. \|
-    /// \| 2 \| The two GPUs communicate over PCIe within the same CPU NUMA node. \|
-    /// \| 3 \| The two GPUs communicate over PCIe across different CPU NUMA nodes. \|
-    /// \| 4 \| Fallback value used when the inter-CPU `io_link` weight cannot be read. \|
+    /// | Value | Meaning |
+    /// |---|---|
+    /// | 1 | The two GPUs are reachable over xGMI, regardless of how many physical xGMI links the route traverses. |
+    /// | 2 | The two GPUs communicate over PCIe within the same CPU NUMA node. |
+    /// | 3 | The two GPUs communicate over PCIe across different CPU NUMA nodes. |
+    /// | 4 | Fallback value used when the inter-CPU `io_link` weight cannot be read. |
     ///
-    /// Two GPUs on the same `xGMI` fabric always report a hop count of 1, even when
-    /// the data physically crosses several `xGMI` links. To obtain the literal number
-    /// of physical `xGMI` links between two devices, read the value exposed by the
-    /// `amdgpu` driver at \`/sys/class/drm/card{0,1,…}/device/xgmi\_num\_hops\` instead.
+    /// Two GPUs on the same xGMI fabric always report a hop count of 1, even when
+    /// the data physically crosses several xGMI links. To obtain the literal number
+    /// of physical xGMI links between two devices, read the value exposed by the
+    /// `amdgpu` driver at `/sys/class/drm/card{0,1,…}/device/xgmi_num_hops` `instead`.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle_src` (in): the source processor handle
     /// - `processor_handle_dst` (in): the destination processor handle
     /// - `hops` (in,out): A pointer to an `uint64_t` to which the abstracted hop count for the connection should be written.
-    /// - `type` (in,out): A pointer to an ::`amdsmi_link_type_t` to which the type for the connection should be written.
+    /// - `type` (in,out): A pointer to an `amdsmi_link_type_t` to which the type for the connection should be written.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn amdsmi_topo_get_link_type(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, hops: *mut u64,
         type_: *mut amdsmi_link_type_t) -> amdsmi_status_t;
     /// Retrieve the weight for a connection between 2 GPUs
-    ///
-    /// @platform{gpu\_bm\_linux}
     ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, and a pointer to an
@@ -4996,14 +5701,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// similar in spirit to the NUMA distances reported by `numactl`. The value
     /// is computed as follows:
     ///
-    /// - Each physical `xGMI` hop contributes 15, so an `xGMI` route traversing
-    /// @em N physical links has a weight of @em 15\*N. A single-hop `xGMI`
-    /// connection has a weight of 15.
-    ///
+    /// - Each physical xGMI hop contributes 15, so an xGMI route traversing
+    ///   N physical links has a weight of 15\*N. A single-hop xGMI
+    ///   connection has a weight of 15.
     /// - PCIe segments are summed over all segments (GPU→CPU + CPU→CPU + CPU→GPU).
-    /// Each GPU-to-CPU segment typically contributes 20. The CPU-to-CPU segment
-    /// uses the actual `io_link` weight when available; if that weight cannot be
-    /// read, a fallback value of 10 is used for that segment.
+    ///   Each GPU-to-CPU segment typically contributes 20. The CPU-to-CPU segment
+    ///   uses the actual `io_link` weight when available; if that weight cannot be
+    ///   read, a fallback value of 10 is used for that segment.
+    ///
+    /// Platforms: `gpu_bm_linux`.
     ///
     /// # Parameters
     ///
@@ -5013,20 +5719,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_topo_get_link_weight(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, weight: *mut u64) -> amdsmi_status_t;
-}
-
-rocm_sdk::bindings! { binding = crate::BINDING;
     /// Retrieve the NUMA CPU node number for a device
-    ///
-    /// @platform{gpu\_bm\_linux} @platform{host}
     ///
     /// Given a processor handle `processor_handle`, and a pointer to an
     /// `uint32_t` `numa_node`, this function will write the
     /// node number of NUMA CPU for the device `processor_handle` to the memory
     /// pointed to by `numa_node`.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`.
     ///
     /// # Parameters
     ///
@@ -5035,7 +5738,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     "5.7" pub fn amdsmi_topo_get_numa_node_number(processor_handle: amdsmi_processor_handle,
         numa_node: *mut u32) -> amdsmi_status_t;
     /// Declared as in AMD's Python packages of ROCm 6.4: no C header of that release was at hand.
@@ -5046,25 +5749,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         arg3: *mut amdsmi_io_link_type_t, arg4: *mut amdsmi_p2p_capability_t) -> amdsmi_status_t;
     /// Retrieve connection type and P2P capabilities between 2 GPUs
     ///
-    /// @platform{gpu\_bm\_linux} @platform{host} @platform{guest\_1vf} @platform{guest\_mvf}
-    ///
     /// Given a source processor handle `processor_handle_src` and
     /// a destination processor handle `processor_handle_dst`, a pointer to an `amdsmi_link_type_t`
-    /// type, and a pointer to `amdsmi_p2p_capability_t` `cap`. This function will write the connection
+    /// `type`, and a pointer to `amdsmi_p2p_capability_t` `cap`. This function will write the connection
     /// type, and io link capabilities between the device
     /// `processor_handle_src` and `processor_handle_dst` to the memory
     /// pointed to by `cap` and `type`.
+    ///
+    /// Platforms: `gpu_bm_linux`, `host`, `guest_1vf`, `guest_mvf`.
     ///
     /// # Parameters
     ///
     /// - `processor_handle_src` (in): the source processor handle
     /// - `processor_handle_dst` (in): the destination processor handle
-    /// - `type` (in,out): A pointer to an ::`amdsmi_link_type_t` to which the type for the connection should be written.
-    /// - `cap` (in,out): A pointer to an ::`amdsmi_p2p_capability_t` to which the io link capabilities should be written.
+    /// - `type` (in,out): A pointer to an `amdsmi_link_type_t` to which the type for the connection should be written.
+    /// - `cap` (in,out): A pointer to an `amdsmi_p2p_capability_t` to which the io link capabilities should be written.
     ///
     /// # Returns
     ///
-    /// ::[`amdsmi_status_t`] \| ::[`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
+    /// [`amdsmi_status_t`]: [`AMDSMI_STATUS_SUCCESS`] on success, non-zero on fail
     #[cfg(feature = "rocm-7-0")]
     "6.3" pub fn amdsmi_topo_get_p2p_status(processor_handle_src: amdsmi_processor_handle,
         processor_handle_dst: amdsmi_processor_handle, type_: *mut amdsmi_link_type_t,

@@ -28,15 +28,15 @@ pub type __time_t = c_long;
 #[derive(Copy, Clone)]
 pub struct _links {
     pub bdf: amdsmi_bdf_t,
-    /// !\< current link speed in Gb/s
+    /// current link speed in Gb/s
     pub bit_rate: u32,
-    /// !\< max bandwidth of the link
+    /// max bandwidth of the link
     pub max_bandwidth: u32,
-    /// !\< type of the link
+    /// type of the link
     pub link_type: amdsmi_link_type_t,
-    /// !\< total data received for each link in KB
+    /// total data received for each link in KB
     pub read: u64,
-    /// !\< total data transfered for each link in KB
+    /// total data transfered for each link in KB
     pub write: u64,
     pub reserved: [u64; 2usize],
 }
@@ -60,11 +60,11 @@ zeroed!(amd_metrics_table_header_t);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_accelerator_partition_profile_config_t {
-    /// !\< The length of profiles array
+    /// The length of profiles array
     pub num_profiles: u32,
     pub num_resource_profiles: u32,
     pub resource_profiles: [amdsmi_accelerator_partition_resource_profile_t; 32usize],
-    /// !\< The index of the default profile in the profiles array
+    /// The index of the default profile in the profiles array
     pub default_profile_index: u32,
     pub profiles: [amdsmi_accelerator_partition_profile_t; 32usize],
     pub reserved: [u64; 30usize],
@@ -78,11 +78,11 @@ zeroed!(amdsmi_accelerator_partition_profile_config_t);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_accelerator_partition_profile_config_t {
-    /// !\< The length of profiles array
+    /// The length of profiles array
     pub num_profiles: u32,
     pub num_resource_profiles: u32,
     pub resource_profiles: [amdsmi_accelerator_partition_resource_profile_t; 32usize],
-    /// !\< The index of the default profile in the profiles array
+    /// The index of the default profile in the profiles array
     pub default_profile_index: u32,
     pub profiles: [amdsmi_accelerator_partition_profile_t; 32usize],
     pub reserved: [u64; 30usize],
@@ -96,16 +96,16 @@ zeroed!(amdsmi_accelerator_partition_profile_config_t);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_accelerator_partition_profile_t {
-    /// !\< SPX, DPX, QPX, CPX and so on
+    /// SPX, DPX, QPX, CPX and so on
     pub profile_type: amdsmi_accelerator_partition_type_t,
-    /// !\< On MI300X: SPX=\>1, DPX=\>2, QPX=\>4, CPX=\>8; length of resources
+    /// On MI300X: SPX=\>1, DPX=\>2, QPX=\>4, CPX=\>8; length of resources
     pub num_partitions: u32,
-    /// !\< Possible memory partition capabilities
+    /// Possible memory partition capabilities
     pub memory_caps: amdsmi_nps_caps_t,
     /// Index in the profiles array in
     /// `amdsmi_accelerator_partition_profile_t`
     pub profile_index: u32,
-    /// !\< length of `index_of_resources_profile`
+    /// length of `index_of_resources_profile`
     pub num_resources: u32,
     pub resources: [[u32; 32usize]; 8usize],
     pub reserved: [u64; 13usize],
@@ -119,16 +119,16 @@ zeroed!(amdsmi_accelerator_partition_profile_t);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_accelerator_partition_profile_t {
-    /// !\< SPX, DPX, QPX, CPX and so on
+    /// SPX, DPX, QPX, CPX and so on
     pub profile_type: amdsmi_accelerator_partition_type_t,
-    /// !\< On MI300X: SPX=\>1, DPX=\>2, QPX=\>4, CPX=\>8; length of resources
+    /// On MI300X: SPX=\>1, DPX=\>2, QPX=\>4, CPX=\>8; length of resources
     pub num_partitions: u32,
-    /// !\< Possible memory partition capabilities
+    /// Possible memory partition capabilities
     pub memory_caps: amdsmi_nps_caps_t,
     /// Index in the profiles array in
     /// `amdsmi_accelerator_partition_profile_t`
     pub profile_index: u32,
-    /// !\< length of `index_of_resources_profile`
+    /// length of `index_of_resources_profile`
     pub num_resources: u32,
     pub resources: [[u32; 32usize]; 8usize],
     pub reserved: [u64; 13usize],
@@ -145,9 +145,9 @@ zeroed!(amdsmi_accelerator_partition_profile_t);
 pub struct amdsmi_accelerator_partition_resource_profile_t {
     pub profile_index: u32,
     pub resource_type: amdsmi_accelerator_partition_resource_type_t,
-    /// !\< Resources a partition can use, which may be shared
+    /// Resources a partition can use, which may be shared
     pub partition_resource: u32,
-    /// !\< If it is greater than 1, then resource is shared.
+    /// If it is greater than 1, then resource is shared.
     pub num_partitions_share_resource: u32,
     pub reserved: [u64; 6usize],
 }
@@ -158,21 +158,22 @@ zeroed!(amdsmi_accelerator_partition_resource_profile_t);
 ///
 /// This structure holds unified APU-specific metrics data derived from the
 /// underlying driver metrics table. It is attached via
-/// ::`amdsmi_gpu_metrics_t`.`apu_metrics` when APU-specific metrics are available.
+/// `amdsmi_gpu_metrics_t`.`apu_metrics` when APU-specific metrics are available.
 ///
 /// \*\*Version Support:\*\*
+///
 /// - v2.4: `format_revision` == 2 && `content_revision` == 4
 /// - v3.0: `format_revision` == 3 && `content_revision` == 0
-/// Use ::`amdsmi_gpu_metrics_t`.`common_header` to identify which version populated
-/// the fields.
+///   Use `amdsmi_gpu_metrics_t`.`common_header` to identify which version populated
+///   the fields.
 ///
 /// \*\*Sentinel Values:\*\*
 /// Fields not applicable to the current version are initialized to the maximum value
 /// of their respective type: 0xFFFF for `uint16_t` fields, 0xFFFFFFFF for `uint32_t` fields,
 /// and `UINT64_MAX` for `uint64_t` fields. For example, on v3.0 hardware, v2.4-only fields
-/// like \`average\_mm\_activity\` and \`temperature\_l3\` will contain 0xFFFF. Similarly,
+/// like `average_mm_activity` and `temperature_l3` will contain 0xFFFF. Similarly,
 /// array elements beyond the version-specific count (e.g., elements 8-15 of
-/// \`temperature\_core\` on v2.4) will contain 0xFFFF. However, `uint32_t` elements such as
+/// `temperature_core` on v2.4) will contain 0xFFFF. However, `uint32_t` elements such as
 /// '`throttle_status`' will contain 0xFFFFFFFF and `UINT64_MAX` for `uint64_t` elements such
 /// as '`indep_throttle_status`'. Callers should check the version and treat maximum values
 /// as invalid/not applicable.
@@ -181,137 +182,137 @@ zeroed!(amdsmi_accelerator_partition_resource_profile_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_apu_metrics_t {
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub temperature_gfx: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub temperature_soc: u16,
-    /// !\< `v2_4`\[8\], `v3_0`\[16\]
+    /// `v2_4`\[8\], `v3_0`\[16\]
     pub temperature_core: [u16; 16usize],
-    /// !\< `v2_4`
+    /// `v2_4`
     pub temperature_l3: [u16; 2usize],
-    /// !\< `v3_0`
+    /// `v3_0`
     pub temperature_skin: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_gfx_activity: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_mm_activity: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_vcn_activity: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_ipu_activity: [u16; 8usize],
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_core_c0_activity: [u16; 16usize],
-    /// !\< `v3_0` \[MB/s\]
+    /// `v3_0` \[MB/s\]
     pub average_dram_reads: u16,
-    /// !\< `v3_0` \[MB/s\]
+    /// `v3_0` \[MB/s\]
     pub average_dram_writes: u16,
-    /// !\< `v3_0` \[MB/s\]
+    /// `v3_0` \[MB/s\]
     pub average_ipu_reads: u16,
-    /// !\< `v3_0` \[MB/s\]
+    /// `v3_0` \[MB/s\]
     pub average_ipu_writes: u16,
-    /// !\< `v2_4`\[`uint16_t`\], `v3_0`\[`uint32_t`\]
+    /// `v2_4`\[`uint16_t`\], `v3_0`\[`uint32_t`\]
     pub average_socket_power: u32,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_cpu_power: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_soc_power: u16,
-    /// !\< `v2_4`\[`uint16_t`\], `v3_0`\[`uint32_t`\]
+    /// `v2_4`\[`uint16_t`\], `v3_0`\[`uint32_t`\]
     pub average_gfx_power: u32,
-    /// !\< `v2_4`\[8\], `v3_0`\[16\]
+    /// `v2_4`\[8\], `v3_0`\[16\]
     pub average_core_power: [u16; 16usize],
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_ipu_power: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_apu_power: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_dgpu_power: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_all_core_power: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_sys_power: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub stapm_power_limit: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub current_stapm_power_limit: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_gfxclk_frequency: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_socclk_frequency: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_uclk_frequency: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_fclk_frequency: u16,
-    /// !\< `v2_4`, `v3_0`
+    /// `v2_4`, `v3_0`
     pub average_vclk_frequency: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_dclk_frequency: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_vpeclk_frequency: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_ipuclk_frequency: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub average_mpipu_frequency: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_gfxclk: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_socclk: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_uclk: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_fclk: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_vclk: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_dclk: u16,
-    /// !\< `v2_4`\[8\], `v3_0`\[16\]
+    /// `v2_4`\[8\], `v3_0`\[16\]
     pub current_coreclk: [u16; 16usize],
-    /// !\< `v2_4`
+    /// `v2_4`
     pub current_l3clk: [u16; 2usize],
-    /// !\< `v3_0`
+    /// `v3_0`
     pub current_core_maxfreq: u16,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub current_gfx_maxfreq: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub throttle_status: u32,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub indep_throttle_status: u64,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_prochot: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_spl: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_fppt: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_sppt: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_thm_core: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_thm_gfx: u32,
-    /// !\< `v3_0`
+    /// `v3_0`
     pub throttle_residency_thm_soc: u32,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub fan_pwm: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_temperature_gfx: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_temperature_soc: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_temperature_core: [u16; 16usize],
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_temperature_l3: [u16; 2usize],
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_cpu_voltage: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_soc_voltage: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_gfx_voltage: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_cpu_current: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_soc_current: u16,
-    /// !\< `v2_4`
+    /// `v2_4`
     pub average_gfx_current: u16,
-    /// !\< `v3_0`; alpha filter time constant \[us\]
+    /// `v3_0`; alpha filter time constant \[us\]
     pub time_filter_alphavalue: u32,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -450,7 +451,9 @@ pub union amdsmi_bdf_t {
 #[cfg(not(feature = "rocm-7-0"))]
 zeroed!(amdsmi_bdf_t);
 #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
-/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand. The place of its anonymous union is inferred: the packages do not tell.
+/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+///
+/// The place of its anonymous union is inferred: the packages do not tell.
 ///
 /// Since ROCm 7.0, before 7.1.
 #[repr(C)]
@@ -669,15 +672,15 @@ zeroed!(amdsmi_clk_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_clk_info_t {
-    /// !\< In MHz. `UINT32_MAX` when the clock is unavailable
+    /// In MHz. `UINT32_MAX` when the clock is unavailable
     pub clk: u32,
-    /// !\< In MHz
+    /// In MHz
     pub min_clk: u32,
-    /// !\< In MHz
+    /// In MHz
     pub max_clk: u32,
-    /// !\< True/False
+    /// True/False
     pub clk_locked: u8,
-    /// !\< True/False
+    /// True/False
     pub clk_deep_sleep: u8,
     pub reserved: [u32; 4usize],
 }
@@ -703,15 +706,15 @@ zeroed!(amdsmi_clk_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_clk_info_t {
-    /// !\< In MHz. `UINT32_MAX` when the clock is unavailable
+    /// In MHz. `UINT32_MAX` when the clock is unavailable
     pub clk: u32,
-    /// !\< In MHz
+    /// In MHz
     pub min_clk: u32,
-    /// !\< In MHz
+    /// In MHz
     pub max_clk: u32,
-    /// !\< True/False
+    /// True/False
     pub clk_locked: u8,
-    /// !\< True/False
+    /// True/False
     pub clk_deep_sleep: u8,
     pub reserved: [u32; 4usize],
 }
@@ -721,11 +724,11 @@ zeroed!(amdsmi_clk_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_counter_value_t {
-    /// !\< Counter value
+    /// Counter value
     pub value: u64,
-    /// !\< Time that the counter was enabled in nanoseconds
+    /// Time that the counter was enabled in nanoseconds
     pub time_enabled: u64,
-    /// !\< Time that the counter was running in nanoseconds
+    /// Time that the counter was running in nanoseconds
     pub time_running: u64,
 }
 zeroed!(amdsmi_counter_value_t);
@@ -745,30 +748,30 @@ zeroed!(amdsmi_cper_guid_t);
 #[repr(C, packed)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_cper_hdr_t {
-    /// !\< "CPER"
+    /// "CPER"
     pub signature: [c_char; 4usize],
     pub revision: u16,
-    /// !\< 0xFFFFFFFF
+    /// 0xFFFFFFFF
     pub signature_end: u32,
     pub sec_cnt: u16,
     pub error_severity: amdsmi_cper_sev_t,
     pub cper_valid_bits: amdsmi_cper_valid_bits_t,
-    /// !\< Total size of CPER Entry
+    /// Total size of CPER Entry
     pub record_length: u32,
     pub timestamp: amdsmi_cper_timestamp_t,
     pub platform_id: [c_char; 16usize],
-    /// !\< Reserved
+    /// Reserved
     pub partition_id: amdsmi_cper_guid_t,
     pub creator_id: [c_char; 16usize],
-    /// !\< CMC, MCE, can use `amdsmi_cper_notifiy_type_t` to decode
+    /// CMC, MCE, can use `amdsmi_cper_notifiy_type_t` to decode
     pub notify_type: amdsmi_cper_guid_t,
-    /// !\< Unique CPER Entry ID
+    /// Unique CPER Entry ID
     pub record_id: [c_char; 8usize],
-    /// !\< Reserved
+    /// Reserved
     pub flags: u32,
-    /// !\< Reserved
+    /// Reserved
     pub persistence_info: u64,
-    /// !\< Reserved
+    /// Reserved
     pub reserved: [u8; 12usize],
 }
 #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
@@ -778,30 +781,30 @@ zeroed!(amdsmi_cper_hdr_t);
 #[repr(C, packed)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_cper_hdr_t {
-    /// !\< "CPER"
+    /// "CPER"
     pub signature: [c_char; 4usize],
     pub revision: u16,
-    /// !\< 0xFFFFFFFF
+    /// 0xFFFFFFFF
     pub signature_end: u32,
     pub sec_cnt: u16,
     pub error_severity: amdsmi_cper_sev_t,
     pub cper_valid_bits: amdsmi_cper_valid_bits_t,
-    /// !\< Total size of CPER Entry
+    /// Total size of CPER Entry
     pub record_length: u32,
     pub timestamp: amdsmi_cper_timestamp_t,
     pub platform_id: [c_char; 16usize],
-    /// !\< Reserved
+    /// Reserved
     pub partition_id: amdsmi_cper_guid_t,
     pub creator_id: [c_char; 16usize],
-    /// !\< CMC, MCE, can use `amdsmi_cper_notifiy_type_t` to decode
+    /// CMC, MCE, can use `amdsmi_cper_notifiy_type_t` to decode
     pub notify_type: amdsmi_cper_guid_t,
-    /// !\< Unique CPER Entry ID
+    /// Unique CPER Entry ID
     pub record_id: [c_char; 8usize],
-    /// !\< Reserved
+    /// Reserved
     pub flags: u32,
-    /// !\< Reserved
+    /// Reserved
     pub persistence_info: u64,
-    /// !\< Reserved
+    /// Reserved
     pub reserved: [u8; 12usize],
 }
 #[cfg(feature = "rocm-10-0")]
@@ -890,29 +893,47 @@ impl amdsmi_cper_valid_bits_t_valid_bits {
 #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
 zeroed!(amdsmi_cper_valid_bits_t_valid_bits);
 #[cfg(feature = "rocm-7-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// cpu info data
 ///
 /// Since ROCm 7.0.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_cpu_info_t {
+    /// cpu model name
     pub model_name: [c_char; 256usize],
+    /// cpu family id
     pub cpu_family_id: u32,
+    /// cpu model id
     pub model_id: u32,
+    /// virtual processing units per cpu core
     pub threads_per_core: u32,
+    /// cpu cores per socket
     pub cores_per_socket: u32,
+    /// boost frequency
     pub frequency_boost: bool,
+    /// Use 32 bit to be compatible with other platform.
     pub vendor_id: u32,
+    /// vendor name
     pub vendor_name: [c_char; 256usize],
+    /// The subsystem vendor id
     pub subvendor_id: u32,
+    /// The device id of a GPU
     pub device_id: u64,
+    /// Revision
     pub rev_id: u32,
+    /// Asic serial id
     pub asic_serial: [c_char; 256usize],
+    /// 0xFFFF if not supported
     pub socket_id: u32,
+    /// cpu core id
     pub core_id: u32,
+    /// 0xFFFFFFFF if not supported
     pub num_of_cpu_cores: u32,
+    /// count of cpu sockets
     pub socket_count: u32,
+    /// cpu core count
     pub core_count: u32,
+    /// reserved
     pub reserved: [u32; 17usize],
 }
 #[cfg(feature = "rocm-7-0")]
@@ -933,38 +954,45 @@ pub struct amdsmi_cpu_util_t {
 #[cfg(feature = "rocm-7-0")]
 zeroed!(amdsmi_cpu_util_t);
 #[cfg(feature = "rocm-6-2")]
+/// opaque handler point to underlying implementation
+///
 /// Since ROCm 6.2.
 pub type amdsmi_cpusocket_handle = *mut c_void;
 #[cfg(feature = "rocm-6-2")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// DDR bandwidth metrics.
 ///
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_ddr_bw_metrics_t {
+    /// DDR Maximum theoretical bandwidth in GB/s
     pub max_bw: u32,
+    /// DDR bandwidth utilization in GB/s
     pub utilized_bw: u32,
+    /// DDR bandwidth utilization in % of theoretical max
     pub utilized_pct: u32,
 }
 #[cfg(feature = "rocm-6-2")]
 zeroed!(amdsmi_ddr_bw_metrics_t);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+#[cfg(feature = "rocm-6-2")]
+/// DIMM Power(mW), power update rate(ms) and dimm address
 ///
-/// Since ROCm 6.2, before 7.1.
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dimm_power_t {
     /// The alignment that C gives the struct.
     pub _align: [u16; 0],
     /// All bit fields, the first in the lowest bit of the first byte.
-    pub bits: [u8; 5],
+    pub bits: [u8; 4],
+    /// Dimm address\[7:0\](8 bit data)
+    pub dimm_addr: u8,
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+#[cfg(feature = "rocm-6-2")]
 impl amdsmi_dimm_power_t {
     fn all_bits(&self) -> u64 {
         let mut all = [0; 8];
-        all[..5].copy_from_slice(&self.bits);
+        all[..4].copy_from_slice(&self.bits);
         u64::from_le_bytes(all)
     }
     /// Reads the bit field `power`.
@@ -974,7 +1002,7 @@ impl amdsmi_dimm_power_t {
     /// Sets the bit field `power`.
     pub fn set_power(&mut self, value: u64) {
         let all = (self.all_bits() & !(32767 << 0)) | ((value & 32767) << 0);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
     /// Reads the bit field `update_rate`.
     pub fn update_rate(&self) -> u64 {
@@ -983,105 +1011,57 @@ impl amdsmi_dimm_power_t {
     /// Sets the bit field `update_rate`.
     pub fn set_update_rate(&mut self, value: u64) {
         let all = (self.all_bits() & !(511 << 16)) | ((value & 511) << 16);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
-    }
-    /// Reads the bit field `dimm_addr`.
-    pub fn dimm_addr(&self) -> u64 {
-        (self.all_bits() >> 32) & 255
-    }
-    /// Sets the bit field `dimm_addr`.
-    pub fn set_dimm_addr(&mut self, value: u64) {
-        let all = (self.all_bits() & !(255 << 32)) | ((value & 255) << 32);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+#[cfg(feature = "rocm-6-2")]
 zeroed!(amdsmi_dimm_power_t);
-#[cfg(feature = "rocm-10-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+#[cfg(feature = "rocm-6-2")]
+/// DIMM temperature(°C) and update rate(ms) and dimm address
 ///
-/// Since ROCm 10.0.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct amdsmi_dimm_power_t {
-    pub power: u16,
-    pub update_rate: u16,
-    pub dimm_addr: u8,
-}
-#[cfg(feature = "rocm-10-0")]
-zeroed!(amdsmi_dimm_power_t);
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
-///
-/// Since ROCm 6.2, before 7.1.
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dimm_thermal_t {
-    /// The alignment that C gives the struct.
-    pub _align: [u16; 0],
-    /// All bit fields, the first in the lowest bit of the first byte.
-    pub bits: [u8; 5],
+    /// All bit fields, the first in the lowest bit.
+    pub bits: c_uint,
+    /// Dimm address\[7:0\](8 bit data)
+    pub dimm_addr: u8,
+    /// temperature in degree celsius
     pub temp: f32,
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+#[cfg(feature = "rocm-6-2")]
 impl amdsmi_dimm_thermal_t {
-    fn all_bits(&self) -> u64 {
-        let mut all = [0; 8];
-        all[..5].copy_from_slice(&self.bits);
-        u64::from_le_bytes(all)
-    }
     /// Reads the bit field `sensor`.
-    pub fn sensor(&self) -> u64 {
-        (self.all_bits() >> 0) & 2047
+    pub const fn sensor(&self) -> c_uint {
+        (self.bits >> 0) & 2047
     }
     /// Sets the bit field `sensor`.
-    pub fn set_sensor(&mut self, value: u64) {
-        let all = (self.all_bits() & !(2047 << 0)) | ((value & 2047) << 0);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
+    pub const fn set_sensor(&mut self, value: c_uint) {
+        self.bits = (self.bits & !(2047 << 0)) | ((value & 2047) << 0);
     }
     /// Reads the bit field `update_rate`.
-    pub fn update_rate(&self) -> u64 {
-        (self.all_bits() >> 16) & 511
+    pub const fn update_rate(&self) -> c_uint {
+        (self.bits >> 16) & 511
     }
     /// Sets the bit field `update_rate`.
-    pub fn set_update_rate(&mut self, value: u64) {
-        let all = (self.all_bits() & !(511 << 16)) | ((value & 511) << 16);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
-    }
-    /// Reads the bit field `dimm_addr`.
-    pub fn dimm_addr(&self) -> u64 {
-        (self.all_bits() >> 32) & 255
-    }
-    /// Sets the bit field `dimm_addr`.
-    pub fn set_dimm_addr(&mut self, value: u64) {
-        let all = (self.all_bits() & !(255 << 32)) | ((value & 255) << 32);
-        self.bits.copy_from_slice(&all.to_le_bytes()[..5]);
+    pub const fn set_update_rate(&mut self, value: c_uint) {
+        self.bits = (self.bits & !(511 << 16)) | ((value & 511) << 16);
     }
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-zeroed!(amdsmi_dimm_thermal_t);
-#[cfg(feature = "rocm-10-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-///
-/// Since ROCm 10.0.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct amdsmi_dimm_thermal_t {
-    pub sensor: u16,
-    pub update_rate: u16,
-    pub dimm_addr: u8,
-    pub temp: f32,
-}
-#[cfg(feature = "rocm-10-0")]
+#[cfg(feature = "rocm-6-2")]
 zeroed!(amdsmi_dimm_thermal_t);
 #[cfg(feature = "rocm-6-2")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// max and min LCLK DPM level on a given NBIO ID.
+/// Valid max and min DPM level values are 0 - 1.
 ///
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dpm_level_t {
+    /// Max LCLK DPM level\[15:8\](8 bit data)
     pub max_dpm_level: u8,
+    /// Min LCLK DPM level\[7:0\](8 bit data)
     pub min_dpm_level: u8,
 }
 #[cfg(feature = "rocm-6-2")]
@@ -1119,11 +1099,11 @@ zeroed!(amdsmi_dpm_policy_entry_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_dpm_policy_t {
-    /// !\< The number of supported policies
+    /// The number of supported policies
     pub num_supported: u32,
-    /// !\< The current policy index
+    /// The current policy index
     pub current: u32,
-    /// !\< List of policies.
+    /// List of policies.
     pub policies: [amdsmi_dpm_policy_entry_t; 32usize],
 }
 #[cfg(feature = "rocm-6-2")]
@@ -1160,13 +1140,13 @@ zeroed!(amdsmi_driver_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_engine_usage_t {
-    /// !\< In %. Reported as N/A via the sentinel 0x0000FFFF
-    /// !\< (a `uint16_t` max value carried in this `uint32_t` field,
-    /// !\< inherited from `average_gfx_activity`), not 0xFFFFFFFF.
+    /// In %. Reported as N/A via the sentinel 0x0000FFFF
+    /// (a `uint16_t` max value carried in this `uint32_t` field,
+    /// inherited from `average_gfx_activity`), not 0xFFFFFFFF.
     pub gfx_activity: u32,
-    /// !\< In %
+    /// In %
     pub umc_activity: u32,
-    /// !\< In %
+    /// In %
     pub mm_activity: u32,
     pub reserved: [u32; 13usize],
 }
@@ -1222,11 +1202,11 @@ zeroed!(amdsmi_error_count_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_error_count_t {
-    /// !\< Accumulated correctable errors
+    /// Accumulated correctable errors
     pub correctable_count: u64,
-    /// !\< Accumulated uncorrectable errors
+    /// Accumulated uncorrectable errors
     pub uncorrectable_count: u64,
-    /// !\< Accumulated deferred errors
+    /// Accumulated deferred errors
     pub deferred_count: u64,
     pub reserved: [u64; 5usize],
 }
@@ -1241,11 +1221,11 @@ pub type amdsmi_event_handle_t = usize;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_evt_notification_data_t {
-    /// !\< Handler of device that corresponds to the event
+    /// Handler of device that corresponds to the event
     pub processor_handle: amdsmi_processor_handle,
-    /// !\< Event type
+    /// Event type
     pub event: amdsmi_evt_notification_type_t,
-    /// !\< Event message
+    /// Event message
     pub message: [c_char; 64usize],
 }
 #[cfg(not(feature = "rocm-6-3"))]
@@ -1270,11 +1250,11 @@ zeroed!(amdsmi_evt_notification_data_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_evt_notification_data_t {
-    /// !\< Handler of device that corresponds to the event
+    /// Handler of device that corresponds to the event
     pub processor_handle: amdsmi_processor_handle,
-    /// !\< Event type
+    /// Event type
     pub event: amdsmi_evt_notification_type_t,
-    /// !\< Event message
+    /// Event message
     pub message: [c_char; 256usize],
 }
 #[cfg(feature = "rocm-7-0")]
@@ -1309,28 +1289,28 @@ zeroed!(amdsmi_fabric_info_t_fabric_info);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_info_v1_t {
-    /// !\< Accelerator identifier (range 0 to 1023)
+    /// Accelerator identifier (range 0 to 1023)
     pub accelerator_id: u32,
-    /// !\< UALOE or UALINK
+    /// UALOE or UALINK
     pub fabric_type: amdsmi_fabric_type_t,
-    /// !\< Station bandwidth share in Mb/s
+    /// Station bandwidth share in Mb/s
     pub bandwidth: u32,
-    /// !\< Latency in nanoseconds (depends on switch presence and type)
+    /// Latency in nanoseconds (depends on switch presence and type)
     pub latency: u32,
-    /// !\< Physical PoD Identifier (16 bytes)
+    /// Physical PoD Identifier (16 bytes)
     pub ppod_id: [u8; 16usize],
-    /// !\< Physical PoD size
+    /// Physical PoD size
     pub ppod_size: u32,
-    /// !\< Virtual PoD Identifier
+    /// Virtual PoD Identifier
     pub vpod_id: u32,
-    /// !\< Virtual PoD size
+    /// Virtual PoD size
     pub vpod_size: u32,
     pub vpod_active_accelerators: [u32; 32usize],
-    /// !\< Local Accelerator IDs
+    /// Local Accelerator IDs
     pub local_accelerators: [u32; 16usize],
-    /// !\< Source aliasing or identification mode
+    /// Source aliasing or identification mode
     pub addr_mode: amdsmi_fabric_npa_address_mode_t,
-    /// !\< Accelerator `vPoD` State
+    /// Accelerator vPoD State
     pub accel_state: amdsmi_fabric_accelerator_vpod_state_t,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -1340,7 +1320,7 @@ zeroed!(amdsmi_fabric_info_v1_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_label_t {
-    /// !\< Textual label content
+    /// Textual label content
     pub text: [c_char; 32usize],
 }
 #[cfg(feature = "rocm-10-0")]
@@ -1354,15 +1334,15 @@ zeroed!(amdsmi_fabric_label_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_telemetry_dataset_t {
-    /// !\< Telemetry category
+    /// Telemetry category
     pub category: amdsmi_fabric_telemetry_category_t,
-    /// !\< Sequence number incremented each time telemetry is written
+    /// Sequence number incremented each time telemetry is written
     pub generation_count: u64,
-    /// !\< UTC timestamp seconds since epoch
+    /// UTC timestamp seconds since epoch
     pub timestamp: timespec,
-    /// !\< Number of instances for this category
+    /// Number of instances for this category
     pub instance_count: c_uint,
-    /// !\< Array of pointers to instances
+    /// Array of pointers to instances
     pub instances: *mut amdsmi_fabric_telemetry_instance_t,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -1376,13 +1356,13 @@ zeroed!(amdsmi_fabric_telemetry_dataset_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_telemetry_instance_t {
-    /// !\< Name for this instance
+    /// Name for this instance
     pub name: amdsmi_fabric_label_t,
-    /// !\< Logical index for this instance
+    /// Logical index for this instance
     pub logical_idx: c_uint,
-    /// !\< Number of telemetry items in the set
+    /// Number of telemetry items in the set
     pub item_count: c_uint,
-    /// !\< Pointer to array of telemetry items
+    /// Pointer to array of telemetry items
     pub items: *mut amdsmi_fabric_telemetry_item_t,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -1394,9 +1374,9 @@ zeroed!(amdsmi_fabric_telemetry_instance_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_telemetry_item_t {
-    /// !\< Identifier of the telemetry item
+    /// Identifier of the telemetry item
     pub id: u64,
-    /// !\< Value of the telemetry item
+    /// Value of the telemetry item
     pub value: u64,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -1412,20 +1392,22 @@ zeroed!(amdsmi_fabric_telemetry_item_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_fabric_telemetry_t {
-    /// !\< Dataset for each telemetry category
+    /// Dataset for each telemetry category
     pub datasets: [*mut amdsmi_fabric_telemetry_dataset_t; 7usize],
 }
 #[cfg(feature = "rocm-10-0")]
 zeroed!(amdsmi_fabric_telemetry_t);
-/// This structure holds 2 ::[`amdsmi_range_t`]'s, one for frequency and one for
-/// voltage. These 2 ranges indicate the range of possible values for the
-/// corresponding ::[`amdsmi_od_vddc_point_t`].
+/// This structure holds 2 [`amdsmi_range_t`]'s, one for frequency and one for
+/// voltage.
+///
+/// These 2 ranges indicate the range of possible values for the
+/// corresponding [`amdsmi_od_vddc_point_t`].
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_freq_volt_region_t {
-    /// !\< The frequency range for this VDDC Curve point
+    /// The frequency range for this VDDC Curve point
     pub freq_range: amdsmi_range_t,
-    /// !\< The voltage range for this VDDC Curve point
+    /// The voltage range for this VDDC Curve point
     pub volt_range: amdsmi_range_t,
 }
 zeroed!(amdsmi_freq_volt_region_t);
@@ -1449,15 +1431,17 @@ zeroed!(amdsmi_frequencies_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_frequencies_t {
-    /// !\< Deep Sleep frequency is only supported by some GPUs
+    /// Deep Sleep frequency is only supported by some GPUs
     pub has_deep_sleep: bool,
-    /// !\< The number of supported frequencies
+    /// The number of supported frequencies
     pub num_supported: u32,
-    /// !\< The current frequency index. May be (`uint32_t`)-1
-    /// !\< when the clock domain is power-gated / in sleep
-    /// !\< mode and no current level is reported by the
-    /// !\< kernel (e.g. SYS/MEM/DF/SOC/DCEF at idle on
-    /// !\< some APUs).
+    /// The current frequency index.
+    ///
+    /// May be (`uint32_t`)-1
+    /// when the clock domain is power-gated / in sleep
+    /// mode and no current level is reported by the
+    /// kernel (e.g. SYS/MEM/DF/SOC/DCEF at idle on
+    /// some APUs).
     pub current: u32,
     /// List of frequencies in Hz. Only the first
     /// `num_supported` frequencies are valid
@@ -1469,9 +1453,9 @@ zeroed!(amdsmi_frequencies_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_frequency_range_t {
-    /// !\< In MHz
+    /// In MHz
     pub supported_freq_range: amdsmi_range_t,
-    /// !\< In MHz
+    /// In MHz
     pub current_freq_range: amdsmi_range_t,
     pub reserved: [u32; 8usize],
 }
@@ -1868,17 +1852,17 @@ pub struct amdsmi_gpu_metrics_t {
     pub temperature_vrgfx: u16,
     pub temperature_vrsoc: u16,
     pub temperature_vrmem: u16,
-    /// !\< gfx
+    /// gfx
     pub average_gfx_activity: u16,
-    /// !\< memory controller
+    /// memory controller
     pub average_umc_activity: u16,
-    /// !\< UVD or VCN
+    /// UVD or VCN
     pub average_mm_activity: u16,
     /// Power (W) /Energy (15.259uJ per 1ns)
     pub average_socket_power: u16,
-    /// !\< v1 mod. (32-\>64)
+    /// v1 mod. (32-\>64)
     pub energy_accumulator: u64,
-    /// !\< v1 mod. (moved from top of struct)
+    /// v1 mod. (moved from top of struct)
     pub system_clock_counter: u64,
     /// Average clocks (MHz)
     pub average_gfxclk_frequency: u16,
@@ -1896,69 +1880,69 @@ pub struct amdsmi_gpu_metrics_t {
     pub current_dclk0: u16,
     pub current_vclk1: u16,
     pub current_dclk1: u16,
-    /// !\< Throttle status
+    /// Throttle status
     pub throttle_status: u32,
-    /// !\< Fans (RPM)
+    /// Fans (RPM)
     pub current_fan_speed: u16,
-    /// !\< v1 mod.(8-\>16)
+    /// v1 mod.(8-\>16)
     pub pcie_link_width: u16,
-    /// !\< in 0.1 GT/s; v1 mod. (8-\>16)
+    /// in 0.1 GT/s; v1 mod. (8-\>16)
     pub pcie_link_speed: u16,
-    /// !\< new in v1
+    /// new in v1
     pub gfx_activity_acc: u64,
-    /// !\< new in v1
+    /// new in v1
     pub mem_activity_acc: u64,
-    /// !\< new in v1
+    /// new in v1
     pub temperature_hbm: [u16; 4usize],
-    /// !\< PMFW attached timestamp (10ns resolution)
+    /// PMFW attached timestamp (10ns resolution)
     pub firmware_timestamp: u64,
-    /// !\< In `mV`
+    /// In mV
     pub voltage_soc: u16,
-    /// !\< In `mV`
+    /// In mV
     pub voltage_gfx: u16,
-    /// !\< In `mV`
+    /// In mV
     pub voltage_mem: u16,
-    /// !\< Throttle status
+    /// Throttle status
     pub indep_throttle_status: u64,
-    /// !\< In Watts
+    /// In Watts
     pub current_socket_power: u16,
-    /// !\< Utilization (%)
+    /// Utilization (%)
     pub vcn_activity: [u16; 4usize],
-    /// !\< Clock Lock Status. Each bit corresponds to clock instance
+    /// Clock Lock Status. Each bit corresponds to clock instance
     pub gfxclk_lock_status: u32,
-    /// !\< XGMI bus width in GB/s
+    /// XGMI bus width in GB/s
     pub xgmi_link_width: u16,
-    /// !\< XGMI bus bitrate in GB/s
+    /// XGMI bus bitrate in GB/s
     pub xgmi_link_speed: u16,
-    /// !\< PCIE accumulated bandwidth (GB/sec)
+    /// PCIE accumulated bandwidth (GB/sec)
     pub pcie_bandwidth_acc: u64,
-    /// !\< PCIE instantaneous bandwidth (GB/sec)
+    /// PCIE instantaneous bandwidth (GB/sec)
     pub pcie_bandwidth_inst: u64,
-    /// !\< PCIE L0 to recovery state transition accumulated count
+    /// PCIE L0 to recovery state transition accumulated count
     pub pcie_l0_to_recov_count_acc: u64,
-    /// !\< PCIE replay accumulated count
+    /// PCIE replay accumulated count
     pub pcie_replay_count_acc: u64,
-    /// !\< PCIE replay rollover accumulated count
+    /// PCIE replay rollover accumulated count
     pub pcie_replay_rover_count_acc: u64,
-    /// !\< In KB
+    /// In KB
     pub xgmi_read_data_acc: [u64; 8usize],
-    /// !\< In KB
+    /// In KB
     pub xgmi_write_data_acc: [u64; 8usize],
-    /// !\< In KB
+    /// In KB
     pub current_gfxclks: [u16; 8usize],
-    /// !\< In KB
+    /// In KB
     pub current_socclks: [u16; 4usize],
-    /// !\< In KB
+    /// In KB
     pub current_vclk0s: [u16; 4usize],
-    /// !\< In KB
+    /// In KB
     pub current_dclk0s: [u16; 4usize],
-    /// !\< JPEG activity percent (encode/decode)
+    /// JPEG activity percent (encode/decode)
     pub jpeg_activity: [u16; 32usize],
-    /// !\< PCIE NAK sent accumulated count
+    /// PCIE NAK sent accumulated count
     pub pcie_nak_sent_count_acc: u64,
-    /// !\< PCIE NAK received accumulated count
+    /// PCIE NAK received accumulated count
     pub pcie_nak_rcvd_count_acc: u64,
-    /// !\< Accumulation cycle counter
+    /// Accumulation cycle counter
     pub accumulation_counter: u64,
     /// Accumulated throttler residencies
     pub prochot_residency_acc: u64,
@@ -1992,26 +1976,26 @@ pub struct amdsmi_gpu_metrics_t {
     pub socket_thm_residency_acc: u64,
     pub vr_thm_residency_acc: u64,
     pub hbm_thm_residency_acc: u64,
-    /// !\< Number of current partition
+    /// Number of current partition
     pub num_partition: u16,
     /// XCP (Graphic Cluster Partitions)
     /// metrics stats
     pub xcp_stats: [amdsmi_gpu_xcp_metrics_t; 8usize],
-    /// !\< PCIE other end recovery counter
+    /// PCIE other end recovery counter
     pub pcie_lc_perf_other_end_recovery: u64,
-    /// !\< VRAM max bandwidth at max memory clock (GB/s)
+    /// VRAM max bandwidth at max memory clock (GB/s)
     pub vram_max_bandwidth: u64,
-    /// !\< XGMI link status(up/down)
+    /// XGMI link status(up/down)
     pub xgmi_link_status: [u16; 8usize],
-    /// !\< temperature of the HBM stacks in C
+    /// temperature of the HBM stacks in C
     pub temperature_hbm_stacks: [u16; 12usize],
-    /// !\< temperature of the MID in C
+    /// temperature of the MID in C
     pub temperature_mid: [u16; 2usize],
-    /// !\< temperature of the AID in C
+    /// temperature of the AID in C
     pub temperature_aid: [u16; 2usize],
-    /// !\< In MHz
+    /// In MHz
     pub current_uclk_aid: [u16; 2usize],
-    /// !\< In MHz
+    /// In MHz
     pub current_socclks_mid: [u16; 2usize],
     /// APU metrics auxiliary data
     ///
@@ -2027,14 +2011,13 @@ pub struct amdsmi_gpu_metrics_t {
     /// of which device is queried. This means:
     ///
     /// - Querying device B invalidates the `apu_metrics` pointer from device A on
-    /// the same thread
-    ///
+    ///   the same thread
     /// - Callers that need to retain APU metrics data across multiple queries MUST
-    /// copy the entire ::`amdsmi_apu_metrics_t` structure contents immediately
-    /// after the query
+    ///   copy the entire `amdsmi_apu_metrics_t` structure contents immediately
+    ///   after the query
     ///
     /// \*\*Version Detection:\*\*
-    /// Use ::`common_header`.`format_revision` and ::`common_header`.`content_revision` to
+    /// Use `common_header`.`format_revision` and `common_header`.`content_revision` to
     /// determine which APU metrics version is active:
     ///
     /// - v2.4: `format_revision` == 2 && `content_revision` == 4
@@ -2043,7 +2026,7 @@ pub struct amdsmi_gpu_metrics_t {
     /// \*\*Field Validity:\*\*
     /// Not all fields are valid for all versions. Fields contain sentinel value
     /// 0xFFFF (65535) when not populated for the current version. Refer to inline
-    /// comments in ::`amdsmi_apu_metrics_t` for per-field version availability.
+    /// comments in `amdsmi_apu_metrics_t` for per-field version availability.
     pub apu_metrics: *mut amdsmi_apu_metrics_t,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -2090,9 +2073,9 @@ zeroed!(amdsmi_gpu_ras_policy_info_t_policy_data);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_gpu_ras_policy_v4_0_t {
-    /// !\< Non-critical region UCE threshold
+    /// Non-critical region UCE threshold
     pub dram_non_critical_region_threshold: u16,
-    /// !\< Critical region UCE threshold
+    /// Critical region UCE threshold
     pub dram_critical_region_threshold: u16,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -2138,16 +2121,16 @@ zeroed!(amdsmi_gpu_xcp_metrics_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_gpu_xcp_metrics_t {
-    /// !\< Utilization Instantaneous in %
+    /// Utilization Instantaneous in %
     pub gfx_busy_inst: [u32; 8usize],
     /// Utilization Instantaneous in %
     /// (UPDATED: to 40 in v1.8)
     pub jpeg_busy: [u16; 40usize],
-    /// !\< Utilization Instantaneous in %
+    /// Utilization Instantaneous in %
     pub vcn_busy: [u16; 4usize],
-    /// !\< Utilization Accumulated in %
+    /// Utilization Accumulated in %
     pub gfx_busy_acc: [u64; 8usize],
-    /// !\< Total App Clock Counter Accumulated
+    /// Total App Clock Counter Accumulated
     pub gfx_below_host_limit_acc: [u64; 8usize],
     /// v1.8 additions
     pub gfx_below_host_limit_ppt_acc: [u64; 8usize],
@@ -2160,81 +2143,160 @@ pub struct amdsmi_gpu_xcp_metrics_t {
 #[cfg(feature = "rocm-10-0")]
 zeroed!(amdsmi_gpu_xcp_metrics_t);
 #[cfg(feature = "rocm-6-4")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// This structure holds HSMP Driver version information.
 ///
 /// Since ROCm 6.4.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_hsmp_driver_version_t {
+    /// Major version number
     pub major: u32,
+    /// Minor version number
     pub minor: u32,
 }
 #[cfg(feature = "rocm-6-4")]
 zeroed!(amdsmi_hsmp_driver_version_t);
 #[cfg(feature = "rocm-6-2")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// HSMP Metrics table (supported only with hsmp proto version 6).
 ///
 /// Since ROCm 6.2.
 #[repr(C, packed)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_hsmp_metrics_table_t {
+    /// Incremented every time the accumulator values are updated in
+    /// this table
     pub accumulation_counter: u32,
+    /// Maximum temperature reported by all on-die thermal sensors
+    /// on all AIDs, CCDs, and XCDs in the socket
     pub max_socket_temperature: u32,
+    /// Maximum temperature reported by SVI3 telemetry for all slave
+    /// addresses
     pub max_vr_temperature: u32,
+    /// Maximum temperature reported by all HBM stacks in the socket
     pub max_hbm_temperature: u32,
+    /// Accumulated version of "`max_socket_temperature`"
     pub max_socket_temperature_acc: u64,
+    /// Accumulated version of "`max_vr_temperature`"
     pub max_vr_temperature_acc: u64,
+    /// Accumulated version of "`max_hbm_temperature`"
     pub max_hbm_temperature_acc: u64,
+    /// Power limit currently being enforced by the power throttling
+    /// controller
     pub socket_power_limit: u32,
+    /// Maximum power limit the power throttling controller is
+    /// allowed to be configured to
     pub max_socket_power_limit: u32,
+    /// Power consumption of all die in the socket (AID+CCD+XCD+HBM)
     pub socket_power: u32,
+    /// Timestamp corresponding to the energy accumulators in 10ns units
     pub timestamp: u64,
+    /// Energy accumulator of all die in the socket (AID+CCD+XCD+HBM)
     pub socket_energy_acc: u64,
+    /// Energy accumulator of `VDDCR_VDD` rails powering CCDs
     pub ccd_energy_acc: u64,
+    /// Energy accumulator of `VDDCR_VDD` rails powering XCDs
     pub xcd_energy_acc: u64,
+    /// Energy accumulator of rails powering the AIDs
     pub aid_energy_acc: u64,
+    /// Energy accumulator of all HBM stacks in the socket
     pub hbm_energy_acc: u64,
+    /// Minimum CCLK frequency limit enforced from the infrastructure
+    /// controllers
     pub cclk_frequency_limit: u32,
+    /// Minimum GFXCLK frequency limit enforced from the
+    /// infrastructure controllers
     pub gfxclk_frequency_limit: u32,
+    /// Effective FCLK frequency
     pub fclk_frequency: u32,
+    /// Effective UCLK frequency
     pub uclk_frequency: u32,
+    /// Effective SOCCLK frequency per AID
     pub socclk_frequency: [u32; 4usize],
+    /// Effective VCLK frequency per AID
     pub vclk_frequency: [u32; 4usize],
+    /// Effective DCLK frequency per AID
     pub dclk_frequency: [u32; 4usize],
+    /// Effective LCLK frequency per AID
     pub lclk_frequency: [u32; 4usize],
+    /// GFXCLK frequency for the target XCC
     pub gfxclk_frequency_acc: [u64; 8usize],
+    /// CCLK frequency for the target CPU
     pub cclk_frequency_acc: [u64; 96usize],
+    /// Maximum CCLK frequency supported by the CPU
     pub max_cclk_frequency: u32,
+    /// Minimum CCLK frequency supported by the CPU
     pub min_cclk_frequency: u32,
+    /// Maximum GFXCLK frequency supported by the accelerator
     pub max_gfxclk_frequency: u32,
+    /// Minimum GFXCLK frequency supported by the accelerator
     pub min_gfxclk_frequency: u32,
+    /// List of supported FCLK frequencies (0 means that state is
+    /// not supported)
     pub fclk_frequency_table: [u32; 4usize],
+    /// List of supported UCLK frequencies (0 means that state is
+    /// not supported)
     pub uclk_frequency_table: [u32; 4usize],
+    /// List of supported SOCCLK frequencies (0 means that state
+    /// is not supported)
     pub socclk_frequency_table: [u32; 4usize],
+    /// List of supported VCLK frequencies (0 means that state is
+    /// not supported)
     pub vclk_frequency_table: [u32; 4usize],
+    /// List of supported DCLK frequencies (0 means that state is
+    /// not supported)
     pub dclk_frequency_table: [u32; 4usize],
+    /// List of supported LCLK frequencies (0 means that state is
+    /// not supported)
     pub lclk_frequency_table: [u32; 4usize],
+    /// Maximum LCLK DPM state constraint defined by the user
     pub max_lclk_dpm_range: u32,
+    /// Minimum LCLK DPM state constraint defined by the user
     pub min_lclk_dpm_range: u32,
+    /// Current operating XGMI link width
     pub xgmi_width: u32,
+    /// Current operating XGMI link bitrate
     pub xgmi_bitrate: u32,
+    /// XGMI read bandwidth for the target XGMI link in the
+    /// local socket
     pub xgmi_read_bandwidth_acc: [u64; 8usize],
+    /// XGMI write bandwidth for the target XGMI link in the
+    /// local socket
     pub xgmi_write_bandwidth_acc: [u64; 8usize],
+    /// Average CPU C0 residency of all enabled cores in the socket
     pub socket_c0_residency: u32,
+    /// Average XCC busy for all enabled XCCs in the socket
     pub socket_gfx_busy: u32,
+    /// HBM bandwidth utilization for all socket HBM stacks
     pub dram_bandwidth_utilization: u32,
+    /// Accumulated value of "`socket_c0_residency`"
     pub socket_c0_residency_acc: u64,
+    /// Accumulated value of "`socket_gfx_busy`"
     pub socket_gfx_busy_acc: u64,
+    /// HBM bandwidth for all HBM stacks in the socket
     pub dram_bandwidth_acc: u64,
+    /// Maximum supported HBM bandwidth for all HBM stacks running at
+    /// the maximum supported UCLK frequency
     pub max_dram_bandwidth: u32,
+    /// Accumulated value of "`dram_bandwidth_utilization`"
     pub dram_bandwidth_utilization_acc: u64,
+    /// PCIe bandwidth for all PCIe devices connected to target AID
     pub pcie_bandwidth_acc: [u64; 4usize],
+    /// Incremented every iteration PROCHOT is active
     pub prochot_residency_acc: u32,
+    /// Incremented every iteration the PPT controller is active
     pub ppt_residency_acc: u32,
+    /// Incremented every iteration the socket thermal throttling
+    /// controller is active
     pub socket_thm_residency_acc: u32,
+    /// Incremented every iteration the VR thermal throttling
+    /// controller is active
     pub vr_thm_residency_acc: u32,
+    /// Incremented every iteration the HBM thermal throttling
+    /// controller is active
     pub hbm_thm_residency_acc: u32,
+    /// spare
     pub spare: u32,
+    /// Effective GFXCLK frequency per XCD
     pub gfxclk_frequency: [u32; 8usize],
 }
 #[cfg(feature = "rocm-6-2")]
@@ -2246,24 +2308,30 @@ zeroed!(amdsmi_hsmp_metrics_table_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_kfd_info_t {
-    /// !\< 0xFFFFFFFFFFFFFFFF if not supported
+    /// 0xFFFFFFFFFFFFFFFF if not supported
     pub kfd_id: u64,
-    /// !\< 0xFFFFFFFF if not supported
+    /// 0xFFFFFFFF if not supported
     pub node_id: u32,
-    /// !\< 0xFFFFFFFF if not supported
+    /// 0xFFFFFFFF if not supported
     pub current_partition_id: u32,
     pub reserved: [u32; 12usize],
 }
 #[cfg(feature = "rocm-6-3")]
 zeroed!(amdsmi_kfd_info_t);
 #[cfg(feature = "rocm-6-2")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// LINK name and Bandwidth type Information.It contains
+/// link names i.e valid link names are
+/// "P0", "P1", "P2", "P3", "P4", "G0", "G1", "G2", "G3", "G4"
+/// "G5", "G6", "G7"
+/// Valid bandwidth types 1(`Aggregate_BW`), 2 (Read BW), 4 (Write BW).
 ///
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_link_id_bw_type_t {
+    /// Bandwidth Type Information \[1, 2, 4\]
     pub bw_type: amdsmi_io_bw_encoding_t,
+    /// Link name \[P0, P1, G0, G1 etc\]
     pub link_name: *mut c_char,
 }
 #[cfg(feature = "rocm-6-2")]
@@ -2286,7 +2354,7 @@ zeroed!(amdsmi_link_metrics_t);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct amdsmi_link_metrics_t {
-    /// !\< number of links
+    /// number of links
     pub num_links: u32,
     pub links: [_links; 64usize],
     pub reserved: [u64; 7usize],
@@ -2386,9 +2454,9 @@ zeroed!(amdsmi_memory_partition_config_t_numa_range);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_name_value_t {
-    /// !\< Name
+    /// Name
     pub name: [c_char; 64usize],
-    /// !\< Use `uint64_t` to make it universal
+    /// Use `uint64_t` to make it universal
     pub value: u64,
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
@@ -2400,9 +2468,9 @@ zeroed!(amdsmi_name_value_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_name_value_t {
-    /// !\< Name
+    /// Name
     pub name: [c_char; 256usize],
-    /// !\< Use `uint64_t` to make it universal
+    /// Use `uint64_t` to make it universal
     pub value: u64,
 }
 #[cfg(feature = "rocm-7-0")]
@@ -2436,7 +2504,7 @@ zeroed!(amdsmi_nic_asic_info_t);
 pub struct amdsmi_nic_bus_info_t {
     pub bdf: amdsmi_bdf_t,
     pub max_pcie_width: u8,
-    /// !\< maximum PCIe speed in GT/s
+    /// maximum PCIe speed in GT/s
     pub max_pcie_speed: u32,
     pub pcie_interface_version: [c_char; 256usize],
     pub slot_type: [c_char; 256usize],
@@ -2508,8 +2576,8 @@ zeroed!(amdsmi_nic_port_info_t);
 ///
 /// Active FEC Modes:
 /// The `active_fec` field provides a bitmask representation of Active FEC (Active Forward Error
-/// Correction) modes. The bitmask values are derived from the \`ethtool\_fecparam\` structure,
-/// specifically the \`active\_fec\` field. Below are examples of the defined FEC modes:
+/// Correction) modes. The bitmask values are derived from the `ethtool_fecparam` structure,
+/// specifically the `active_fec` field. Below are examples of the defined FEC modes:
 ///
 /// Examples:
 ///
@@ -2539,7 +2607,7 @@ pub struct amdsmi_nic_port_t {
     pub mtu: u16,
     pub link_state: [c_char; 256usize],
     pub link_speed: u32,
-    /// !\< Active FEC modes bitmask (see about FEC modes in the description)
+    /// Active FEC modes bitmask (see about FEC modes in the description)
     pub active_fec: u32,
     pub autoneg: [c_char; 256usize],
     pub pause_autoneg: [c_char; 256usize],
@@ -2618,11 +2686,11 @@ pub type amdsmi_node_handle = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_npm_info_t {
-    /// !\< NPM status (enabled/disabled).
+    /// NPM status (enabled/disabled).
     pub status: amdsmi_npm_status_t,
-    /// !\< Node-level power limit in Watts.
+    /// Node-level power limit in Watts.
     pub limit: u64,
-    /// !\< The UBB node power threshold in Watts.
+    /// The UBB node power threshold in Watts.
     pub ubb_power_threshold: u32,
     pub reserved: [u64; 5usize],
 }
@@ -2774,14 +2842,14 @@ zeroed!(amdsmi_nps_caps_t_nps_flags);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_od_vddc_point_t {
-    /// !\< Frequency coordinate (in Hz)
+    /// Frequency coordinate (in Hz)
     pub frequency: u64,
-    /// !\< Voltage coordinate (in `mV`)
+    /// Voltage coordinate (in mV)
     pub voltage: u64,
 }
 zeroed!(amdsmi_od_vddc_point_t);
 /// OD Vold Curve
-/// ::`AMDSMI_NUM_VOLTAGE_CURVE_POINTS` number of ::[`amdsmi_od_vddc_point_t`]'s
+/// `AMDSMI_NUM_VOLTAGE_CURVE_POINTS` number of [`amdsmi_od_vddc_point_t`]'s
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_od_volt_curve_t {
@@ -2797,18 +2865,18 @@ zeroed!(amdsmi_od_volt_curve_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_od_volt_freq_data_t {
-    /// !\< The current SCLK frequency range
+    /// The current SCLK frequency range
     pub curr_sclk_range: amdsmi_range_t,
-    /// !\< The current MCLK frequency range;
-    /// !\< (upper bound only)
+    /// The current MCLK frequency range;
+    /// (upper bound only)
     pub curr_mclk_range: amdsmi_range_t,
-    /// !\< The range possible of SCLK values
+    /// The range possible of SCLK values
     pub sclk_freq_limits: amdsmi_range_t,
-    /// !\< The range possible of MCLK values
+    /// The range possible of MCLK values
     pub mclk_freq_limits: amdsmi_range_t,
     /// The current voltage curve
     pub curve: amdsmi_od_volt_curve_t,
-    /// !\< The number of voltage curve regions
+    /// The number of voltage curve regions
     pub num_regions: u32,
 }
 #[cfg(not(feature = "rocm-7-1"))]
@@ -2820,21 +2888,21 @@ zeroed!(amdsmi_od_volt_freq_data_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_od_volt_freq_data_t {
-    /// !\< The current SCLK frequency range in MHz
+    /// The current SCLK frequency range in MHz
     pub curr_sclk_range: amdsmi_range_t,
-    /// !\< The current MCLK frequency range, upper bound only in MHz
+    /// The current MCLK frequency range, upper bound only in MHz
     pub curr_mclk_range: amdsmi_range_t,
-    /// !\< The current FCLK frequency range in MHz
+    /// The current FCLK frequency range in MHz
     pub curr_fclk_range: amdsmi_range_t,
-    /// !\< The range possible of SCLK values in MHz
+    /// The range possible of SCLK values in MHz
     pub sclk_freq_limits: amdsmi_range_t,
-    /// !\< The range possible of MCLK values in MHz
+    /// The range possible of MCLK values in MHz
     pub mclk_freq_limits: amdsmi_range_t,
-    /// !\< The range possible of FCLK values in MHz
+    /// The range possible of FCLK values in MHz
     pub fclk_freq_limits: amdsmi_range_t,
-    /// !\< The current voltage curve
+    /// The current voltage curve
     pub curve: amdsmi_od_volt_curve_t,
-    /// !\< The number of voltage curve regions
+    /// The number of voltage curve regions
     pub num_regions: u32,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -2846,15 +2914,15 @@ zeroed!(amdsmi_od_volt_freq_data_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_p2p_capability_t {
-    /// !\< 1 = true, 0 = false, `UINT8_MAX` = Not defined
+    /// 1 = true, 0 = false, `UINT8_MAX` = Not defined
     pub is_iolink_coherent: u8,
-    /// !\< 1 = true, 0 = false, `UINT8_MAX` = Not defined
+    /// 1 = true, 0 = false, `UINT8_MAX` = Not defined
     pub is_iolink_atomics_32bit: u8,
-    /// !\< 1 = true, 0 = false, `UINT8_MAX` = Not defined
+    /// 1 = true, 0 = false, `UINT8_MAX` = Not defined
     pub is_iolink_atomics_64bit: u8,
-    /// !\< 1 = true, 0 = false, `UINT8_MAX` = Not defined
+    /// 1 = true, 0 = false, `UINT8_MAX` = Not defined
     pub is_iolink_dma: u8,
-    /// !\< 1 = true, 0 = false, `UINT8_MAX` = Not defined
+    /// 1 = true, 0 = false, `UINT8_MAX` = Not defined
     pub is_iolink_bi_directional: u8,
 }
 #[cfg(feature = "rocm-6-3")]
@@ -2873,7 +2941,9 @@ pub struct amdsmi_pcie_bandwidth_t {
 zeroed!(amdsmi_pcie_bandwidth_t);
 #[cfg(feature = "rocm-6-2")]
 /// This structure holds information about the possible PCIe
-/// bandwidths. Specifically, the possible transfer rates and their
+/// bandwidths.
+///
+/// Specifically, the possible transfer rates and their
 /// associated numbers of lanes are stored here.
 ///
 /// Only the first `num_supported` bandwidths are valid.
@@ -2882,9 +2952,9 @@ zeroed!(amdsmi_pcie_bandwidth_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_pcie_bandwidth_t {
-    /// !\< Transfer rates (T/s) that are possible
+    /// Transfer rates (T/s) that are possible
     pub transfer_rate: amdsmi_frequencies_t,
-    /// !\< List of lanes for corresponding transfer rate.
+    /// List of lanes for corresponding transfer rate.
     pub lanes: [u32; 33usize],
 }
 #[cfg(feature = "rocm-6-2")]
@@ -3026,15 +3096,15 @@ zeroed!(amdsmi_pcie_info_t_pcie_static);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_power_cap_info_t {
-    /// !\< current power cap Units `uW` {`linux_bm`} or W {@host}
+    /// current power cap Units uW {`linux_bm`} or W {@host}
     pub power_cap: u64,
-    /// !\< default power cap Units `uW` {`linux_bm`} or W {@host}
+    /// default power cap Units uW {`linux_bm`} or W {@host}
     pub default_power_cap: u64,
-    /// !\< dpm power cap Units MHz {`linux_bm`} or Hz {@host}
+    /// dpm power cap Units MHz {`linux_bm`} or Hz {@host}
     pub dpm_cap: u64,
-    /// !\< minimum power cap Units `uW` {`linux_bm`} or W {@host}
+    /// minimum power cap Units uW {`linux_bm`} or W {@host}
     pub min_power_cap: u64,
-    /// !\< maximum power cap Units `uW` {`linux_bm`} or W {@host}
+    /// maximum power cap Units uW {`linux_bm`} or W {@host}
     pub max_power_cap: u64,
     pub reserved: [u64; 3usize],
 }
@@ -3115,23 +3185,23 @@ zeroed!(amdsmi_power_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_power_info_t {
-    /// !\< Current power usage in W {`linux_bm`}, `uW` {@host}
+    /// Current power usage in W {`linux_bm`}, uW {@host}
     pub socket_power: u64,
-    /// !\< Current socket power in W {`linux_bm`}, Linux only, Mi 300+
-    /// !\< Series cards
+    /// Current socket power in W {`linux_bm`}, Linux only, Mi 300+
+    /// Series cards
     pub current_socket_power: u32,
-    /// !\< Average socket power in W {`linux_bm`}, Linux only, Navi + Mi
-    /// !\< 200 and earlier Series cards
+    /// Average socket power in W {`linux_bm`}, Linux only, Navi + Mi
+    /// 200 and earlier Series cards
     pub average_socket_power: u32,
-    /// !\< GFX voltage measurement in `mV` {`linux_bm`} or V {@host}
+    /// GFX voltage measurement in mV {`linux_bm`} or V {@host}
     pub gfx_voltage: u64,
-    /// !\< SOC voltage measurement in `mV` {`linux_bm`} or V {@host}
+    /// SOC voltage measurement in mV {`linux_bm`} or V {@host}
     pub soc_voltage: u64,
-    /// !\< MEM voltage measurement in `mV` {`linux_bm`} or V {@host}
+    /// MEM voltage measurement in mV {`linux_bm`} or V {@host}
     pub mem_voltage: u64,
-    /// !\< The power limit in `uW` {`linux_bm`}, Linux only
+    /// The power limit in uW {`linux_bm`}, Linux only
     pub power_limit: u32,
-    /// !\< The UBB node power in W {`linux_bm`}, MI350X+
+    /// The UBB node power in W {`linux_bm`}, MI350X+
     pub ubb_power: u32,
     pub reserved: [u64; 18usize],
 }
@@ -3143,11 +3213,11 @@ zeroed!(amdsmi_power_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_power_profile_status_t {
-    /// !\< Which profiles are supported by this system
+    /// Which profiles are supported by this system
     pub available_profiles: amdsmi_bit_field_t,
-    /// !\< Which power profile is currently active
+    /// Which power profile is currently active
     pub current: amdsmi_power_profile_preset_masks_t,
-    /// !\< How many power profiles are available
+    /// How many power profiles are available
     pub num_profiles: u32,
 }
 zeroed!(amdsmi_power_profile_status_t);
@@ -3158,17 +3228,17 @@ zeroed!(amdsmi_power_profile_status_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_proc_gpu_entry_t {
-    /// !\< GPU index
+    /// GPU index
     pub gpu_index: u32,
-    /// !\< Total memory in bytes
+    /// Total memory in bytes
     pub mem: u64,
     pub engine_usage: amdsmi_proc_gpu_entry_t_engine_usage,
     pub memory_usage: amdsmi_proc_gpu_entry_t_memory_usage,
-    /// !\< Number of CUs utilized
+    /// Number of CUs utilized
     pub cu_occupancy: u32,
-    /// !\< Queue eviction time in milliseconds
+    /// Queue eviction time in milliseconds
     pub evicted_time: u32,
-    /// !\< SDMA usage in microseconds
+    /// SDMA usage in microseconds
     pub sdma_usage: u64,
     pub reserved: [u32; 8usize],
 }
@@ -3179,9 +3249,9 @@ zeroed!(amdsmi_proc_gpu_entry_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_proc_gpu_entry_t_engine_usage {
-    /// !\< GFX engine usage in nanoseconds
+    /// GFX engine usage in nanoseconds
     pub gfx: u64,
-    /// !\< ENC engine usage in nanoseconds
+    /// ENC engine usage in nanoseconds
     pub enc: u64,
     pub reserved: [u32; 12usize],
 }
@@ -3192,11 +3262,11 @@ zeroed!(amdsmi_proc_gpu_entry_t_engine_usage);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_proc_gpu_entry_t_memory_usage {
-    /// !\< GTT memory in bytes
+    /// GTT memory in bytes
     pub gtt_mem: u64,
-    /// !\< CPU memory in bytes
+    /// CPU memory in bytes
     pub cpu_mem: u64,
-    /// !\< VRAM memory in bytes
+    /// VRAM memory in bytes
     pub vram_mem: u64,
     pub reserved: [u32; 10usize],
 }
@@ -3212,9 +3282,9 @@ pub struct amdsmi_proc_info_by_pid_t {
     pub pid: amdsmi_process_handle_t,
     pub name: [c_char; 256usize],
     pub container_name: [c_char; 256usize],
-    /// !\< Number of GPU entries populated
+    /// Number of GPU entries populated
     pub num_gpus: u32,
-    /// !\< Per-GPU data, `num_gpus` entries valid
+    /// Per-GPU data, `num_gpus` entries valid
     pub gpus: [amdsmi_proc_gpu_entry_t; 32usize],
 }
 #[cfg(feature = "rocm-10-0")]
@@ -3345,15 +3415,15 @@ pub type amdsmi_process_handle_t = u32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_process_info_t {
-    /// !\< Process ID
+    /// Process ID
     pub process_id: u32,
-    /// !\< PASID
+    /// PASID
     pub pasid: u32,
-    /// !\< VRAM usage
+    /// VRAM usage
     pub vram_usage: u64,
-    /// !\< SDMA usage in microseconds
+    /// SDMA usage in microseconds
     pub sdma_usage: u64,
-    /// !\< Compute Unit usage in percent
+    /// Compute Unit usage in percent
     pub cu_occupancy: u32,
 }
 #[cfg(not(feature = "rocm-7-0"))]
@@ -3380,15 +3450,15 @@ zeroed!(amdsmi_process_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_process_info_t {
-    /// !\< Process ID
+    /// Process ID
     pub process_id: u32,
-    /// !\< VRAM usage in MB
+    /// VRAM usage in MB
     pub vram_usage: u64,
-    /// !\< SDMA usage in microseconds
+    /// SDMA usage in microseconds
     pub sdma_usage: u64,
-    /// !\< Compute Unit usage in percent
+    /// Compute Unit usage in percent
     pub cu_occupancy: u32,
-    /// !\< Time that queues are evicted on a GPU in milliseconds
+    /// Time that queues are evicted on a GPU in milliseconds
     pub evicted_time: u32,
 }
 #[cfg(feature = "rocm-10-0")]
@@ -3399,9 +3469,9 @@ pub type amdsmi_processor_handle = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_range_t {
-    /// !\< Lower bound of range
+    /// Lower bound of range
     pub lower_bound: u64,
-    /// !\< Upper bound of range
+    /// Upper bound of range
     pub upper_bound: u64,
     pub reserved: [u64; 2usize],
 }
@@ -3414,7 +3484,7 @@ zeroed!(amdsmi_range_t);
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_ras_feature_t {
     pub ras_eeprom_version: u32,
-    /// !\< `ecc_correction_schema` mask
+    /// `ecc_correction_schema` mask
     pub ecc_correction_schema_flag: u32,
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
@@ -3449,24 +3519,28 @@ zeroed!(amdsmi_ras_feature_t_ras_info);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_retired_page_record_t {
-    /// !\< Start address of page
+    /// Start address of page
     pub page_address: u64,
-    /// !\< Page size
+    /// Page size
     pub page_size: u64,
-    /// !\< Page "reserved" status
+    /// Page "reserved" status
     pub status: amdsmi_memory_page_status_t,
 }
 zeroed!(amdsmi_retired_page_record_t);
 #[cfg(feature = "rocm-6-2")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+/// This structure holds SMU Firmware version information.
 ///
 /// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_smu_fw_version_t {
+    /// SMU fw Debug version number
     pub debug: u8,
+    /// SMU fw Minor version number
     pub minor: u8,
+    /// SMU fw Major version number
     pub major: u8,
+    /// reserved fields
     pub unused: u8,
 }
 #[cfg(feature = "rocm-6-2")]
@@ -3484,48 +3558,36 @@ pub struct amdsmi_sock_info_t {
 #[cfg(feature = "rocm-7-0")]
 zeroed!(amdsmi_sock_info_t);
 pub type amdsmi_socket_handle = *mut c_void;
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-/// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
+#[cfg(feature = "rocm-6-2")]
+/// temperature range and refresh rate metrics of a DIMM
 ///
-/// Since ROCm 6.2, before 7.1.
+/// Since ROCm 6.2.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_temp_range_refresh_rate_t {
     /// All bit fields, the first in the lowest bit.
-    pub bits: c_uint,
+    pub bits: u8,
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+#[cfg(feature = "rocm-6-2")]
 impl amdsmi_temp_range_refresh_rate_t {
     /// Reads the bit field `range`.
-    pub const fn range(&self) -> c_uint {
+    pub const fn range(&self) -> u8 {
         (self.bits >> 0) & 7
     }
     /// Sets the bit field `range`.
-    pub const fn set_range(&mut self, value: c_uint) {
+    pub const fn set_range(&mut self, value: u8) {
         self.bits = (self.bits & !(7 << 0)) | ((value & 7) << 0);
     }
     /// Reads the bit field `ref_rate`.
-    pub const fn ref_rate(&self) -> c_uint {
+    pub const fn ref_rate(&self) -> u8 {
         (self.bits >> 3) & 1
     }
     /// Sets the bit field `ref_rate`.
-    pub const fn set_ref_rate(&mut self, value: c_uint) {
+    pub const fn set_ref_rate(&mut self, value: u8) {
         self.bits = (self.bits & !(1 << 3)) | ((value & 1) << 3);
     }
 }
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-zeroed!(amdsmi_temp_range_refresh_rate_t);
-#[cfg(feature = "rocm-10-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
-///
-/// Since ROCm 10.0.
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct amdsmi_temp_range_refresh_rate_t {
-    pub range: u8,
-    pub ref_rate: u8,
-}
-#[cfg(feature = "rocm-10-0")]
+#[cfg(feature = "rocm-6-2")]
 zeroed!(amdsmi_temp_range_refresh_rate_t);
 #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-7-1")))]
 /// Declared as in AMD's Python packages of ROCm 7.0: no C header of that release was at hand.
@@ -3614,9 +3676,9 @@ zeroed!(amdsmi_utilization_counter_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_utilization_counter_t {
-    /// !\< Utilization counter type
+    /// Utilization counter type
     pub type_: amdsmi_utilization_counter_type_t,
-    /// !\< Utilization counter value
+    /// Utilization counter value
     pub value: u64,
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-6-3")))]
@@ -3630,11 +3692,11 @@ zeroed!(amdsmi_utilization_counter_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_utilization_counter_t {
-    /// !\< Utilization counter type
+    /// Utilization counter type
     pub type_: amdsmi_utilization_counter_type_t,
-    /// !\< Coarse grain activity counter value (average)
+    /// Coarse grain activity counter value (average)
     pub value: u64,
-    /// !\< Utilization counter value
+    /// Utilization counter value
     pub fine_value: [u64; 4usize],
     pub fine_value_count: u16,
 }
@@ -3694,7 +3756,7 @@ pub struct amdsmi_vbios_info_t {
     pub build_date: [c_char; 256usize],
     pub part_number: [c_char; 256usize],
     pub version: [c_char; 256usize],
-    /// !\< UBL (Unified BootLoader) Version information
+    /// UBL (Unified BootLoader) Version information
     pub boot_firmware: [c_char; 256usize],
     pub reserved: [u64; 36usize],
 }
@@ -3723,15 +3785,15 @@ zeroed!(amdsmi_version_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_version_t {
-    /// !\< Last 2 digits of the Year released
+    /// Last 2 digits of the Year released
     pub year: u32,
-    /// !\< Major version
+    /// Major version
     pub major: u32,
-    /// !\< Minor version
+    /// Minor version
     pub minor: u32,
-    /// !\< Patch, build or stepping version
+    /// Patch, build or stepping version
     pub release: u32,
-    /// !\< Full Build version string
+    /// Full Build version string
     pub build: *const c_char,
 }
 #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-0")))]
@@ -3743,13 +3805,13 @@ zeroed!(amdsmi_version_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_version_t {
-    /// !\< Major version
+    /// Major version
     pub major: u32,
-    /// !\< Minor version
+    /// Minor version
     pub minor: u32,
-    /// !\< Patch, build or stepping version
+    /// Patch, build or stepping version
     pub release: u32,
-    /// !\< Full Build version string
+    /// Full Build version string
     pub build: *const c_char,
 }
 #[cfg(feature = "rocm-7-0")]
@@ -3823,12 +3885,12 @@ zeroed!(amdsmi_violation_status_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_violation_status_t {
-    /// !\< Represents CPU timestamp in microseconds (`uS`)
+    /// Represents CPU timestamp in microseconds (uS)
     pub reference_timestamp: u64,
     /// Violation time. Units in nanoseconds (ns) {`linux_bm`}, in
     /// milliseconds (ms) {@host}
     pub violation_timestamp: u64,
-    /// !\< Current accumulated counter; Max uint64 means unsupported
+    /// Current accumulated counter; Max uint64 means unsupported
     pub acc_counter: u64,
     /// Current accumulated processor hot violation count; Max uint64
     /// means unsupported
@@ -3979,11 +4041,11 @@ zeroed!(amdsmi_vram_info_t);
 pub struct amdsmi_vram_info_t {
     pub vram_type: amdsmi_vram_type_t,
     pub vram_vendor: [c_char; 256usize],
-    /// !\< vram size in MB
+    /// vram size in MB
     pub vram_size: u64,
-    /// !\< In bits
+    /// In bits
     pub vram_bit_width: u32,
-    /// !\< The VRAM max bandwidth at current memory clock (GB/s)
+    /// The VRAM max bandwidth at current memory clock (GB/s)
     pub vram_max_bandwidth: u64,
     pub reserved: [u64; 37usize],
 }
@@ -3996,9 +4058,9 @@ zeroed!(amdsmi_vram_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_vram_usage_t {
-    /// !\< In MB
+    /// In MB
     pub vram_total: u32,
-    /// !\< In MB
+    /// In MB
     pub vram_used: u32,
     pub reserved: [u32; 2usize],
 }
@@ -4022,7 +4084,7 @@ zeroed!(amdsmi_xgmi_info_t);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct amdsmi_xgmi_link_status_t {
-    /// !\< The total links in the status array
+    /// The total links in the status array
     pub total_links: u32,
     pub status: [amdsmi_xgmi_link_status_type_t; 8usize],
     pub reserved: [u64; 7usize],
@@ -4242,13 +4304,13 @@ zeroed!(numa_range_);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct pcie_metric_ {
-    /// !\< current PCIe width
+    /// current PCIe width
     pub pcie_width: u16,
-    /// !\< current PCIe speed in MT/s
+    /// current PCIe speed in MT/s
     pub pcie_speed: u32,
-    /// !\< current instantaneous PCIe bandwidth in Mb/s
+    /// current instantaneous PCIe bandwidth in Mb/s
     pub pcie_bandwidth: u32,
-    /// !\< total number of the replays issued on the PCIe link
+    /// total number of the replays issued on the PCIe link
     pub pcie_replay_count: u64,
     /// total number of times the PCIe link transitioned from
     /// L0 to the recovery state
@@ -4256,12 +4318,12 @@ pub struct pcie_metric_ {
     /// total replay rollover numbers issued
     /// on the PCIe link
     pub pcie_replay_roll_over_count: u64,
-    /// !\< total number of NAKs issued on the PCIe link by the device
+    /// total number of NAKs issued on the PCIe link by the device
     pub pcie_nak_sent_count: u64,
     /// total number of NAKs issued
     /// on the PCIe link by the receiver
     pub pcie_nak_received_count: u64,
-    /// !\< PCIe other end recovery counter
+    /// PCIe other end recovery counter
     pub pcie_lc_perf_other_end_recovery_count: u32,
     pub reserved: [u64; 12usize],
 }
@@ -4272,15 +4334,15 @@ zeroed!(pcie_metric_);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct pcie_static_ {
-    /// !\< maximum number of PCIe lanes
+    /// maximum number of PCIe lanes
     pub max_pcie_width: u16,
-    /// !\< maximum PCIe speed in MT/s (e.g. 16000 for PCIe Gen4)
+    /// maximum PCIe speed in MT/s (e.g. 16000 for PCIe Gen4)
     pub max_pcie_speed: u32,
-    /// !\< PCIe interface version
+    /// PCIe interface version
     pub pcie_interface_version: u32,
-    /// !\< card form factor
+    /// card form factor
     pub slot_type: amdsmi_card_form_factor_t,
-    /// !\< maximum PCIe link generation
+    /// maximum PCIe link generation
     pub max_pcie_interface_version: u32,
     pub reserved: [u64; 9usize],
 }
@@ -4301,42 +4363,53 @@ zeroed!(timespec);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct valid_bits_ {
-    /// All bit fields, the first in the lowest bit.
-    pub bits: c_uint,
+    /// The alignment that C gives the struct.
+    pub _align: [u8; 0],
+    /// All bit fields, the first in the lowest bit of the first byte.
+    pub bits: [u8; 4],
 }
 #[cfg(feature = "rocm-10-0")]
 impl valid_bits_ {
+    fn all_bits(&self) -> u64 {
+        let mut all = [0; 8];
+        all[..4].copy_from_slice(&self.bits);
+        u64::from_le_bytes(all)
+    }
     /// Reads the bit field `platform_id`.
-    pub const fn platform_id(&self) -> c_uint {
-        (self.bits >> 0) & 1
+    pub fn platform_id(&self) -> u64 {
+        (self.all_bits() >> 0) & 1
     }
     /// Sets the bit field `platform_id`.
-    pub const fn set_platform_id(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(1 << 0)) | ((value & 1) << 0);
+    pub fn set_platform_id(&mut self, value: u64) {
+        let all = (self.all_bits() & !(1 << 0)) | ((value & 1) << 0);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
     /// Reads the bit field `timestamp`.
-    pub const fn timestamp(&self) -> c_uint {
-        (self.bits >> 1) & 1
+    pub fn timestamp(&self) -> u64 {
+        (self.all_bits() >> 1) & 1
     }
     /// Sets the bit field `timestamp`.
-    pub const fn set_timestamp(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(1 << 1)) | ((value & 1) << 1);
+    pub fn set_timestamp(&mut self, value: u64) {
+        let all = (self.all_bits() & !(1 << 1)) | ((value & 1) << 1);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
     /// Reads the bit field `partition_id`.
-    pub const fn partition_id(&self) -> c_uint {
-        (self.bits >> 2) & 1
+    pub fn partition_id(&self) -> u64 {
+        (self.all_bits() >> 2) & 1
     }
     /// Sets the bit field `partition_id`.
-    pub const fn set_partition_id(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(1 << 2)) | ((value & 1) << 2);
+    pub fn set_partition_id(&mut self, value: u64) {
+        let all = (self.all_bits() & !(1 << 2)) | ((value & 1) << 2);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
     /// Reads the bit field `reserved`.
-    pub const fn reserved(&self) -> c_uint {
-        (self.bits >> 3) & 536870911
+    pub fn reserved(&self) -> u64 {
+        (self.all_bits() >> 3) & 536870911
     }
     /// Sets the bit field `reserved`.
-    pub const fn set_reserved(&mut self, value: c_uint) {
-        self.bits = (self.bits & !(536870911 << 3)) | ((value & 536870911) << 3);
+    pub fn set_reserved(&mut self, value: u64) {
+        let all = (self.all_bits() & !(536870911 << 3)) | ((value & 536870911) << 3);
+        self.bits.copy_from_slice(&all.to_le_bytes()[..4]);
     }
 }
 #[cfg(feature = "rocm-10-0")]

@@ -13,25 +13,16 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_clean_gpu_local_data",
             amdsmi_sys::amdsmi_clean_gpu_local_data as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         ("amdsmi_cpu_apb_disable", amdsmi_sys::amdsmi_cpu_apb_disable as *const ()),
-        #[cfg(feature = "rocm-10-0")]
-        ("amdsmi_cpu_apb_disable", amdsmi_sys::amdsmi_cpu_apb_disable as *const ()),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        ("amdsmi_cpu_apb_enable", amdsmi_sys::amdsmi_cpu_apb_enable as *const ()),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         ("amdsmi_cpu_apb_enable", amdsmi_sys::amdsmi_cpu_apb_enable as *const ()),
         #[cfg(feature = "rocm-10-0")]
         (
             "amdsmi_fabric_telem_id_to_string",
             amdsmi_sys::amdsmi_fabric_telem_id_to_string as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_first_online_core_on_cpu_socket",
-            amdsmi_sys::amdsmi_first_online_core_on_cpu_socket as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_first_online_core_on_cpu_socket",
             amdsmi_sys::amdsmi_first_online_core_on_cpu_socket as *const (),
@@ -66,22 +57,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_cc6_enable",
             amdsmi_sys::amdsmi_get_cpu_cc6_enable as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_cclk_limit",
             amdsmi_sys::amdsmi_get_cpu_cclk_limit as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_cclk_limit",
-            amdsmi_sys::amdsmi_get_cpu_cclk_limit as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_core_boostlimit",
-            amdsmi_sys::amdsmi_get_cpu_core_boostlimit as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_core_boostlimit",
             amdsmi_sys::amdsmi_get_cpu_core_boostlimit as *const (),
@@ -91,12 +72,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_core_ccd_power",
             amdsmi_sys::amdsmi_get_cpu_core_ccd_power as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_core_current_freq_limit",
-            amdsmi_sys::amdsmi_get_cpu_core_current_freq_limit as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_core_current_freq_limit",
             amdsmi_sys::amdsmi_get_cpu_core_current_freq_limit as *const (),
@@ -106,12 +82,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_core_eff_floor_freq_limit",
             amdsmi_sys::amdsmi_get_cpu_core_eff_floor_freq_limit as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_core_energy",
-            amdsmi_sys::amdsmi_get_cpu_core_energy as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_core_energy",
             amdsmi_sys::amdsmi_get_cpu_core_energy as *const (),
@@ -126,38 +97,21 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_cores_per_socket",
             amdsmi_sys::amdsmi_get_cpu_cores_per_socket as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_current_io_bandwidth",
             amdsmi_sys::amdsmi_get_cpu_current_io_bandwidth as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_current_io_bandwidth",
-            amdsmi_sys::amdsmi_get_cpu_current_io_bandwidth as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_current_xgmi_bw",
             amdsmi_sys::amdsmi_get_cpu_current_xgmi_bw as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_current_xgmi_bw",
-            amdsmi_sys::amdsmi_get_cpu_current_xgmi_bw as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        ("amdsmi_get_cpu_ddr_bw", amdsmi_sys::amdsmi_get_cpu_ddr_bw as *const ()),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         ("amdsmi_get_cpu_ddr_bw", amdsmi_sys::amdsmi_get_cpu_ddr_bw as *const ()),
         #[cfg(feature = "rocm-10-0")]
         ("amdsmi_get_cpu_dfc_ctrl", amdsmi_sys::amdsmi_get_cpu_dfc_ctrl as *const ()),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_dimm_power_consumption",
-            amdsmi_sys::amdsmi_get_cpu_dimm_power_consumption as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_dimm_power_consumption",
             amdsmi_sys::amdsmi_get_cpu_dimm_power_consumption as *const (),
@@ -167,22 +121,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_dimm_sb_reg",
             amdsmi_sys::amdsmi_get_cpu_dimm_sb_reg as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_dimm_temp_range_and_refresh_rate",
             amdsmi_sys::amdsmi_get_cpu_dimm_temp_range_and_refresh_rate as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_dimm_temp_range_and_refresh_rate",
-            amdsmi_sys::amdsmi_get_cpu_dimm_temp_range_and_refresh_rate as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_dimm_thermal_sensor",
-            amdsmi_sys::amdsmi_get_cpu_dimm_thermal_sensor as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_dimm_thermal_sensor",
             amdsmi_sys::amdsmi_get_cpu_dimm_thermal_sensor as *const (),
@@ -199,9 +143,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         ),
         #[cfg(feature = "rocm-6-2")]
         ("amdsmi_get_cpu_family", amdsmi_sys::amdsmi_get_cpu_family as *const ()),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        ("amdsmi_get_cpu_fclk_mclk", amdsmi_sys::amdsmi_get_cpu_fclk_mclk as *const ()),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         ("amdsmi_get_cpu_fclk_mclk", amdsmi_sys::amdsmi_get_cpu_fclk_mclk as *const ()),
         #[cfg(feature = "rocm-10-0")]
         (
@@ -215,34 +157,19 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
         ),
         #[cfg(feature = "rocm-6-3")]
         ("amdsmi_get_cpu_handles", amdsmi_sys::amdsmi_get_cpu_handles as *const ()),
-        #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-4")]
         (
             "amdsmi_get_cpu_hsmp_driver_version",
             amdsmi_sys::amdsmi_get_cpu_hsmp_driver_version as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_hsmp_driver_version",
-            amdsmi_sys::amdsmi_get_cpu_hsmp_driver_version as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_hsmp_proto_ver",
-            amdsmi_sys::amdsmi_get_cpu_hsmp_proto_ver as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_hsmp_proto_ver",
             amdsmi_sys::amdsmi_get_cpu_hsmp_proto_ver as *const (),
         ),
         #[cfg(feature = "rocm-6-2")]
         ("amdsmi_get_cpu_model", amdsmi_sys::amdsmi_get_cpu_model as *const ()),
-        #[cfg(all(feature = "rocm-7-0", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_model_name",
-            amdsmi_sys::amdsmi_get_cpu_model_name as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-7-0")]
         (
             "amdsmi_get_cpu_model_name",
             amdsmi_sys::amdsmi_get_cpu_model_name as *const (),
@@ -252,12 +179,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_pc6_enable",
             amdsmi_sys::amdsmi_get_cpu_pc6_enable as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_prochot_status",
-            amdsmi_sys::amdsmi_get_cpu_prochot_status as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_prochot_status",
             amdsmi_sys::amdsmi_get_cpu_prochot_status as *const (),
@@ -282,22 +204,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_sdps_limit",
             amdsmi_sys::amdsmi_get_cpu_sdps_limit as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_smu_fw_version",
             amdsmi_sys::amdsmi_get_cpu_smu_fw_version as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_smu_fw_version",
-            amdsmi_sys::amdsmi_get_cpu_smu_fw_version as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_socket_c0_residency",
-            amdsmi_sys::amdsmi_get_cpu_socket_c0_residency as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_c0_residency",
             amdsmi_sys::amdsmi_get_cpu_socket_c0_residency as *const (),
@@ -307,42 +219,22 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_socket_count",
             amdsmi_sys::amdsmi_get_cpu_socket_count as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_current_active_freq_limit",
             amdsmi_sys::amdsmi_get_cpu_socket_current_active_freq_limit as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_socket_current_active_freq_limit",
-            amdsmi_sys::amdsmi_get_cpu_socket_current_active_freq_limit as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_energy",
             amdsmi_sys::amdsmi_get_cpu_socket_energy as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_socket_energy",
-            amdsmi_sys::amdsmi_get_cpu_socket_energy as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_freq_range",
             amdsmi_sys::amdsmi_get_cpu_socket_freq_range as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_cpu_socket_freq_range",
-            amdsmi_sys::amdsmi_get_cpu_socket_freq_range as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_socket_lclk_dpm_level",
-            amdsmi_sys::amdsmi_get_cpu_socket_lclk_dpm_level as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_lclk_dpm_level",
             amdsmi_sys::amdsmi_get_cpu_socket_lclk_dpm_level as *const (),
@@ -362,12 +254,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_cpu_socket_power_cap_max",
             amdsmi_sys::amdsmi_get_cpu_socket_power_cap_max as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_cpu_socket_temperature",
-            amdsmi_sys::amdsmi_get_cpu_socket_temperature as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_cpu_socket_temperature",
             amdsmi_sys::amdsmi_get_cpu_socket_temperature as *const (),
@@ -400,9 +287,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             amdsmi_sys::amdsmi_get_cpusocket_handles as *const (),
         ),
         ("amdsmi_get_energy_count", amdsmi_sys::amdsmi_get_energy_count as *const ()),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        ("amdsmi_get_esmi_err_msg", amdsmi_sys::amdsmi_get_esmi_err_msg as *const ()),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         ("amdsmi_get_esmi_err_msg", amdsmi_sys::amdsmi_get_esmi_err_msg as *const ()),
         #[cfg(feature = "rocm-10-0")]
         (
@@ -805,22 +690,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_get_gpu_xgmi_link_status",
             amdsmi_sys::amdsmi_get_gpu_xgmi_link_status as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_hsmp_metrics_table",
             amdsmi_sys::amdsmi_get_hsmp_metrics_table as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_get_hsmp_metrics_table",
-            amdsmi_sys::amdsmi_get_hsmp_metrics_table as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_get_hsmp_metrics_table_version",
-            amdsmi_sys::amdsmi_get_hsmp_metrics_table_version as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_get_hsmp_metrics_table_version",
             amdsmi_sys::amdsmi_get_hsmp_metrics_table_version as *const (),
@@ -1070,12 +945,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_cc6_enable",
             amdsmi_sys::amdsmi_set_cpu_cc6_enable as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_core_boostlimit",
-            amdsmi_sys::amdsmi_set_cpu_core_boostlimit as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_core_boostlimit",
             amdsmi_sys::amdsmi_set_cpu_core_boostlimit as *const (),
@@ -1090,12 +960,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_core_msr_floor_freq_limit",
             amdsmi_sys::amdsmi_set_cpu_core_msr_floor_freq_limit as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_df_pstate_range",
-            amdsmi_sys::amdsmi_set_cpu_df_pstate_range as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_df_pstate_range",
             amdsmi_sys::amdsmi_set_cpu_df_pstate_range as *const (),
@@ -1112,12 +977,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_floor_freq_limit",
             amdsmi_sys::amdsmi_set_cpu_floor_freq_limit as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_gmi3_link_width_range",
-            amdsmi_sys::amdsmi_set_cpu_gmi3_link_width_range as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_gmi3_link_width_range",
             amdsmi_sys::amdsmi_set_cpu_gmi3_link_width_range as *const (),
@@ -1132,12 +992,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_pc6_enable",
             amdsmi_sys::amdsmi_set_cpu_pc6_enable as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_pcie_link_rate",
-            amdsmi_sys::amdsmi_set_cpu_pcie_link_rate as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_pcie_link_rate",
             amdsmi_sys::amdsmi_set_cpu_pcie_link_rate as *const (),
@@ -1162,22 +1017,12 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_sdps_limit",
             amdsmi_sys::amdsmi_set_cpu_sdps_limit as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_socket_boostlimit",
             amdsmi_sys::amdsmi_set_cpu_socket_boostlimit as *const (),
         ),
-        #[cfg(feature = "rocm-10-0")]
-        (
-            "amdsmi_set_cpu_socket_boostlimit",
-            amdsmi_sys::amdsmi_set_cpu_socket_boostlimit as *const (),
-        ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_socket_lclk_dpm_level",
-            amdsmi_sys::amdsmi_set_cpu_socket_lclk_dpm_level as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_socket_lclk_dpm_level",
             amdsmi_sys::amdsmi_set_cpu_socket_lclk_dpm_level as *const (),
@@ -1192,12 +1037,7 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "amdsmi_set_cpu_xgmi_pstate_range",
             amdsmi_sys::amdsmi_set_cpu_xgmi_pstate_range as *const (),
         ),
-        #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-7-1")))]
-        (
-            "amdsmi_set_cpu_xgmi_width",
-            amdsmi_sys::amdsmi_set_cpu_xgmi_width as *const (),
-        ),
-        #[cfg(feature = "rocm-10-0")]
+        #[cfg(feature = "rocm-6-2")]
         (
             "amdsmi_set_cpu_xgmi_width",
             amdsmi_sys::amdsmi_set_cpu_xgmi_width as *const (),

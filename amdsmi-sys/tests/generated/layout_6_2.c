@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#define ENABLE_ESMI_LIB
 #if __has_include(<amd_smi/amdsmi.h>)
 #include <amd_smi/amdsmi.h>
 #endif
@@ -25,6 +26,7 @@
 #define ADDRESS(name) printf("constant %s %lld\n", #name, (long long)(intptr_t)(name))
 
 int main(void) {
+  CONSTANT(AGG_BW0);
   CONSTANT(AMDSMI_AVERAGE_POWER);
   CONSTANT(AMDSMI_CACHE_PROPERTY_CPU_CACHE);
   CONSTANT(AMDSMI_CACHE_PROPERTY_DATA_CACHE);
@@ -264,6 +266,8 @@ int main(void) {
   CONSTANT(AMDSMI_XGMI_STATUS_ERROR);
   CONSTANT(AMDSMI_XGMI_STATUS_MULTIPLE_ERRORS);
   CONSTANT(AMDSMI_XGMI_STATUS_NO_ERRORS);
+  CONSTANT(RD_BW0);
+  CONSTANT(WR_BW0);
   TYPE("amd_metrics_table_header_t", amd_metrics_table_header_t);
   FIELD("amd_metrics_table_header_t", amd_metrics_table_header_t, structure_size);
   FIELD("amd_metrics_table_header_t", amd_metrics_table_header_t, format_revision);
@@ -282,7 +286,24 @@ int main(void) {
   FIELD("amdsmi_counter_value_t", amdsmi_counter_value_t, value);
   FIELD("amdsmi_counter_value_t", amdsmi_counter_value_t, time_enabled);
   FIELD("amdsmi_counter_value_t", amdsmi_counter_value_t, time_running);
+  TYPE("amdsmi_cpusocket_handle", amdsmi_cpusocket_handle);
+  TYPE("amdsmi_ddr_bw_metrics_t", amdsmi_ddr_bw_metrics_t);
+  FIELD("amdsmi_ddr_bw_metrics_t", amdsmi_ddr_bw_metrics_t, max_bw);
+  FIELD("amdsmi_ddr_bw_metrics_t", amdsmi_ddr_bw_metrics_t, utilized_bw);
+  FIELD("amdsmi_ddr_bw_metrics_t", amdsmi_ddr_bw_metrics_t, utilized_pct);
   TYPE("amdsmi_dev_perf_level_t", amdsmi_dev_perf_level_t);
+  TYPE("amdsmi_dimm_power_t", amdsmi_dimm_power_t);
+  BIT("amdsmi_dimm_power_t", amdsmi_dimm_power_t, power);
+  BIT("amdsmi_dimm_power_t", amdsmi_dimm_power_t, update_rate);
+  FIELD("amdsmi_dimm_power_t", amdsmi_dimm_power_t, dimm_addr);
+  TYPE("amdsmi_dimm_thermal_t", amdsmi_dimm_thermal_t);
+  BIT("amdsmi_dimm_thermal_t", amdsmi_dimm_thermal_t, sensor);
+  BIT("amdsmi_dimm_thermal_t", amdsmi_dimm_thermal_t, update_rate);
+  FIELD("amdsmi_dimm_thermal_t", amdsmi_dimm_thermal_t, dimm_addr);
+  FIELD("amdsmi_dimm_thermal_t", amdsmi_dimm_thermal_t, temp);
+  TYPE("amdsmi_dpm_level_t", amdsmi_dpm_level_t);
+  FIELD("amdsmi_dpm_level_t", amdsmi_dpm_level_t, max_dpm_level);
+  FIELD("amdsmi_dpm_level_t", amdsmi_dpm_level_t, min_dpm_level);
   TYPE("amdsmi_dpm_policy_entry_t", amdsmi_dpm_policy_entry_t);
   FIELD("amdsmi_dpm_policy_entry_t", amdsmi_dpm_policy_entry_t, policy_id);
   FIELD("amdsmi_dpm_policy_entry_t", amdsmi_dpm_policy_entry_t, policy_description);
@@ -390,8 +411,71 @@ int main(void) {
   FIELD("amdsmi_gpu_metrics_t", amdsmi_gpu_metrics_t, jpeg_activity);
   FIELD("amdsmi_gpu_metrics_t", amdsmi_gpu_metrics_t, pcie_nak_sent_count_acc);
   FIELD("amdsmi_gpu_metrics_t", amdsmi_gpu_metrics_t, pcie_nak_rcvd_count_acc);
+  TYPE("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, accumulation_counter);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_socket_temperature);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_vr_temperature);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_hbm_temperature);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_socket_temperature_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_vr_temperature_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_hbm_temperature_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_power_limit);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_socket_power_limit);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_power);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, timestamp);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_energy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, ccd_energy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, xcd_energy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, aid_energy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, hbm_energy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, cclk_frequency_limit);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, gfxclk_frequency_limit);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, fclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, uclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, vclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, dclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, lclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, gfxclk_frequency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, cclk_frequency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_cclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, min_cclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_gfxclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, min_gfxclk_frequency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, fclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, uclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, vclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, dclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, lclk_frequency_table);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_lclk_dpm_range);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, min_lclk_dpm_range);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, xgmi_width);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, xgmi_bitrate);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, xgmi_read_bandwidth_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, xgmi_write_bandwidth_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_c0_residency);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_gfx_busy);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, dram_bandwidth_utilization);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_c0_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_gfx_busy_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, dram_bandwidth_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, max_dram_bandwidth);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, dram_bandwidth_utilization_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, pcie_bandwidth_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, prochot_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, ppt_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, socket_thm_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, vr_thm_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, hbm_thm_residency_acc);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, spare);
+  FIELD("amdsmi_hsmp_metrics_table_t", amdsmi_hsmp_metrics_table_t, gfxclk_frequency);
   TYPE("amdsmi_init_flags_t", amdsmi_init_flags_t);
+  TYPE("amdsmi_io_bw_encoding_t", amdsmi_io_bw_encoding_t);
   TYPE("amdsmi_io_link_type_t", amdsmi_io_link_type_t);
+  TYPE("amdsmi_link_id_bw_type_t", amdsmi_link_id_bw_type_t);
+  FIELD("amdsmi_link_id_bw_type_t", amdsmi_link_id_bw_type_t, bw_type);
+  FIELD("amdsmi_link_id_bw_type_t", amdsmi_link_id_bw_type_t, link_name);
   TYPE("amdsmi_link_type_t", amdsmi_link_type_t);
   TYPE("amdsmi_memory_page_status_t", amdsmi_memory_page_status_t);
   TYPE("amdsmi_memory_partition_type_t", amdsmi_memory_partition_type_t);
@@ -457,8 +541,16 @@ int main(void) {
   FIELD("amdsmi_retired_page_record_t", amdsmi_retired_page_record_t, page_address);
   FIELD("amdsmi_retired_page_record_t", amdsmi_retired_page_record_t, page_size);
   FIELD("amdsmi_retired_page_record_t", amdsmi_retired_page_record_t, status);
+  TYPE("amdsmi_smu_fw_version_t", amdsmi_smu_fw_version_t);
+  FIELD("amdsmi_smu_fw_version_t", amdsmi_smu_fw_version_t, debug);
+  FIELD("amdsmi_smu_fw_version_t", amdsmi_smu_fw_version_t, minor);
+  FIELD("amdsmi_smu_fw_version_t", amdsmi_smu_fw_version_t, major);
+  FIELD("amdsmi_smu_fw_version_t", amdsmi_smu_fw_version_t, unused);
   TYPE("amdsmi_socket_handle", amdsmi_socket_handle);
   TYPE("amdsmi_status_t", amdsmi_status_t);
+  TYPE("amdsmi_temp_range_refresh_rate_t", amdsmi_temp_range_refresh_rate_t);
+  BIT("amdsmi_temp_range_refresh_rate_t", amdsmi_temp_range_refresh_rate_t, range);
+  BIT("amdsmi_temp_range_refresh_rate_t", amdsmi_temp_range_refresh_rate_t, ref_rate);
   TYPE("amdsmi_temperature_metric_t", amdsmi_temperature_metric_t);
   TYPE("amdsmi_temperature_type_t", amdsmi_temperature_type_t);
   TYPE("amdsmi_utilization_counter_t", amdsmi_utilization_counter_t);

@@ -463,7 +463,9 @@ rocm_sdk::c_enum! {
         /// Unique ID of device group on the same multi-GPU
         /// board
         hipDeviceAttributeMultiGpuBoardGroupID = 62,
-        /// Number of multi-processors. When the GPU works in Compute
+        /// Number of multi-processors.
+        ///
+        /// When the GPU works in Compute
         /// Unit (CU) mode, this value equals the number of CUs;
         /// when in Workgroup Processor (WGP) mode, this value equels
         /// half of CUs, because a single WGP contains two CUs.
@@ -806,7 +808,9 @@ rocm_sdk::c_enum! {
         /// Not found
         hipErrorNotFound = 500,
         /// Indicates that asynchronous operations enqueued earlier are not
-        /// ready. This is not actually an error, but is used to distinguish
+        /// ready.
+        ///
+        /// This is not actually an error, but is used to distinguish
         /// from [`hipSuccess`] (which indicates completion). APIs that return
         /// this error include [`hipEventQuery`] and [`hipStreamQuery`].
         hipErrorNotReady = 600,
@@ -856,7 +860,9 @@ rocm_sdk::c_enum! {
         /// joined to the primary stream.
         hipErrorStreamCaptureUnjoined = 904,
         /// A dependency would have been created which crosses
-        /// the capture sequence boundary. Only implicit
+        /// the capture sequence boundary.
+        ///
+        /// Only implicit
         /// in-stream ordering dependencies are allowed
         /// to cross the boundary
         hipErrorStreamCaptureIsolation = 905,
@@ -1670,7 +1676,9 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-7-0")]
         hipExtLimitScratchMax = 4097,
         /// Current scratch limit threshold in bytes on this
-        /// device. Must be between `hipExtLimitScratchMin` and
+        /// device.
+        ///
+        /// Must be between `hipExtLimitScratchMin` and
         /// `hipExtLimitScratchMaxValid` values. Valid only on Rocm
         /// device. This can be modified.
         ///
@@ -1796,6 +1804,7 @@ rocm_sdk::c_enum! {
         /// Allow `hipMemAllocAsync` to use memory asynchronously freed
         /// in another streams as long as a stream ordering dependency
         /// of the allocating stream on the free action exists.
+        ///
         /// hip events and null stream interactions can create the required
         /// stream ordered dependencies. (default enabled)
         hipMemPoolReuseFollowEventDependencies = 1,
@@ -1810,7 +1819,9 @@ rocm_sdk::c_enum! {
         hipMemPoolReuseAllowInternalDependencies = 3,
         /// (value type = `uint64_t`)
         /// Amount of reserved memory in bytes to hold onto before trying
-        /// to release memory back to the OS. When more than the release
+        /// to release memory back to the OS.
+        ///
+        /// When more than the release
         /// threshold bytes of memory are held by the memory pool, the
         /// allocator will try to release memory back to the OS on the
         /// next call to stream, event or context synchronize. (default 0)
@@ -1827,7 +1838,9 @@ rocm_sdk::c_enum! {
         hipMemPoolAttrUsedMemCurrent = 7,
         /// (value type = `uint64_t`)
         /// High watermark of the amount of memory from the pool that was in use by the application since
-        /// the last time it was reset. High watermark can only be reset to zero.
+        /// the last time it was reset.
+        ///
+        /// High watermark can only be reset to zero.
         hipMemPoolAttrUsedMemHigh = 8,
     }
 }
@@ -1908,7 +1921,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
         hipMemcpyOperandTypePointer = 1,
-        /// Memcpy operand is a valid `hipArray`.
+        /// Memcpy operand is a valid [`hipArray`].
         ///
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
@@ -2021,7 +2034,9 @@ rocm_sdk::c_enum! {
         /// Let HIP to decide on the page faulting policy
         /// for the specified device
         hipMemAdviseUnsetAccessedBy = 6,
-        /// The default memory model is fine-grain. That allows
+        /// The default memory model is fine-grain.
+        ///
+        /// That allows
         /// coherent operations between host and device, while
         /// executing kernels. The coarse-grain can be used
         /// for data that only needs to be coherent at dispatch

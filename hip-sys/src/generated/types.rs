@@ -661,7 +661,9 @@ pub union hipDevResource_anon_1 {
 #[cfg(feature = "rocm-10-0")]
 zeroed!(hipDevResource_anon_1);
 #[cfg(feature = "rocm-10-0")]
-/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand. The place of its anonymous union is inferred: the packages do not tell.
+/// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
+///
+/// The place of its anonymous union is inferred: the packages do not tell.
 ///
 /// Since ROCm 10.0.
 #[repr(C)]
@@ -908,11 +910,15 @@ pub struct hipDeviceProp_t {
     pub memoryBusWidth: c_int,
     /// Size of shared memory region (in bytes).
     pub totalConstMem: usize,
-    /// Major compute capability. On HCC, this is an approximation and features may
+    /// Major compute capability.
+    ///
+    /// On HCC, this is an approximation and features may
     /// differ from CUDA CC. See the arch feature flags for portable ways to query
     /// feature caps.
     pub major: c_int,
-    /// Minor compute capability. On HCC, this is an approximation and features may
+    /// Minor compute capability.
+    ///
+    /// On HCC, this is an approximation and features may
     /// differ from CUDA CC. See the arch feature flags for portable ways to query
     /// feature caps.
     pub minor: c_int,
@@ -947,7 +953,7 @@ pub struct hipDeviceProp_t {
     pub gcnArch: c_int,
     /// AMD GCN Arch Name.
     pub gcnArchName: [c_char; 256usize],
-    /// APU vs `dGPU`
+    /// APU vs dGPU
     pub integrated: c_int,
     /// HIP device supports cooperative launch
     pub cooperativeLaunch: c_int,
@@ -1040,12 +1046,16 @@ pub struct hipDeviceProp_tR0600 {
     /// Size of shared constant memory region on the device
     /// (in bytes).
     pub totalConstMem: usize,
-    /// Major compute capability version. This indicates the core instruction set
+    /// Major compute capability version.
+    ///
+    /// This indicates the core instruction set
     /// of the GPU architecture. For example, a value of 11 would correspond to
     /// Navi III (RDNA3). See the arch feature flags for portable ways to query
     /// feature caps.
     pub major: c_int,
-    /// Minor compute capability version. This indicates a particular configuration,
+    /// Minor compute capability version.
+    ///
+    /// This indicates a particular configuration,
     /// feature set, or variation within the group represented by the major compute
     /// capability version. For example, different models within the same major version
     /// might have varying levels of support for certain features or optimizations.
@@ -1057,14 +1067,16 @@ pub struct hipDeviceProp_tR0600 {
     pub texturePitchAlignment: usize,
     /// Deprecated. Use `asyncEngineCount` instead
     pub deviceOverlap: c_int,
-    /// Number of multi-processors. When the GPU works in Compute
+    /// Number of multi-processors.
+    ///
+    /// When the GPU works in Compute
     /// Unit (CU) mode, this value equals the number of CUs;
     /// when in Workgroup Processor (WGP) mode, this value equels
     /// half of CUs, because a single WGP contains two CUs.
     pub multiProcessorCount: c_int,
     /// Run time limit for kernels executed on the device
     pub kernelExecTimeoutEnabled: c_int,
-    /// APU vs `dGPU`
+    /// APU vs dGPU
     pub integrated: c_int,
     /// Check whether HIP can map host memory
     pub canMapHostMemory: c_int,
@@ -1255,7 +1267,6 @@ pub struct hipDeviceProp_tR0600 {
 #[cfg(feature = "rocm-6-2")]
 zeroed!(hipDeviceProp_tR0600);
 pub type hipDevice_t = c_int;
-/// This section describes the driver data types.
 pub type hipDeviceptr_t = *mut c_void;
 pub type hipDoubleComplex = double2;
 #[cfg(feature = "rocm-6-2")]
@@ -1681,7 +1692,9 @@ pub type hipFunction_t = *mut ihipModuleSymbol_t;
 #[derive(Debug, Copy, Clone)]
 pub struct hipGraphEdgeData {
     /// This indicates when the dependency is triggered from the upstream node on the
-    /// edge. The meaning is specfic to the node type. A value of 0 in all cases
+    /// edge.
+    ///
+    /// The meaning is specfic to the node type. A value of 0 in all cases
     /// means full completion of the upstream node, with memory visibility to the
     /// downstream node or portion thereof (indicated by `to_port`). Only kernel nodes
     /// define non-zero ports. A kernel node can use the following output port types:
@@ -1829,7 +1842,7 @@ pub union hipLaunchAttributeValue {
     /// Value of launch attribute::
     /// `hipLaunchAttributePolicyWindow`.
     pub accessPolicyWindow: hipAccessPolicyWindow,
-    /// Value of launch attribute ::`hipLaunchAttributeCooperative`
+    /// Value of launch attribute `hipLaunchAttributeCooperative`
     pub cooperative: c_int,
     /// Value of launch attribute :: `hipLaunchAttributePriority`. Execution
     /// priority of kernel.
@@ -1860,9 +1873,9 @@ zeroed!(hipLaunchAttributeValue);
 pub union hipLaunchAttributeValue {
     /// 64 byte padding
     pub pad: [c_char; 64usize],
-    /// Value of launch attribute ::`hipLaunchAttributeAccessPolicyWindow`.
+    /// Value of launch attribute `hipLaunchAttributeAccessPolicyWindow`.
     pub accessPolicyWindow: hipAccessPolicyWindow,
-    /// Value of launch attribute ::`hipLaunchAttributeCooperative`. Indicates
+    /// Value of launch attribute `hipLaunchAttributeCooperative`. Indicates
     /// whether the kernel is cooperative.
     pub cooperative: c_int,
     /// Value of launch attribute :: `hipLaunchAttributePriority`. Execution priority of
@@ -2005,6 +2018,7 @@ pub type hipLibrary_t = *mut ihipLibrary_t;
 pub type hipLinkState_t = *mut ihipLinkState_t;
 /// Memory access descriptor structure is used to specify memory access
 /// permissions for a virtual memory region in Virtual Memory Management API.
+///
 /// This structure changes read, and write permissions for
 /// specific memory regions.
 #[repr(C)]

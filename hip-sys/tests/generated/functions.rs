@@ -1139,8 +1139,11 @@ pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
         "hipGLGetDevices",
         "of hip_gl_interop.h, which the packages do not read; hip_runtime_api.h of 5.7 includes it",
     ),
-    ("hipGraphicsGLRegisterBuffer", "likewise of hip_gl_interop.h"),
-    ("hipGraphicsGLRegisterImage", "likewise of hip_gl_interop.h"),
+    (
+        "hipGraphicsGLRegisterBuffer",
+        "of hip_gl_interop.h, which the packages do not read",
+    ),
+    ("hipGraphicsGLRegisterImage", "of hip_gl_interop.h, which the packages do not read"),
 ];
 /// The real libraries: level, fetched tree, file.
 pub(crate) const BINARIES: &[((u32, u32), &str, &str)] = &[

@@ -3,8 +3,10 @@
 use ::core::ffi::c_uint;
 
 rocm_sdk::c_enum! {
-    /// Indicates if atomics operations are allowed. Not allowing atomic operations may generally improve determinism and repeatability of results at a cost of performance.
-    /// By default, the `rocBLAS` backend will allow atomic operations while the `cuBLAS` backend will disallow atomic operations. See backend documentation
+    /// Indicates if atomics operations are allowed.
+    ///
+    /// Not allowing atomic operations may generally improve determinism and repeatability of results at a cost of performance.
+    /// By default, the rocBLAS backend will allow atomic operations while the cuBLAS backend will disallow atomic operations. See backend documentation
     /// for more detail.
     pub enum hipblasAtomicsMode_t: c_uint {
         /// Algorithms will refrain from atomics where applicable.
@@ -98,7 +100,9 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Indicates the precision of data used. `hipblasDatatype_t` is deprecated as of `hipBLAS` 2.0.0 and will
+    /// Indicates the precision of data used.
+    ///
+    /// `hipblasDatatype_t` is deprecated as of hipBLAS 2.0.0 and will
     /// be removed in a future release as generally replaced by `hipDataType`.
     ///
     /// Before ROCm 7.0.
@@ -222,7 +226,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Control flags passed into gemm ex with flags algorithms. Only relevant with `rocBLAS` backend. See `rocBLAS` documentation
+    /// Control flags passed into gemm ex with flags algorithms. Only relevant with rocBLAS backend. See rocBLAS documentation
     /// for more information.
     ///
     /// Since ROCm 6.2.
@@ -339,7 +343,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hipblas` status codes definition
+    /// hipblas status codes definition
     pub enum hipblasStatus_t: c_uint {
         /// Function succeeds
         HIPBLAS_STATUS_SUCCESS = 0,
@@ -359,7 +363,7 @@ rocm_sdk::c_enum! {
         HIPBLAS_STATUS_NOT_SUPPORTED = 7,
         /// architecture mismatch
         HIPBLAS_STATUS_ARCH_MISMATCH = 8,
-        /// `hipBLAS` handle is null pointer
+        /// hipBLAS handle is null pointer
         HIPBLAS_STATUS_HANDLE_IS_NULLPTR = 9,
         /// unsupported enum value was passed to function
         HIPBLAS_STATUS_INVALID_ENUM = 10,

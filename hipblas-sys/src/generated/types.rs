@@ -47,7 +47,7 @@ pub struct hipblasDoubleComplex {
 #[cfg(not(feature = "rocm-7-0"))]
 zeroed!(hipblasDoubleComplex);
 pub type hipblasHalf = u16;
-/// `hipblasHanlde_t` is a void pointer, to store the library context (either `rocBLAS` or `cuBLAS`)
+/// `hipblasHanlde_t` is a void pointer, to store the library context (either rocBLAS or cuBLAS)
 pub type hipblasHandle_t = *mut c_void;
 /// To specify the datatype to be signed char
 pub type hipblasInt8 = i8;

@@ -30,7 +30,9 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_EPILOGUE_RELU = 2,
-        /// Apply (broadcast) bias from the bias vector. Bias vector length must match matrix D rows, and it must be packed (such as stride between vector elements is 1). Bias vector is broadcast to all columns and added before applying the final postprocessing.
+        /// Apply (broadcast) bias from the bias vector.
+        ///
+        /// Bias vector length must match matrix D rows, and it must be packed (such as stride between vector elements is 1). Bias vector is broadcast to all columns and added before applying the final postprocessing.
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -101,13 +103,13 @@ rocm_sdk::c_enum! {
         HIPBLASLT_EPILOGUE_SIGMOID = 1024,
         /// Apply Swish point-wise transform to the results (x:=Swish(x, 1)).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_EPILOGUE_SWISH_EXT = 65536,
         /// Apply Bias and then Swish transform.
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_EPILOGUE_SWISH_BIAS_EXT = 65540,
         /// Apply point-wise clamp to the results (x:=max(alpha, min(x, beta))).
         ///
@@ -148,12 +150,16 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.2.
     pub enum hipblasLtMatmulDescAttributes_t: c_uint {
-        /// Specifies the type of transformation operation that should be performed on matrix A. Default value is `HIPBLAS_OP_N` (for example, non-transpose operation). See `hipblasOperation_t`. Data Type:int32\_t
+        /// Specifies the type of transformation operation that should be performed on matrix A. Default value is `HIPBLAS_OP_N` (for example, non-transpose operation).
+        ///
+        /// See `hipblasOperation_t`. Data Type:`int32_t`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_TRANSA = 0,
-        /// Specifies the type of transformation operation that should be performed on matrix B. Default value is `HIPBLAS_OP_N` (for example, non-transpose operation). See `hipblasOperation_t`. Data Type:int32\_t
+        /// Specifies the type of transformation operation that should be performed on matrix B. Default value is `HIPBLAS_OP_N` (for example, non-transpose operation).
+        ///
+        /// See `hipblasOperation_t`. Data Type:`int32_t`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -168,12 +174,16 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_BIAS_POINTER = 3,
-        /// Type of the bias vector in the device memory. Can be set same as D matrix type or Scale type. Bias case: see `HIPBLASLT_EPILOGUE_BIAS`. Data Type:int32\_t based on `hipDataType`
+        /// Type of the bias vector in the device memory.
+        ///
+        /// Can be set same as D matrix type or Scale type. Bias case: see `HIPBLASLT_EPILOGUE_BIAS`. Data Type:`int32_t` based on `hipDataType`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 4,
-        /// Device pointer to the scale factor value that converts data in matrix A to the compute data type range. The scaling factor must have the same type as the compute type. If not specified, or set to NULL, the scaling factor is assumed to be 1. If set for an unsupported matrix data, scale, and compute type combination, calling `hipblasLtMatmul()` will return `HIPBLAS_INVALID_VALUE`. Default value: NULL Data Type: void\* /const void\*
+        /// Device pointer to the scale factor value that converts data in matrix A to the compute data type range.
+        ///
+        /// The scaling factor must have the same type as the compute type. If not specified, or set to NULL, the scaling factor is assumed to be 1. If set for an unsupported matrix data, scale, and compute type combination, calling `hipblasLtMatmul()` will return `HIPBLAS_INVALID_VALUE`. Default value: NULL Data Type: void\* /const void\*
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -203,17 +213,19 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 10,
-        /// The leading dimension of the epilogue auxiliary buffer pointer in the device memory. Data Type:int64\_t
+        /// The leading dimension of the epilogue auxiliary buffer pointer in the device memory. Data Type:`int64_t`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 11,
-        /// The batch stride of the epilogue auxiliary buffer pointer in the device memory. Data Type:int64\_t
+        /// The batch stride of the epilogue auxiliary buffer pointer in the device memory. Data Type:`int64_t`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 12,
-        /// Specifies alpha and beta are passed by reference, whether they are scalars on the host or on the device, or device vectors. Default value is: `HIPBLASLT_POINTER_MODE_HOST` (i.e., on the host). Data Type: `int32_t` based on `hipblasLtPointerMode_t`
+        /// Specifies alpha and beta are passed by reference, whether they are scalars on the host or on the device, or device vectors.
+        ///
+        /// Default value is: `HIPBLASLT_POINTER_MODE_HOST` (i.e., on the host). Data Type: `int32_t` based on `hipblasLtPointerMode_t`
         ///
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
@@ -223,7 +235,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.2.
         #[cfg(feature = "rocm-6-2")]
         HIPBLASLT_MATMUL_DESC_AMAX_D_POINTER = 14,
-        /// Type of the aux vector in the device memory. Default value is: `HIPBLASLT_DATATYPE_INVALID` (using D matrix type). Data Type:int32\_t based on `hipDataType`
+        /// Type of the aux vector in the device memory. Default value is: `HIPBLASLT_DATATYPE_INVALID` (using D matrix type). Data Type:`int32_t` based on `hipDataType`
         ///
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
@@ -233,13 +245,13 @@ rocm_sdk::c_enum! {
         HIPBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE = 23,
         /// Scaling mode that defines how the matrix scaling factor for matrix A is interpreted. See `hipblasLtMatmulMatrixScale_t`
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_DESC_A_SCALE_MODE = 31,
         /// Scaling mode that defines how the matrix scaling factor for matrix B is interpreted. See `hipblasLtMatmulMatrixScale_t`
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -264,8 +276,8 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
         HIPBLASLT_MATMUL_DESC_EPILOGUE_ACT_ARG1_EXT = 103,
-        /// Since ROCm 7.1, before 10.0.
-        #[cfg(all(feature = "rocm-7-1", not(feature = "rocm-10-0")))]
+        /// Since ROCm 6.3, before 10.0.
+        #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-10-0")))]
         HIPBLASLT_MATMUL_DESC_MAX = 104,
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -280,14 +292,16 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Block scale mode for A and B.
     ///
-    /// Since ROCm 7.1.
+    /// Since ROCm 7.0.
     pub enum hipblasLtMatmulMatrixScale_t: c_uint {
         /// Scaling factors are single-precision scalars applied to the whole tensors (this mode is the default for fp8).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
-        /// Not supported yet. Scaling factors are tensors that contain a dedicated scaling factor stored as an 8-bit `HIP_R_8F_E4M3` value for each 16-element block in the innermost dimension of the corresponding data tensor.
+        /// Not supported yet.
+        ///
+        /// Scaling factors are tensors that contain a dedicated scaling factor stored as an 8-bit `HIP_R_8F_E4M3` value for each 16-element block in the innermost dimension of the corresponding data tensor.
         ///
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
@@ -297,12 +311,16 @@ rocm_sdk::c_enum! {
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0 = 2,
-        /// Scaling factors are single-precision vectors. This mode is only applicable to matrices A and B, in which case the vectors are expected to have M and N elements respectively, and each (i, j)-th element of product of A and B is multiplied by i-th element of A scale and j-th element of B scale.
+        /// Scaling factors are single-precision vectors.
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// This mode is only applicable to matrices A and B, in which case the vectors are expected to have M and N elements respectively, and each (i, j)-th element of product of A and B is multiplied by i-th element of A scale and j-th element of B scale.
+        ///
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F = 3,
-        /// Not supported yet. Scaling factors are tensors that contain a dedicated FP32 scaling factor for each 128-element block in the innermost dimension of the corresponding data tensor
+        /// Not supported yet.
+        ///
+        /// Scaling factors are tensors that contain a dedicated FP32 scaling factor for each 128-element block in the innermost dimension of the corresponding data tensor
         ///
         /// Since ROCm 7.1.
         #[cfg(feature = "rocm-7-1")]
@@ -334,7 +352,7 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-10-0")]
         HIPBLASLT_MATMUL_MATRIX_SCALE_END = 1006,
     }
-    where #[cfg(feature = "rocm-7-1")]
+    where #[cfg(feature = "rocm-7-0")]
 }
 
 rocm_sdk::c_enum! {
@@ -493,24 +511,27 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-10-0")]
         HIPBLASLT_ORDER_COL16_4R32 = 99,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 64 rows.
+        ///
         /// A tile is composed of 4 inner tiles in column-major with total 16 rows and 16 columns.
         /// Element offset within the tile is calculated as row%16+16\*col+(row/16)\*16\*16.
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(64) or
         /// pre-padded to 16(64).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_ORDER_COL16_4R16 = 100,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 32 rows.
+        ///
         /// A tile is composed of 4 inner tiles in column-major with total 8 rows and 16 columns.
         /// Element offset within the tile is calculated as row%8+8\*col+(row/8)\*16\*8.
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(32) or
         /// pre-padded to 16(32).
         ///
-        /// Since ROCm 7.1.
-        #[cfg(feature = "rocm-7-1")]
+        /// Since ROCm 7.0.
+        #[cfg(feature = "rocm-7-0")]
         HIPBLASLT_ORDER_COL16_4R8 = 101,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 32 rows.
+        ///
         /// A tile is composed of 4 inner tiles in column-major with total 8 rows and 16 columns.
         /// Element offset within the tile is calculated as row%8+8\*col+(row/8)\*16\*8.
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(32) or
@@ -520,6 +541,7 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-7-1")]
         HIPBLASLT_ORDER_COL16_4R4 = 102,
         /// Data is ordered in column-major ordered tiles of composite tiles with total 16 columns and 32 rows.
+        ///
         /// A tile is composed of 4 inner tiles in column-major with total 8 rows and 16 columns.
         /// Element offset within the tile is calculated as row%8+8\*col+(row/8)\*16\*8.
         /// Note that for this order, the number of columns(rows) of the tensor has to be multiple of 16(32) or

@@ -7,44 +7,43 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipblasLtCheckNumericsDrain(handle: *mut c_void, first_nan_call_id: *mut u32) -> hipblasStatus_t;
-    /// Create a `hipblaslt` handle
+    /// Create a hipblaslt handle
     ///
-    /// This function initializes the `hipBLASLt` library and creates a handle to an
-    /// opaque structure holding the `hipBLASLt` library context. It allocates light
+    /// This function initializes the hipBLASLt library and creates a handle to an
+    /// opaque structure holding the hipBLASLt library context. It allocates light
     /// hardware resources on the host and device, and must be called prior to making
-    /// any other `hipBLASLt` library calls. The `hipBLASLt` library context is tied to
+    /// any other hipBLASLt library calls. The hipBLASLt library context is tied to
     /// the current ROCm device. To use the library on multiple devices, one
-    /// `hipBLASLt` handle should be created for each device.
+    /// hipBLASLt handle should be created for each device.
     ///
     /// # Parameters
     ///
-    /// - `` (out): handle Pointer to the allocated `hipBLASLt` handle for the created `hipBLASLt` context.
+    /// - `handle` (out): Pointer to the allocated hipBLASLt handle for the created hipBLASLt context.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` The allocation completed successfully.
-    ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` `handle` == NULL.
+    /// - `HIPBLAS_STATUS_SUCCESS`: The allocation completed successfully.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: `handle` == NULL.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtCreate(handle: *mut hipblasLtHandle_t) -> hipblasStatus_t;
-    /// Destory a `hipblaslt` handle
+    /// Destory a hipblaslt handle
     ///
-    /// This function releases hardware resources used by the `hipBLASLt` library.
+    /// This function releases hardware resources used by the hipBLASLt library.
     /// This function is usually the last call with a particular handle to the
-    /// `hipBLASLt` library. Because `hipblasLtCreate()` allocates some internal
+    /// hipBLASLt library. Because `hipblasLtCreate()` allocates some internal
     /// resources and the release of those resources by calling `hipblasLtDestroy()`
     /// will implicitly call `hipDeviceSynchronize()`, it is recommended to minimize
     /// the number of `hipblasLtCreate()`/`hipblasLtDestroy()` occurrences.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle Pointer to the `hipBLASLt` handle to be destroyed.
+    /// - `handle` (in): Pointer to the hipBLASLt handle to be destroyed.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` The `hipBLASLt` context was successfully
-    /// destroyed. \\retval `HIPBLAS_STATUS_NOT_INITIALIZED` The `hipBLASLt` library was
-    /// not initialized. \\retval `HIPBLAS_STATUS_INVALID_VALUE` `handle` == NULL.
+    /// - `HIPBLAS_STATUS_SUCCESS`: The hipBLASLt context was successfully destroyed.
+    /// - `HIPBLAS_STATUS_NOT_INITIALIZED`: The hipBLASLt library was not initialized.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: `handle` == NULL.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtDestroy(handle: hipblasLtHandle_t) -> hipblasStatus_t;
     #[cfg(feature = "rocm-6-2")]
@@ -60,7 +59,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This function computes the matrix multiplication of matrices A and B to
     /// produce the output matrix D, according to the following operation: `D` =
-    /// alpha\*( `A` \*\\p B) + `beta`\*( `C` ), where `A`, `B`, and `C` are input
+    /// `alpha*(` `A` \*`B`) + `beta*(` `C` ), where `A`, `B`, and `C` are input
     /// matrices, and `alpha` and `beta` are input scalars. Note: This function
     /// supports both in-place matrix multiplication (C == D and Cdesc == Ddesc) and
     /// out-of-place matrix multiplication (C != D, both matrices must have the same
@@ -72,31 +71,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle Pointer to the allocated `hipBLASLt` handle for the `hipBLASLt` context. See `hipblasLtHandle_t` .
-    /// - `` (in): `matmulDesc` Handle to a previously created matrix multiplication descriptor of type `hipblasLtMatmulDesc_t` .
-    /// - `` (in): alpha,beta Pointers to the scalars used in the multiplication.
-    /// - `` (in): Adesc,Bdesc,Cdesc,Ddesc Handles to the previously created matrix layout descriptors of the type `hipblasLtMatrixLayout_t` .
-    /// - `` (in): A,B,C Pointers to the GPU memory associated with the corresponding descriptors `Adesc`, `Bdesc` and `Cdesc` .
-    /// - `` (out): D Pointer to the GPU memory associated with the descriptor `Ddesc` .
-    /// - `` (in): algo Handle for matrix multiplication algorithm to be used. See `hipblasLtMatmulAlgo_t` . When NULL, an implicit heuristics query with default search preferences will be performed to determine actual algorithm to use.
-    /// - `` (in): workspace Pointer to the workspace buffer allocated in the GPU memory. Pointer must be 16B aligned (that is, lowest 4 bits of address must be 0).
-    /// - `` (in): `workspaceSizeInBytes` Size of the workspace.
-    /// - `` (in): stream The HIP stream where all the GPU work will be submitted.
+    /// - `handle` (in): Pointer to the allocated hipBLASLt handle for the hipBLASLt context. See `hipblasLtHandle_t` .
+    /// - `matmulDesc` (in): Handle to a previously created matrix multiplication descriptor of type `hipblasLtMatmulDesc_t` .
+    /// - `alpha,beta` (in): Pointers to the scalars used in the multiplication.
+    /// - `Adesc,Bdesc,Cdesc,Ddesc` (in): Handles to the previously created matrix layout descriptors of the type `hipblasLtMatrixLayout_t` .
+    /// - `A,B,C` (in): Pointers to the GPU memory associated with the corresponding descriptors `Adesc`, `Bdesc` and `Cdesc` .
+    /// - `D` (out): Pointer to the GPU memory associated with the descriptor `Ddesc` .
+    /// - `algo` (in): Handle for matrix multiplication algorithm to be used. See `hipblasLtMatmulAlgo_t` . When NULL, an implicit heuristics query with default search preferences will be performed to determine actual algorithm to use.
+    /// - `workspace` (in): Pointer to the workspace buffer allocated in the GPU memory. Pointer must be 16B aligned (that is, lowest 4 bits of address must be 0).
+    /// - `workspaceSizeInBytes` (in): Size of the workspace.
+    /// - `stream` (in): The HIP stream where all the GPU work will be submitted.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the operation completed
-    /// successfully. \\retval `HIPBLAS_STATUS_EXECUTION_FAILED` If HIP reported an
-    /// execution error from the device. \\retval `HIPBLAS_STATUS_ARCH_MISMATCH` If
-    /// the configured operation cannot be run using the selected device. \\retval
-    /// `HIPBLAS_STATUS_NOT_SUPPORTED` If the current implementation on the
-    /// selected device doesn't support the configured operation. \\retval
-    /// `HIPBLAS_STATUS_INVALID_VALUE` If the parameters are unexpectedly NULL, in
-    /// conflict or in an impossible configuration. For example, when
-    /// `workspaceSizeInBytes` is less than workspace required by the configured algo.
-    ///
-    /// `HIBLAS_STATUS_NOT_INITIALIZED` If `hipBLASLt` handle has not been
-    /// initialized.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the operation completed successfully.
+    /// - `HIPBLAS_STATUS_EXECUTION_FAILED`: If HIP reported an execution error from the device.
+    /// - `HIPBLAS_STATUS_ARCH_MISMATCH`: If the configured operation cannot be run using the selected device.
+    /// - `HIPBLAS_STATUS_NOT_SUPPORTED`: If the current implementation on the selected device doesn't support the configured operation.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If the parameters are unexpectedly NULL, in conflict or in an impossible configuration. For example, when `workspaceSizeInBytes` is less than workspace required by the configured algo.
+    /// - `HIBLAS_STATUS_NOT_INITIALIZED`: If hipBLASLt handle has not been initialized.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmul(handle: hipblasLtHandle_t, matmulDesc: hipblasLtMatmulDesc_t, alpha: *const c_void,
         A: *const c_void, Adesc: hipblasLtMatrixLayout_t, B: *const c_void, Bdesc: hipblasLtMatrixLayout_t,
@@ -113,21 +106,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle Pointer to the allocated `hipBLASLt` handle for the `hipBLASLt` context. See `hipblasLtHandle_t` .
-    /// - `` (in): `matmulDesc` Handle to a previously created matrix multiplication descriptor of type `hipblasLtMatmulDesc_t` .
-    /// - `` (in): Adesc,Bdesc,Cdesc,Ddesc Handles to the previously created matrix layout descriptors of the type `hipblasLtMatrixLayout_t` .
-    /// - `` (in): pref Pointer to the structure holding the heuristic search preferences descriptor. See `hipblasLtMatmulPreference_t` .
-    /// - `` (in): `requestedAlgoCount` Size of the `heuristicResultsArray` (in elements). This is the requested maximum number of algorithms to return.
-    /// - `` (out): `heuristicResultsArray`\[\] Array containing the algorithm heuristics and associated runtime characteristics, returned by this function, in the order of increasing estimated compute time.
-    /// - `` (out): `returnAlgoCount` Number of algorithms returned by this function. This is the number of `heuristicResultsArray` elements written.
+    /// - `handle` (in): Pointer to the allocated hipBLASLt handle for the hipBLASLt context. See `hipblasLtHandle_t` .
+    /// - `matmulDesc` (in): Handle to a previously created matrix multiplication descriptor of type `hipblasLtMatmulDesc_t` .
+    /// - `Adesc,Bdesc,Cdesc,Ddesc` (in): Handles to the previously created matrix layout descriptors of the type `hipblasLtMatrixLayout_t` .
+    /// - `pref` (in): Pointer to the structure holding the heuristic search preferences descriptor. See `hipblasLtMatmulPreference_t` .
+    /// - `requestedAlgoCount` (in): Size of the `heuristicResultsArray` (in elements). This is the requested maximum number of algorithms to return.
+    /// - `heuristicResultsArray[]` (out): Array containing the algorithm heuristics and associated runtime characteristics, returned by this function, in the order of increasing estimated compute time.
+    /// - `returnAlgoCount` (out): Number of algorithms returned by this function. This is the number of `heuristicResultsArray` elements written.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If query was successful. Inspect
-    /// `heuristicResultsArray`\[0 to (`returnAlgoCount` -1)\].state for the status of the
-    /// results. \\retval `HIPBLAS_STATUS_NOT_SUPPORTED` If no heuristic function
-    /// available for current configuration. \\retval `HIPBLAS_STATUS_INVALID_VALUE` If
-    /// `requestedAlgoCount` is less or equal to zero.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If query was successful. Inspect `heuristicResultsArray`\[0 to (`returnAlgoCount` -1)\].state for the status of the results.
+    /// - `HIPBLAS_STATUS_NOT_SUPPORTED`: If no heuristic function available for current configuration.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `requestedAlgoCount` is less or equal to zero.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulAlgoGetHeuristic(handle: hipblasLtHandle_t, matmulDesc: hipblasLtMatmulDesc_t,
         Adesc: hipblasLtMatrixLayout_t, Bdesc: hipblasLtMatrixLayout_t, Cdesc: hipblasLtMatrixLayout_t,
@@ -140,15 +131,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (out): `matmulDesc` Pointer to the structure holding the matrix multiply descriptor created by this function. See `hipblasLtMatmulDesc_t` .
-    /// - `` (in): `computeType` Enumerant that specifies the data precision for the matrix multiply descriptor this function creates. See `hipblasComputeType_t` .
-    /// - `` (in): `scaleType` Enumerant that specifies the data precision for the matrix transform descriptor this function creates. See `hipDataType`.
+    /// - `matmulDesc` (out): Pointer to the structure holding the matrix multiply descriptor created by this function. See `hipblasLtMatmulDesc_t` .
+    /// - `computeType` (in): Enumerant that specifies the data precision for the matrix multiply descriptor this function creates. See `hipblasComputeType_t` .
+    /// - `scaleType` (in): Enumerant that specifies the data precision for the matrix transform descriptor this function creates. See `hipDataType`.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the descriptor was created successfully.
-    ///
-    /// `HIPBLAS_STATUS_ALLOC_FAILED` If the memory could not be allocated.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
+    /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If the memory could not be allocated.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulDescCreate(matmulDesc: *mut hipblasLtMatmulDesc_t, computeType: hipblasComputeType_t,
         scaleType: hipDataType) -> hipblasStatus_t;
@@ -159,11 +149,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matmulDesc` Pointer to the structure holding the matrix multiply descriptor that should be destroyed by this function. See `hipblasLtMatmulDesc_t` .
+    /// - `matmulDesc` (in): Pointer to the structure holding the matrix multiply descriptor that should be destroyed by this function. See `hipblasLtMatmulDesc_t` .
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If operation was successful.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If operation was successful.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulDescDestroy(matmulDesc: hipblasLtMatmulDesc_t) -> hipblasStatus_t;
     /// Query attribute from a matrix multiply descriptor
@@ -173,19 +163,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matmulDesc` Pointer to the previously created structure holding the matrix multiply descriptor queried by this function. See `hipblasLtMatmulDesc_t`.
-    /// - `` (in): attr The attribute that will be retrieved by this function. See `hipblasLtMatmulDescAttributes_t`.
-    /// - `` (out): buf Memory address containing the attribute value retrieved by this function.
-    /// - `` (in): `sizeInBytes` Size of `buf` buffer (in bytes) for verification.
-    /// - `` (out): `sizeWritten` Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
+    /// - `matmulDesc` (in): Pointer to the previously created structure holding the matrix multiply descriptor queried by this function. See `hipblasLtMatmulDesc_t`.
+    /// - `attr` (in): The attribute that will be retrieved by this function. See `hipblasLtMatmulDescAttributes_t`.
+    /// - `buf` (out): Memory address containing the attribute value retrieved by this function.
+    /// - `sizeInBytes` (in): Size of `buf` buffer (in bytes) for verification.
+    /// - `sizeWritten` (out): Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If attribute's value was successfully
-    /// written to user memory. \\retval `HIPBLAS_STATUS_INVALID_VALUE` If
-    /// `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero
-    /// and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage
-    /// for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulDescGetAttribute(matmulDesc: hipblasLtMatmulDesc_t,
         attr: hipblasLtMatmulDescAttributes_t, buf: *mut c_void, sizeInBytes: usize,
@@ -197,17 +184,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matmulDesc` Pointer to the previously created structure holding the matrix multiply descriptor queried by this function. See `hipblasLtMatmulDesc_t`.
-    /// - `` (in): attr The attribute that will be set by this function. See `hipblasLtMatmulDescAttributes_t`.
-    /// - `` (in): buf The value to which the specified attribute should be set.
-    /// - `` (in): `sizeInBytes` Size of buf buffer (in bytes) for verification.
+    /// - `matmulDesc` (in): Pointer to the previously created structure holding the matrix multiply descriptor queried by this function. See `hipblasLtMatmulDesc_t`.
+    /// - `attr` (in): The attribute that will be set by this function. See `hipblasLtMatmulDescAttributes_t`.
+    /// - `buf` (in): The value to which the specified attribute should be set.
+    /// - `sizeInBytes` (in): Size of buf buffer (in bytes) for verification.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the attribute was set successfully..
-    ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` If `buf` is NULL or `sizeInBytes`
-    /// doesn't match the size of the internal storage for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulDescSetAttribute(matmulDesc: hipblasLtMatmulDesc_t,
         attr: hipblasLtMatmulDescAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
@@ -218,13 +203,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (out): pref Pointer to the structure holding the matrix multiply preferences descriptor created by this function. see `hipblasLtMatmulPreference_t` .
+    /// - `pref` (out): Pointer to the structure holding the matrix multiply preferences descriptor created by this function. see `hipblasLtMatmulPreference_t` .
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the descriptor was created
-    /// successfully. \\retval `HIPBLAS_STATUS_ALLOC_FAILED` If memory could not be
-    /// allocated.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
+    /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If memory could not be allocated.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulPreferenceCreate(pref: *mut hipblasLtMatmulPreference_t) -> hipblasStatus_t;
     /// Destory a preferences descriptor
@@ -234,11 +218,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): pref Pointer to the structure holding the matrix multiply preferences descriptor that should be destroyed by this function. See `hipblasLtMatmulPreference_t` .
+    /// - `pref` (in): Pointer to the structure holding the matrix multiply preferences descriptor that should be destroyed by this function. See `hipblasLtMatmulPreference_t` .
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If operation was successful.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If operation was successful.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulPreferenceDestroy(pref: hipblasLtMatmulPreference_t) -> hipblasStatus_t;
     /// Query attribute from a preference descriptor
@@ -248,19 +232,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): pref Pointer to the previously created structure holding the matrix multiply heuristic search preferences descriptor queried by this function. See `hipblasLtMatmulPreference_t`.
-    /// - `` (in): attr The attribute that will be retrieved by this function. See `hipblasLtMatmulPreferenceAttributes_t`.
-    /// - `` (out): buf Memory address containing the attribute value retrieved by this function.
-    /// - `` (in): `sizeInBytes` Size of `buf` buffer (in bytes) for verification.
-    /// - `` (out): `sizeWritten` Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
+    /// - `pref` (in): Pointer to the previously created structure holding the matrix multiply heuristic search preferences descriptor queried by this function. See `hipblasLtMatmulPreference_t`.
+    /// - `attr` (in): The attribute that will be retrieved by this function. See `hipblasLtMatmulPreferenceAttributes_t`.
+    /// - `buf` (out): Memory address containing the attribute value retrieved by this function.
+    /// - `sizeInBytes` (in): Size of `buf` buffer (in bytes) for verification.
+    /// - `sizeWritten` (out): Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If attribute's value was successfully
-    /// written to user memory. \\retval `HIPBLAS_STATUS_INVALID_VALUE` If
-    /// `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero
-    /// and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage
-    /// for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulPreferenceGetAttribute(pref: hipblasLtMatmulPreference_t,
         attr: hipblasLtMatmulPreferenceAttributes_t, buf: *mut c_void, sizeInBytes: usize,
@@ -272,17 +253,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): pref Pointer to the previously created structure holding the matrix multiply preferences descriptor queried by this function. See `hipblasLtMatmulPreference_t`
-    /// - `` (in): attr The attribute that will be set by this function. See `hipblasLtMatmulPreferenceAttributes_t`.
-    /// - `` (in): buf The value to which the specified attribute should be set.
-    /// - `` (in): `sizeInBytes` Size of `buf` buffer (in bytes) for verification.
+    /// - `pref` (in): Pointer to the previously created structure holding the matrix multiply preferences descriptor queried by this function. See `hipblasLtMatmulPreference_t`
+    /// - `attr` (in): The attribute that will be set by this function. See `hipblasLtMatmulPreferenceAttributes_t`.
+    /// - `buf` (in): The value to which the specified attribute should be set.
+    /// - `sizeInBytes` (in): Size of `buf` buffer (in bytes) for verification.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the attribute was set successfully..
-    ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` If `buf` is NULL or `sizeInBytes`
-    /// doesn't match the size of the internal storage for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatmulPreferenceSetAttribute(pref: hipblasLtMatmulPreference_t,
         attr: hipblasLtMatmulPreferenceAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
@@ -293,17 +272,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (out): `matLayout` Pointer to the structure holding the matrix layout descriptor created by this function. see `hipblasLtMatrixLayout_t` .
-    /// - `` (in): type Enumerant that specifies the data precision for the matrix layout descriptor this function creates. See `hipDataType`.
-    /// - `` (in): rows Number of rows of the matrix.
-    /// - `` (in): cols Number of columns of the matrix.
-    /// - `` (in): ld The leading dimension of the matrix. In column major layout, this is the number of elements to jump to reach the next column. Thus ld \>= m (number of rows).
+    /// - `matLayout` (out): Pointer to the structure holding the matrix layout descriptor created by this function. see `hipblasLtMatrixLayout_t` .
+    /// - `type` (in): Enumerant that specifies the data precision for the matrix layout descriptor this function creates. See `hipDataType`.
+    /// - `rows` (in): Number of rows of the matrix.
+    /// - `cols` (in): Number of columns of the matrix.
+    /// - `ld` (in): The leading dimension of the matrix. In column major layout, this is the number of elements to jump to reach the next column. Thus ld \>= m (number of rows).
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the descriptor was created successfully.
-    ///
-    /// `HIPBLAS_STATUS_ALLOC_FAILED` If the memory could not be allocated.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the descriptor was created successfully.
+    /// - `HIPBLAS_STATUS_ALLOC_FAILED`: If the memory could not be allocated.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixLayoutCreate(matLayout: *mut hipblasLtMatrixLayout_t, type_: hipDataType, rows: u64,
         cols: u64, ld: i64) -> hipblasStatus_t;
@@ -313,11 +291,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matLayout` Pointer to the structure holding the matrix layout descriptor that should be destroyed by this function. see `hipblasLtMatrixLayout_t` .
+    /// - `matLayout` (in): Pointer to the structure holding the matrix layout descriptor that should be destroyed by this function. see `hipblasLtMatrixLayout_t` .
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the operation was successful.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the operation was successful.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixLayoutDestroy(matLayout: hipblasLtMatrixLayout_t) -> hipblasStatus_t;
     /// Query attribute from a matrix descriptor
@@ -327,19 +305,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matLayout` Pointer to the previously created structure holding the matrix descriptor queried by this function. See `hipblasLtMatrixLayout_t`.
-    /// - `` (in): attr The attribute that will be retrieved by this function. See `hipblasLtMatrixLayoutAttribute_t`.
-    /// - `` (out): buf Memory address containing the attribute value retrieved by this function.
-    /// - `` (in): `sizeInBytes` Size of `buf` buffer (in bytes) for verification.
-    /// - `` (out): `sizeWritten` Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
+    /// - `matLayout` (in): Pointer to the previously created structure holding the matrix descriptor queried by this function. See `hipblasLtMatrixLayout_t`.
+    /// - `attr` (in): The attribute that will be retrieved by this function. See `hipblasLtMatrixLayoutAttribute_t`.
+    /// - `buf` (out): Memory address containing the attribute value retrieved by this function.
+    /// - `sizeInBytes` (in): Size of `buf` buffer (in bytes) for verification.
+    /// - `sizeWritten` (out): Valid only when the return value is `HIPBLAS_STATUS_SUCCESS`. If `sizeInBytes` is non-zero: then `sizeWritten` is the number of bytes actually written; if `sizeInBytes` is 0: then `sizeWritten` is the number of bytes needed to write full contents.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If attribute's value was successfully
-    /// written to user memory. \\retval `HIPBLAS_STATUS_INVALID_VALUE` If
-    /// `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero
-    /// and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage
-    /// for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If attribute's value was successfully written to user memory.
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and `buf` is NULL, or `sizeInBytes` doesn't match size of internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixLayoutGetAttribute(matLayout: hipblasLtMatrixLayout_t,
         attr: hipblasLtMatrixLayoutAttribute_t, buf: *mut c_void, sizeInBytes: usize,
@@ -351,17 +326,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matLayout` Pointer to the previously created structure holding the matrix mdescriptor queried by this function. See `hipblasLtMatrixLayout_t`.
-    /// - `` (in): attr The attribute that will be set by this function. See `hipblasLtMatrixLayoutAttribute_t`.
-    /// - `` (in): buf The value to which the specified attribute should be set.
-    /// - `` (in): `sizeInBytes` Size of buf buffer (in bytes) for verification.
+    /// - `matLayout` (in): Pointer to the previously created structure holding the matrix mdescriptor queried by this function. See `hipblasLtMatrixLayout_t`.
+    /// - `attr` (in): The attribute that will be set by this function. See `hipblasLtMatrixLayoutAttribute_t`.
+    /// - `buf` (in): The value to which the specified attribute should be set.
+    /// - `sizeInBytes` (in): Size of buf buffer (in bytes) for verification.
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` If the attribute was set successfully..
-    ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` If `buf` is NULL or `sizeInBytes`
-    /// doesn't match the size of the internal storage for the selected attribute.
+    /// - `HIPBLAS_STATUS_SUCCESS`: If the attribute was set successfully..
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: If `buf` is NULL or `sizeInBytes` doesn't match the size of the internal storage for the selected attribute.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixLayoutSetAttribute(matLayout: hipblasLtMatrixLayout_t,
         attr: hipblasLtMatrixLayoutAttribute_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;
@@ -372,7 +345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `lightHandle` (in): Pointer to the allocated `hipBLASLt` handle for the `hipBLASLt` context. See `hipblasLtHandle_t` .
+    /// - `lightHandle` (in): Pointer to the allocated hipBLASLt handle for the hipBLASLt context. See `hipblasLtHandle_t` .
     /// - `transformDesc` (in): Pointer to allocated matrix transform descriptor.
     /// - `alpha` (in): Pointer to scalar alpha, either pointer to host or device address.
     /// - `A` (in): Pointer to matrix A, must be pointer to device address.
@@ -386,19 +359,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_NOT_INITIALIZED` if `hipBLASLt` handle has not been initialized
-    ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` if parameters are in conflict or in an impossible configuration; e.g.
-    /// when A is not NULL, but Adesc is NULL
-    ///
-    /// `HIPBLAS_STATUS_NOT_SUPPORTED` if current implementation on selected device doesn't support configured
-    /// operation
-    ///
-    /// `HIPBLAS_STATUS_ARCH_MISMATCH` if configured operation cannot be run using selected device
-    ///
-    /// `HIPBLAS_STATUS_EXECUTION_FAILED` if HIP reported execution error from the device
-    ///
-    /// `HIPBLAS_STATUS_SUCCESS` if the operation completed successfully
+    /// - `HIPBLAS_STATUS_NOT_INITIALIZED`: if hipBLASLt handle has not been initialized
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: if parameters are in conflict or in an impossible configuration; e.g. when A is not NULL, but Adesc is NULL
+    /// - `HIPBLAS_STATUS_NOT_SUPPORTED`: if current implementation on selected device doesn't support configured operation
+    /// - `HIPBLAS_STATUS_ARCH_MISMATCH`: if configured operation cannot be run using selected device
+    /// - `HIPBLAS_STATUS_EXECUTION_FAILED`: if HIP reported execution error from the device
+    /// - `HIPBLAS_STATUS_SUCCESS`: if the operation completed successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixTransform(lightHandle: hipblasLtHandle_t, transformDesc: hipblasLtMatrixTransformDesc_t,
         alpha: *const c_void, A: *const c_void, Adesc: hipblasLtMatrixLayout_t, beta: *const c_void, B: *const c_void,
@@ -408,9 +374,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_ALLOC_FAILED` if memory could not be allocated
-    ///
-    /// `HIPBLAS_STATUS_SUCCESS` if desciptor was created successfully
+    /// - `HIPBLAS_STATUS_ALLOC_FAILED`: if memory could not be allocated
+    /// - `HIPBLAS_STATUS_SUCCESS`: if desciptor was created successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixTransformDescCreate(transformDesc: *mut hipblasLtMatrixTransformDesc_t,
         scaleType: hipDataType) -> hipblasStatus_t;
@@ -418,7 +383,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_SUCCESS` if operation was successful
+    /// - `HIPBLAS_STATUS_SUCCESS`: if operation was successful
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixTransformDescDestroy(transformDesc: hipblasLtMatrixTransformDesc_t) -> hipblasStatus_t;
     /// Matrix transform operation getter
@@ -435,11 +400,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` if `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero
-    /// and buf is NULL or `sizeInBytes` doesn't match size of internal storage for
-    /// selected attribute
-    ///
-    /// `HIPBLAS_STATUS_SUCCESS` if attribute's value was successfully written to user memory
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: if `sizeInBytes` is 0 and `sizeWritten` is NULL, or if `sizeInBytes` is non-zero and buf is NULL or `sizeInBytes` doesn't match size of internal storage for selected attribute
+    /// - `HIPBLAS_STATUS_SUCCESS`: if attribute's value was successfully written to user memory
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixTransformDescGetAttribute(transformDesc: hipblasLtMatrixTransformDesc_t,
         attr: hipblasLtMatrixTransformDescAttributes_t, buf: *mut c_void, sizeInBytes: usize,
@@ -455,10 +417,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// `HIPBLAS_STATUS_INVALID_VALUE` if buf is NULL or `sizeInBytes` doesn't match size of internal storage for
-    /// selected attribute
-    ///
-    /// `HIPBLAS_STATUS_SUCCESS` if attribute was set successfully
+    /// - `HIPBLAS_STATUS_INVALID_VALUE`: if buf is NULL or `sizeInBytes` doesn't match size of internal storage for selected attribute
+    /// - `HIPBLAS_STATUS_SUCCESS`: if attribute was set successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipblasLtMatrixTransformDescSetAttribute(transformDesc: hipblasLtMatrixTransformDesc_t,
         attr: hipblasLtMatrixTransformDescAttributes_t, buf: *const c_void, sizeInBytes: usize) -> hipblasStatus_t;

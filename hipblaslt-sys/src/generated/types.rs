@@ -31,7 +31,7 @@ zeroed!(_hipblasLtHalf);
 /// Description of the matrix multiplication algorithm
 ///
 /// This is an opaque structure holding the description of the matrix multiplication algorithm.
-/// This structure can be trivially serialized and later restored for use with the same version of `hipBLASLt` library to save on selecting the right configuration again.
+/// This structure can be trivially serialized and later restored for use with the same version of hipBLASLt library to save on selecting the right configuration again.
 ///
 /// Since ROCm 6.2.
 #[repr(C)]
@@ -46,7 +46,7 @@ zeroed!(_hipblasLtMatmulAlgo_t);
 /// Description of the matrix multiplication algorithm
 ///
 /// This is a descriptor that holds the configured matrix multiplication algorithm descriptor and its runtime properties.
-/// This structure can be trivially serialized and later restored for use with the same version of `hipBLASLt` library to save on selecting the right configuration again.
+/// This structure can be trivially serialized and later restored for use with the same version of hipBLASLt library to save on selecting the right configuration again.
 ///
 /// # Parameters
 ///
@@ -82,14 +82,14 @@ pub type hipblasLtFloat = f32;
 /// Since ROCm 6.2, before 10.0.
 pub type hipblasLtHalf = _hipblasLtHalf;
 #[cfg(feature = "rocm-6-2")]
-/// Handle to the `hipBLASLt` library context queue
+/// Handle to the hipBLASLt library context queue
 ///
-/// The `hipblasLtHandle_t` type is a pointer type to an opaque structure holding the `hipBLASLt` library context. Use the following functions to manipulate this library context:
+/// The `hipblasLtHandle_t` type is a pointer type to an opaque structure holding the hipBLASLt library context. Use the following functions to manipulate this library context:
 ///
 /// `hipblasLtCreate()`:
-/// To initialize the `hipBLASLt` library context and return a handle to an opaque structure holding the `hipBLASLt` library context.
+/// To initialize the hipBLASLt library context and return a handle to an opaque structure holding the hipBLASLt library context.
 /// `hipblasLtDestroy()`:
-/// To destroy a previously created `hipBLASLt` library context descriptor and release the resources.
+/// To destroy a previously created hipBLASLt library context descriptor and release the resources.
 ///
 /// Since ROCm 6.2.
 pub type hipblasLtHandle_t = *mut c_void;
@@ -103,7 +103,7 @@ pub type hipblasLtInt8 = i8;
 /// Description of the matrix multiplication algorithm
 ///
 /// This is an opaque structure holding the description of the matrix multiplication algorithm.
-/// This structure can be trivially serialized and later restored for use with the same version of `hipBLASLt` library to save on selecting the right configuration again.
+/// This structure can be trivially serialized and later restored for use with the same version of hipBLASLt library to save on selecting the right configuration again.
 ///
 /// Since ROCm 6.2.
 pub type hipblasLtMatmulAlgo_t = _hipblasLtMatmulAlgo_t;
@@ -130,7 +130,7 @@ pub type hipblasLtMatmulDesc_t = *mut hipblasLtMatmulDescOpaque_t;
 /// Description of the matrix multiplication algorithm
 ///
 /// This is a descriptor that holds the configured matrix multiplication algorithm descriptor and its runtime properties.
-/// This structure can be trivially serialized and later restored for use with the same version of `hipBLASLt` library to save on selecting the right configuration again.
+/// This structure can be trivially serialized and later restored for use with the same version of hipBLASLt library to save on selecting the right configuration again.
 ///
 /// # Parameters
 ///

@@ -13,21 +13,21 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Result/status/error codes
     pub enum hipfftResult_t: c_uint {
-        /// `hipFFT` operation was successful
+        /// hipFFT operation was successful
         HIPFFT_SUCCESS = 0,
-        /// `hipFFT` was passed an invalid plan handle
+        /// hipFFT was passed an invalid plan handle
         HIPFFT_INVALID_PLAN = 1,
-        /// `hipFFT` failed to allocate GPU or CPU memory
+        /// hipFFT failed to allocate GPU or CPU memory
         HIPFFT_ALLOC_FAILED = 2,
         /// No longer used
         HIPFFT_INVALID_TYPE = 3,
         /// User specified an invalid pointer or parameter
         HIPFFT_INVALID_VALUE = 4,
-        /// Driver or internal `hipFFT` library error
+        /// Driver or internal hipFFT library error
         HIPFFT_INTERNAL_ERROR = 5,
         /// Failed to execute an FFT on the GPU
         HIPFFT_EXEC_FAILED = 6,
-        /// `hipFFT` failed to initialize
+        /// hipFFT failed to initialize
         HIPFFT_SETUP_FAILED = 7,
         /// User specified an invalid transform size
         HIPFFT_INVALID_SIZE = 8,

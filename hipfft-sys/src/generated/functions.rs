@@ -51,7 +51,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `rank` (in): Dimension of FFT transform (1, 2, or 3).
     /// - `n` (in): Number of elements in the x/y/z directions.
+    /// - `inembed` (in)
+    /// - `istride` (in)
     /// - `idist` (in): Distance between input batches.
+    /// - `onembed` (in)
+    /// - `ostride` (in)
     /// - `odist` (in): Distance between output batches.
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
@@ -69,7 +73,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftExecC2C(plan: hipfftHandle, idata: *mut hipfftComplex, odata: *mut hipfftComplex,
         direction: c_int) -> hipfftResult;
     /// Execute a (float) complex-to-real FFT.
@@ -128,20 +132,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `idata` (in): Input data (on device).
     /// - `odata` (out): Output data (on device).
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftExecZ2Z(plan: hipfftHandle, idata: *mut hipfftDoubleComplex, odata: *mut hipfftDoubleComplex,
         direction: c_int) -> hipfftResult;
     /// Set scaling factor.
     ///
-    /// `hipFFT` multiplies each element of the result by the given factor at the end of the transform.
+    /// hipFFT multiplies each element of the result by the given factor at the end of the transform.
     ///
     /// The supplied factor must be a finite number. That is, it must neither be infinity nor NaN.
     ///
     /// This function must be called after the plan is allocated using
-    /// ::[`hipfftCreate`], but before the plan is initialized by any of the
+    /// [`hipfftCreate`], but before the plan is initialized by any of the
     /// "MakePlan" functions. Therefore, API functions that combine
-    /// creation and initialization (::[`hipfftPlan1d`], ::[`hipfftPlan2d`],
-    /// ::[`hipfftPlan3d`], and ::[`hipfftPlanMany`]) cannot set a scale factor.
+    /// creation and initialization ([`hipfftPlan1d`], [`hipfftPlan2d`],
+    /// [`hipfftPlan3d`], and [`hipfftPlanMany`]) cannot set a scale factor.
     ///
     /// Note that the scale factor applies to both forward and
     /// backward transforms executed with the specified plan handle.
@@ -201,7 +205,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): Pointer to the FFT plan.
     /// - `rank` (in): Dimension of FFT transform (1, 2, or 3).
     /// - `n` (in): Number of elements in the x/y/z directions.
+    /// - `inembed` (in)
+    /// - `istride` (in)
     /// - `idist` (in): Distance between input batches.
+    /// - `onembed` (in)
+    /// - `ostride` (in)
     /// - `odist` (in): Distance between output batches.
     /// - `type` (in): FFT type.
     /// - `batch` (in): Number of batched transforms to perform.
@@ -212,11 +220,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipfftGetSizeMany64(plan: hipfftHandle, rank: c_int, n: *mut c_longlong, inembed: *mut c_longlong,
         istride: c_longlong, idist: c_longlong, onembed: *mut c_longlong, ostride: c_longlong, odist: c_longlong,
         type_: hipfftType, batch: c_longlong, workSize: *mut usize) -> hipfftResult;
-    /// Get `rocFFT`/`cuFFT` version.
+    /// Get rocFFT/cuFFT version.
     ///
     /// # Parameters
     ///
-    /// - `version` (out): `cuFFT`/`rocFFT` version (returned value).
+    /// - `version` (out): cuFFT/rocFFT version (returned value).
     "5.7" pub fn hipfftGetVersion(version: *mut c_int) -> hipfftResult;
     /// Initialize a new one-dimensional FFT plan.
     ///
@@ -274,7 +282,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// of elements to transform in each direction of the input data
     /// in the FFT plan is specified in n.
     ///
-    /// The batch parameter tells `hipFFT` how many transforms to perform.
+    /// The batch parameter tells hipFFT how many transforms to perform.
     /// The distance between the first elements of two consecutive batches
     /// of the input and output data are specified with the idist and odist
     /// parameters.
@@ -358,7 +366,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// FFT plan. The number of elements to transform in each direction of
     /// the input data is specified in n.
     ///
-    /// The batch parameter tells `hipFFT` how many transforms to perform.
+    /// The batch parameter tells hipFFT how many transforms to perform.
     /// The distance between the first elements of two consecutive batches
     /// of the input and output data are specified with the idist and odist
     /// parameters.
@@ -400,7 +408,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipfftSetAutoAllocation(plan: hipfftHandle, autoAllocate: c_int) -> hipfftResult;
     /// Set HIP stream to execute plan on.
     ///
-    /// Associates a HIP stream with a `hipFFT` plan. All kernels
+    /// Associates a HIP stream with a hipFFT plan. All kernels
     /// launched by this plan are associated with the provided stream.
     ///
     /// # Parameters
@@ -438,7 +446,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): Pointer to the FFT plan.
     /// - `input` (in): Pointer to input data for the transform.
     /// - `output` (in): Pointer to output data for the transform.
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftXtExec(plan: hipfftHandle, input: *mut c_void, output: *mut c_void,
         direction: c_int) -> hipfftResult;
     /// Execute general transform - types of the descriptors must match the plan.
@@ -448,7 +456,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `input` (in): Input data.
     /// - `output` (out): Output data.
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftXtExecDescriptor(plan: hipfftHandle, input: *mut hipLibXtDesc, output: *mut hipLibXtDesc,
         direction: c_int) -> hipfftResult;
     /// Execute single-precision complex-to-complex transform.
@@ -458,7 +466,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `input` (in): Input data.
     /// - `output` (out): Output data.
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftXtExecDescriptorC2C(plan: hipfftHandle, input: *mut hipLibXtDesc, output: *mut hipLibXtDesc,
         direction: c_int) -> hipfftResult;
     /// Execute single-precision real backward transform.
@@ -507,7 +515,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `plan` (in): The FFT plan.
     /// - `input` (in): Input data.
     /// - `output` (out): Output data.
-    /// - `direction` (in): Either \`HIPFFT\_FORWARD\` or \`HIPFFT\_BACKWARD\`.
+    /// - `direction` (in): Either [`HIPFFT_FORWARD`] or [`HIPFFT_BACKWARD`].
     "5.7" pub fn hipfftXtExecDescriptorZ2Z(plan: hipfftHandle, input: *mut hipLibXtDesc, output: *mut hipLibXtDesc,
         direction: c_int) -> hipfftResult;
     /// Free memory allocated by [`hipfftXtMalloc`].
@@ -522,7 +530,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// rank-dimensional plan, with specified input, output, execution
     /// data types.
     ///
-    /// See ::[`hipfftXtMakePlanMany`] for restrictions on `inputType`,
+    /// See [`hipfftXtMakePlanMany`] for restrictions on `inputType`,
     /// `outputType`, `executionType` parameters.
     ///
     /// # Parameters
@@ -554,7 +562,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// of elements to transform in each direction of the input data
     /// in the FFT plan is specified in n.
     ///
-    /// The batch parameter tells `hipFFT` how many transforms to perform.
+    /// The batch parameter tells hipFFT how many transforms to perform.
     /// The distance between the first elements of two consecutive batches
     /// of the input and output data are specified with the idist and odist
     /// parameters.
@@ -610,7 +618,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The subformat indicates whether the memory will be used for FFT
     /// input or output.
     ///
-    /// The memory must be freed by calling ::[`hipfftXtFree`].
+    /// The memory must be freed by calling [`hipfftXtFree`].
     ///
     /// **Warning:** Experimental
     ///
@@ -625,9 +633,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Copy data according to the [`hipfftXtCopyType`]
     ///
-    /// - ::[`HIPFFT_COPY_HOST_TO_DEVICE`]: dest points to a [`hipLibXtDesc`] structure that describes multi-device memory layout. src points to a host memory buffer.
-    /// - ::[`HIPFFT_COPY_DEVICE_TO_HOST`]: src points to a [`hipLibXtDesc`] structure that describes multi-device memory layout. dest points to a host memory buffer.
-    /// - ::[`HIPFFT_COPY_DEVICE_TO_DEVICE`]: Both dest and src point to a [`hipLibXtDesc`] structure that describes multi-device memory layout. The two structures must describe memory with the same number of devices and memory sizes.
+    /// - [`HIPFFT_COPY_HOST_TO_DEVICE`]: dest points to a [`hipLibXtDesc`] structure that describes multi-device memory layout. src points to a host memory buffer.
+    /// - [`HIPFFT_COPY_DEVICE_TO_HOST`]: src points to a [`hipLibXtDesc`] structure that describes multi-device memory layout. dest points to a host memory buffer.
+    /// - [`HIPFFT_COPY_DEVICE_TO_DEVICE`]: Both dest and src point to a [`hipLibXtDesc`] structure that describes multi-device memory layout. The two structures must describe memory with the same number of devices and memory sizes.
     ///
     /// **Warning:** Experimental
     ///
@@ -669,18 +677,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         sharedSize: usize) -> hipfftResult;
     /// Set multiple GPUs on a plan.
     ///
-    /// Instructs `hipFFT` to use multiple GPUs for a plan.
+    /// Instructs hipFFT to use multiple GPUs for a plan.
     ///
     /// This function must be called after the plan is allocated using
-    /// ::[`hipfftCreate`], but before the plan is initialized by any of the
+    /// [`hipfftCreate`], but before the plan is initialized by any of the
     /// "MakePlan" functions. Therefore, API functions that combine
-    /// creation and initialization (::[`hipfftPlan1d`], ::[`hipfftPlan2d`],
-    /// ::[`hipfftPlan3d`], and ::[`hipfftPlanMany`]) cannot use multiple GPUs.
+    /// creation and initialization ([`hipfftPlan1d`], [`hipfftPlan2d`],
+    /// [`hipfftPlan3d`], and [`hipfftPlanMany`]) cannot use multiple GPUs.
     ///
     /// **Warning:** Experimental
     ///
     /// # Parameters
     ///
+    /// - `plan` (in, out)
     /// - `count` (in): length gpus array
     /// - `gpus` (in): array of ints specifying `deviceIDs`
     "5.7" pub fn hipfftXtSetGPUs(plan: hipfftHandle, count: c_int, gpus: *mut c_int) -> hipfftResult;

@@ -3,7 +3,7 @@
 use ::core::ffi::c_uint;
 
 rocm_sdk::c_enum! {
-    /// `hipRAND` vector set for quasirandom generators.
+    /// hipRAND vector set for quasirandom generators.
     ///
     /// Since ROCm 6.2.
     pub enum hiprandDirectionVectorSet: c_uint {
@@ -24,7 +24,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hipRAND` generator ordering
+    /// hipRAND generator ordering
     ///
     /// Since ROCm 6.2.
     pub enum hiprandOrdering: c_uint {
@@ -53,7 +53,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hipRAND` generator type
+    /// hipRAND generator type
     pub enum hiprandRngType: c_uint {
         HIPRAND_RNG_TEST = 0,
         /// Default pseudorandom generator
@@ -82,7 +82,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hipRAND` function call status type
+    /// hipRAND function call status type
     pub enum hiprandStatus: c_uint {
         /// Success
         HIPRAND_STATUS_SUCCESS = 0,

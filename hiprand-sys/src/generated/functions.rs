@@ -31,14 +31,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`], if memory allocation failed \\n
-    /// - [`HIPRAND_STATUS_INITIALIZATION_FAILED`] if there was a problem setting up the GPU \\n
+    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`], if memory allocation failed
+    /// - [`HIPRAND_STATUS_INITIALIZATION_FAILED`] if there was a problem setting up the GPU
     /// - [`HIPRAND_STATUS_VERSION_MISMATCH`] if the header file version does not match the
-    /// dynamically linked library version \\n
-    ///
-    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid \\n
-    /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if generator of type `rng_type` is not implemented yet \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully \\n
+    ///   dynamically linked library version
+    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid
+    /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if generator of type `rng_type` is not implemented yet
+    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully
     "5.7" pub fn hiprandCreateGenerator(generator: *mut hiprandGenerator_t,
         rng_type: hiprandRngType_t) -> hiprandStatus_t;
     /// Creates a new random number generator on host.
@@ -68,13 +67,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`], if memory allocation failed \\n
+    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`], if memory allocation failed
     /// - [`HIPRAND_STATUS_VERSION_MISMATCH`] if the header file version does not match the
-    /// dynamically linked library version \\n
-    ///
-    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid \\n
-    /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if host generator of type `rng_type` is not implemented yet \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully \\n
+    ///   dynamically linked library version
+    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the value for `rng_type` is invalid
+    /// - [`HIPRAND_STATUS_NOT_IMPLEMENTED`] if host generator of type `rng_type` is not implemented yet
+    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was created successfully
     "5.7" pub fn hiprandCreateGeneratorHost(generator: *mut hiprandGenerator_t,
         rng_type: hiprandRngType_t) -> hiprandStatus_t;
     /// Construct the histogram for a Poisson distribution.
@@ -88,10 +86,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`] if memory could not be allocated \\n
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` pointer was null \\n
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if lambda is non-positive \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was constructed successfully \\n
+    /// - [`HIPRAND_STATUS_ALLOCATION_FAILED`] if memory could not be allocated
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` pointer was null
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if lambda is non-positive
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was constructed successfully
     "5.7" pub fn hiprandCreatePoissonDistribution(lambda: f64,
         discrete_distribution: *mut hiprandDiscreteDistribution_t) -> hiprandStatus_t;
     /// Destroy the histogram array for a discrete distribution.
@@ -105,8 +103,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` was null \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was destroyed successfully \\n
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `discrete_distribution` was null
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the histogram was destroyed successfully
     "5.7" pub fn hiprandDestroyDistribution(discrete_distribution: hiprandDiscreteDistribution_t) -> hiprandStatus_t;
     /// Destroys random number generator.
     ///
@@ -118,16 +116,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was destroyed successfully \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_SUCCESS`] if generator was destroyed successfully
     "5.7" pub fn hiprandDestroyGenerator(generator: hiprandGenerator_t) -> hiprandStatus_t;
     /// Generates uniformly distributed 32-bit unsigned integers.
     ///
     /// Generates `n` uniformly distributed 32-bit unsigned integers and
     /// saves them to `output_data`.
     ///
-    /// Generated numbers are between `0` and `2`^32, including `0` and
-    /// excluding `2`^32.
+    /// Generated numbers are between `0` and `2^32`, including `0` and
+    /// excluding `2^32`.
     ///
     /// Note: `generator` must be not be of type [`HIPRAND_RNG_QUASI_SOBOL64`]
     /// or [`HIPRAND_RNG_QUASI_SCRAMBLED_SOBOL64`].
@@ -140,17 +138,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerate(generator: hiprandGenerator_t, output_data: *mut c_uint, n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed 8-bit unsigned integers.
     ///
     /// Generates `n` uniformly distributed 8-bit unsigned integers and
     /// saves them to `output_data`.
     ///
-    /// Generated numbers are between `0` and `2`^8, including `0` and
-    /// excluding `2`^8.
+    /// Generated numbers are between `0` and `2^8`, including `0` and
+    /// excluding `2^8`.
     ///
     /// # Parameters
     ///
@@ -160,9 +158,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateChar(generator: hiprandGenerator_t, output_data: *mut c_uchar,
         n: usize) -> hiprandStatus_t;
     /// Generates log-normally distributed floats.
@@ -180,13 +178,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(float2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(float2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateLogNormal(generator: hiprandGenerator_t, output_data: *mut f32, n: usize, mean: f32,
         stddev: f32) -> hiprandStatus_t;
     /// Generates log-normally distributed doubles.
@@ -204,13 +201,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(double2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(double2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateLogNormalDouble(generator: hiprandGenerator_t, output_data: *mut f64, n: usize,
         mean: f64, stddev: f64) -> hiprandStatus_t;
     /// Generates log-normally distributed halfs.
@@ -228,13 +224,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(half2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(half2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateLogNormalHalf(generator: hiprandGenerator_t, output_data: *mut half, n: usize,
         mean: half, stddev: half) -> hiprandStatus_t;
     /// Generates uniformly distributed 64-bit unsigned integers.
@@ -242,8 +237,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Generates `n` uniformly distributed 64-bit unsigned integers and
     /// saves them to `output_data`.
     ///
-    /// Generated numbers are between `0` and `2`^64, including `0` and
-    /// excluding `2`^64.
+    /// Generated numbers are between `0` and `2^64`, including `0` and
+    /// excluding `2^64`.
     ///
     /// Note: `generator` must be of type [`HIPRAND_RNG_QUASI_SOBOL64`]
     /// or [`HIPRAND_RNG_QUASI_SCRAMBLED_SOBOL64`].
@@ -256,9 +251,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateLongLong(generator: hiprandGenerator_t, output_data: *mut c_ulonglong,
         n: usize) -> hiprandStatus_t;
     /// Generates normally distributed floats.
@@ -276,13 +271,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(float2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(float2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateNormal(generator: hiprandGenerator_t, output_data: *mut f32, n: usize, mean: f32,
         stddev: f32) -> hiprandStatus_t;
     /// Generates normally distributed doubles.
@@ -300,13 +294,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(double2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(double2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateNormalDouble(generator: hiprandGenerator_t, output_data: *mut f64, n: usize, mean: f64,
         stddev: f64) -> hiprandStatus_t;
     /// Generates normally distributed halfs.
@@ -324,13 +317,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not even, `output_data` is not
-    /// aligned to `sizeof`(half2) bytes, or `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   aligned to `sizeof(half2)` bytes, or `n` is not a multiple of the dimension
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateNormalHalf(generator: hiprandGenerator_t, output_data: *mut half, n: usize, mean: half,
         stddev: half) -> hiprandStatus_t;
     /// Generates Poisson-distributed 32-bit unsigned integers.
@@ -347,13 +339,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if lambda is non-positive \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if lambda is non-positive
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGeneratePoisson(generator: hiprandGenerator_t, output_data: *mut c_uint, n: usize,
         lambda: f64) -> hiprandStatus_t;
     /// Initializes the generator's state on GPU or host.
@@ -370,20 +361,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was never created \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was never created
     /// - [`HIPRAND_STATUS_PREEXISTING_FAILURE`] if there was an existing error from
-    /// a previous kernel launch \\n
-    ///
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if the kernel launch failed for any reason \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the seeds were generated successfully \\n
+    ///   a previous kernel launch
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if the kernel launch failed for any reason
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the seeds were generated successfully
     "5.7" pub fn hiprandGenerateSeeds(generator: hiprandGenerator_t) -> hiprandStatus_t;
     /// Generates uniformly distributed 16-bit unsigned integers.
     ///
     /// Generates `n` uniformly distributed 16-bit unsigned integers and
     /// saves them to `output_data`.
     ///
-    /// Generated numbers are between `0` and `2`^16, including `0` and
-    /// excluding `2`^16.
+    /// Generated numbers are between `0` and `2^16`, including `0` and
+    /// excluding `2^16`.
     ///
     /// # Parameters
     ///
@@ -393,9 +383,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateShort(generator: hiprandGenerator_t, output_data: *mut c_ushort,
         n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed floats.
@@ -403,8 +393,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Generates `n` uniformly distributed 32-bit floating-point values
     /// and saves them to `output_data`.
     ///
-    /// Generated numbers are between `0`.0f and `1`.0f, excluding `0`.0f and
-    /// including `1`.0f.
+    /// Generated numbers are between `0.0f` and `1.0f`, excluding `0.0f` and
+    /// including `1.0f`.
     ///
     /// # Parameters
     ///
@@ -414,12 +404,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateUniform(generator: hiprandGenerator_t, output_data: *mut f32,
         n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed double-precision floating-point values.
@@ -427,14 +416,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Generates `n` uniformly distributed 64-bit double-precision floating-point
     /// values and saves them to `output_data`.
     ///
-    /// Generated numbers are between `0`.0 and `1`.0, excluding `0`.0 and
-    /// including `1`.0.
+    /// Generated numbers are between `0.0` and `1.0`, excluding `0.0` and
+    /// including `1.0`.
     ///
     /// Note: When `generator` is of type: [`HIPRAND_RNG_PSEUDO_MRG32K3A`],
     /// [`HIPRAND_RNG_PSEUDO_MTGP32`], [`HIPRAND_RNG_QUASI_SOBOL32`], or
     /// [`HIPRAND_RNG_QUASI_SCRAMBLED_SOBOL32`] then the returned `double`
     /// values are generated from only 32 random bits
-    /// each (one \<tt\>unsigned int\</tt\> value per one generated `double`).
+    /// each (one `unsigned int` value per one generated `double`).
     ///
     /// # Parameters
     ///
@@ -444,12 +433,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateUniformDouble(generator: hiprandGenerator_t, output_data: *mut f64,
         n: usize) -> hiprandStatus_t;
     /// Generates uniformly distributed half-precision floating-point values.
@@ -457,8 +445,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Generates `n` uniformly distributed 16-bit half-precision floating-point
     /// values and saves them to `output_data`.
     ///
-    /// Generated numbers are between `0`.0 and `1`.0, excluding `0`.0 and
-    /// including `1`.0.
+    /// Generated numbers are between `0.0` and `1.0`, excluding `0.0` and
+    /// including `1.0`.
     ///
     /// # Parameters
     ///
@@ -468,12 +456,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_LAUNCH_FAILURE`] if generator failed to launch kernel
     /// - [`HIPRAND_STATUS_LENGTH_NOT_MULTIPLE`] if `n` is not a multiple of the dimension
-    /// of used quasi-random generator \\n
-    ///
-    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated \\n
+    ///   of used quasi-random generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if random numbers were successfully generated
     "5.7" pub fn hiprandGenerateUniformHalf(generator: hiprandGenerator_t, output_data: *mut half,
         n: usize) -> hiprandStatus_t;
     /// Retrieves the Sobol 32 direction vector array specified by `set`.
@@ -481,12 +468,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `vectors`: Pointer to the Sobol 32 direction vector array.
-    /// - `set`: Specifies which `hipRAND` vector set for quasirandom generators to retrieve.
+    /// - `set`: Specifies which hipRAND vector set for quasirandom generators to retrieve.
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully \\n
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid
+    /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hiprandGetDirectionVectors32(vectors: *mut *mut hiprandDirectionVectors32_t,
         set: hiprandDirectionVectorSet_t) -> hiprandStatus_t;
@@ -495,12 +482,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `vectors`: Pointer to the Sobol 64 direction vector array.
-    /// - `set`: Specifies which `hipRAND` vector set for quasirandom generators to retrieve.
+    /// - `set`: Specifies which hipRAND vector set for quasirandom generators to retrieve.
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully \\n
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `set` is invalid
+    /// - [`HIPRAND_STATUS_SUCCESS`] if `vectors` was set successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hiprandGetDirectionVectors64(vectors: *mut *mut hiprandDirectionVectors64_t,
         set: hiprandDirectionVectorSet_t) -> hiprandStatus_t;
@@ -526,10 +513,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - [`HIPRAND_STATUS_SUCCESS`] if the pointer was set successfully
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hiprandGetScrambleConstants64(constants: *mut *const c_ulonglong) -> hiprandStatus_t;
-    /// Returns the version number of the `cuRAND` or `rocRAND` library.
+    /// Returns the version number of the cuRAND or rocRAND library.
     ///
-    /// Returns in `version` the version number of the underlying `cuRAND` or
-    /// `rocRAND` library.
+    /// Returns in `version` the version number of the underlying cuRAND or
+    /// rocRAND library.
     ///
     /// # Parameters
     ///
@@ -537,8 +524,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `version` is NULL \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the version number was successfully returned \\n
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `version` is NULL
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the version number was successfully returned
     "5.7" pub fn hiprandGetVersion(version: *mut c_int) -> hiprandStatus_t;
     /// Sets the offset of a random number generator.
     ///
@@ -557,10 +544,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if offset was successfully set \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_SUCCESS`] if offset was successfully set
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if generator's type is [`HIPRAND_RNG_PSEUDO_MTGP32`]
-    /// or [`HIPRAND_RNG_PSEUDO_MT19937`] \\n
+    ///   or [`HIPRAND_RNG_PSEUDO_MT19937`]
     "5.7" pub fn hiprandSetGeneratorOffset(generator: hiprandGenerator_t, offset: c_ulonglong) -> hiprandStatus_t;
     /// Sets the ordering of a random number generator.
     ///
@@ -584,9 +571,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if the ordering is not valid \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the ordering was successfully set \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if the ordering is not valid
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the ordering was successfully set
     /// - [`HIPRAND_STATUS_TYPE_ERROR`] if generator's type is not valid
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hiprandSetGeneratorOrdering(generator: hiprandGenerator_t,
@@ -605,9 +592,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is a quasi random number generator \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if seed was set successfully \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is a quasi random number generator
+    /// - [`HIPRAND_STATUS_SUCCESS`] if seed was set successfully
     "5.7" pub fn hiprandSetPseudoRandomGeneratorSeed(generator: hiprandGenerator_t,
         seed: c_ulonglong) -> hiprandStatus_t;
     /// Set the number of dimensions of a quasi-random number generator.
@@ -625,10 +612,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - `HIPRAND_STATUS_NOT_CREATED` if the generator wasn't created \\n
-    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is not a quasi-random number generator \\n
-    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `dimensions` is out of range \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if the number of dimensions was set successfully \\n
+    /// - `HIPRAND_STATUS_NOT_CREATED` if the generator wasn't created
+    /// - [`HIPRAND_STATUS_TYPE_ERROR`] if the generator is not a quasi-random number generator
+    /// - [`HIPRAND_STATUS_OUT_OF_RANGE`] if `dimensions` is out of range
+    /// - [`HIPRAND_STATUS_SUCCESS`] if the number of dimensions was set successfully
     "5.7" pub fn hiprandSetQuasiRandomGeneratorDimensions(generator: hiprandGenerator_t,
         dimensions: c_uint) -> hiprandStatus_t;
     /// Sets the current stream for kernel launches.
@@ -643,7 +630,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Returns
     ///
-    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized \\n
-    /// - [`HIPRAND_STATUS_SUCCESS`] if stream was set successfully \\n
+    /// - [`HIPRAND_STATUS_NOT_INITIALIZED`] if the generator was not initialized
+    /// - [`HIPRAND_STATUS_SUCCESS`] if stream was set successfully
     "5.7" pub fn hiprandSetStream(generator: hiprandGenerator_t, stream: hipStream_t) -> hiprandStatus_t;
 }

@@ -17,7 +17,7 @@ macro_rules! zeroed {
 }
 
 pub type __half = c_ushort;
-/// `rocRAND` half type (derived from HIP)
+/// rocRAND half type (derived from HIP)
 pub type half = __half;
 #[cfg(feature = "rocm-6-2")]
 /// Convenience typedef for Sobol 32 direction vector array
@@ -31,10 +31,10 @@ pub type hiprandDirectionVectors32_t = [c_uint; 32usize];
 pub type hiprandDirectionVectors64_t = [c_ulonglong; 64usize];
 /// Represents a discrete probability distribution
 pub type hiprandDiscreteDistribution_st = rocrand_discrete_distribution_st;
-/// `hipRAND` discrete distribution
+/// hipRAND discrete distribution
 pub type hiprandDiscreteDistribution_t = *mut hiprandDiscreteDistribution_st;
 pub type hiprandGenerator_st = rocrand_generator_base_type;
-/// `hipRAND` random number generator (opaque)
+/// hipRAND random number generator (opaque)
 pub type hiprandGenerator_t = *mut hiprandGenerator_st;
 /// Represents a discrete probability distribution
 #[repr(C)]

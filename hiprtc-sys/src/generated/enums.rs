@@ -284,7 +284,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hiprtc` JIT input type
+    /// hiprtc JIT input type
     ///
     /// Before ROCm 6.4.
     pub enum hiprtcJITInputType: c_uint {
@@ -346,7 +346,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hiprtc` JIT option
+    /// hiprtc JIT option
     ///
     /// Before ROCm 6.4.
     pub enum hiprtcJIT_option: c_uint {
@@ -493,7 +493,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// `hiprtc` error code
+    /// hiprtc error code
     pub enum hiprtcResult: c_uint {
         /// Success
         HIPRTC_SUCCESS = 0,

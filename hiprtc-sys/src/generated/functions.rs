@@ -180,7 +180,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns text string message to explain the error which occurred
     ///
     /// **Warning:** In HIP, this function returns the name of the error,
-    /// if the `hiprtc` result is defined, it will return "Invalid `HIPRTC` error code"
+    /// if the hiprtc result is defined, it will return "Invalid `HIPRTC` error code"
     ///
     /// # Parameters
     ///
@@ -246,7 +246,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hip_link_state` (in): `hiprtc` link state
+    /// - `hip_link_state` (in): hiprtc link state
     /// - `input_type` (in): Type of the input data or bitcode
     /// - `image` (in): Input data which is null terminated
     /// - `image_size` (in): Size of the input data
@@ -274,7 +274,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hip_link_state` (in): `hiprtc` link state
+    /// - `hip_link_state` (in): hiprtc link state
     /// - `input_type` (in): Type of the input data or bitcode
     /// - `image` (in): Input data which is null terminated
     /// - `image_size` (in): Size of the input data
@@ -300,7 +300,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hip_link_state` (in): `hiprtc` link state
+    /// - `hip_link_state` (in): hiprtc link state
     /// - `input_type` (in): Type of the input data or bitcode
     /// - `file_path` (in): Path to the input file where bitcode is present
     /// - `num_options` (in): Size of the options
@@ -326,7 +326,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hip_link_state` (in): `hiprtc` link state
+    /// - `hip_link_state` (in): hiprtc link state
     /// - `input_type` (in): Type of the input data or bitcode
     /// - `file_path` (in): Path to the input file where bitcode is present
     /// - `num_options` (in): Size of the options
@@ -350,7 +350,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `hip_link_state` (in): `hiprtc` link state
+    /// - `hip_link_state` (in): hiprtc link state
     /// - `bin_out` (out): Upon success, points to the output binary
     /// - `size_out` (out): Size of the binary is stored (optional)
     ///
@@ -363,14 +363,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hiprtcResult`]
     "5.7" pub fn hiprtcLinkComplete(hip_link_state: hiprtcLinkState, bin_out: *mut *mut c_void,
         size_out: *mut usize) -> hiprtcResult;
-    /// Creates the link instance via `hiprtc` APIs.
+    /// Creates the link instance via hiprtc APIs.
     ///
     /// # Parameters
     ///
     /// - `num_options` (in): Number of options
     /// - `option_ptr` (in): Array of options
     /// - `option_vals_pptr` (in): Array of option values cast to void\*
-    /// - `hip_link_state_ptr` (out): `hiprtc` link state created upon success
+    /// - `hip_link_state_ptr` (out): hiprtc link state created upon success
     ///
     /// # Returns
     ///
@@ -382,14 +382,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(not(feature = "rocm-6-4"))]
     "5.7" pub fn hiprtcLinkCreate(num_options: c_uint, option_ptr: *mut hiprtcJIT_option,
         option_vals_pptr: *mut *mut c_void, hip_link_state_ptr: *mut hiprtcLinkState) -> hiprtcResult;
-    /// Creates the link instance via `hiprtc` APIs.
+    /// Creates the link instance via hiprtc APIs.
     ///
     /// # Parameters
     ///
     /// - `num_options` (in): Number of options
     /// - `option_ptr` (in): Array of options
     /// - `option_vals_pptr` (in): Array of option values cast to void\*
-    /// - `hip_link_state_ptr` (out): `hiprtc` link state created upon success
+    /// - `hip_link_state_ptr` (out): hiprtc link state created upon success
     ///
     /// # Returns
     ///
@@ -399,7 +399,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-4")]
     "5.7" pub fn hiprtcLinkCreate(num_options: c_uint, option_ptr: *mut hipJitOption,
         option_vals_pptr: *mut *mut c_void, hip_link_state_ptr: *mut hiprtcLinkState) -> hiprtcResult;
-    /// Deletes the link instance via `hiprtc` APIs.
+    /// Deletes the link instance via hiprtc APIs.
     ///
     /// # Parameters
     ///

@@ -7,9 +7,9 @@ use super::*;
 pub struct _hiprtcProgram {
     _unused: [u8; 0],
 }
-/// `hiprtc` link state
+/// hiprtc link state
 pub type hiprtcLinkState = *mut ihiprtcLinkState;
-/// `hiprtc` program
+/// hiprtc program
 pub type hiprtcProgram = *mut _hiprtcProgram;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

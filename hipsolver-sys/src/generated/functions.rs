@@ -7,28 +7,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCCgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCCgels()`] needs.
     "5.7" pub fn hipsolverCCgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCCgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipFloatComplex, lda: c_int,
         devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         work: *mut c_void, lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCCgesv()`] needs.
     "5.7" pub fn hipsolverCCgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         D: *mut f32, E: *mut f32, tauq: *mut hipFloatComplex, taup: *mut hipFloatComplex, work: *mut hipFloatComplex,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgebrd()`] needs.
     "5.7" pub fn hipsolverCgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         tau: *mut hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgeqrf()`] needs.
     "5.7" pub fn hipsolverCgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, S: *mut f32, U: *mut hipFloatComplex, ldu: c_int, V: *mut hipFloatComplex,
         ldv: c_int, work: *mut hipFloatComplex, lwork: c_int, rwork: *mut f32,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgesvd()`] needs.
     "5.7" pub fn hipsolverCgesvd_bufferSize(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgesvdj(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int, n: c_int,
@@ -39,26 +44,31 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut hipFloatComplex, lda: c_int, S: *mut f32, U: *mut hipFloatComplex, ldu: c_int, V: *mut hipFloatComplex,
         ldv: c_int, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverCgesvdjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const hipFloatComplex, lda: c_int, S: *const f32, U: *const hipFloatComplex, ldu: c_int,
         V: *const hipFloatComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgesvdj()`] needs.
     "5.7" pub fn hipsolverCgesvdj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int,
         n: c_int, A: *const hipFloatComplex, lda: c_int, S: *const f32, U: *const hipFloatComplex, ldu: c_int,
         V: *const hipFloatComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         work: *mut hipFloatComplex, lwork: c_int, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgetrf()`] needs.
     "5.7" pub fn hipsolverCgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCgetrs(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int, nrhs: c_int,
         A: *mut hipFloatComplex, lda: c_int, devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int,
         work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCgetrs()`] needs.
     "5.7" pub fn hipsolverCgetrs_bufferSize(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int,
         nrhs: c_int, A: *mut hipFloatComplex, lda: c_int, devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCheevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut hipFloatComplex, lda: c_int, D: *mut f32, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCheevd()`] needs.
     "5.7" pub fn hipsolverCheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, D: *mut f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -67,6 +77,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, vl: f32, vu: f32, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f32, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverCheevdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverCheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, vl: f32,
@@ -77,15 +88,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCheevjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut hipFloatComplex, lda: c_int, W: *mut f32, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int, params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCheevjBatched()`] needs.
     "5.7" pub fn hipsolverCheevjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, W: *mut f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCheevj()`] needs.
     "5.7" pub fn hipsolverCheevj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, W: *mut f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverChegvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int,
         W: *mut f32, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverChegvd()`] needs.
     "5.7" pub fn hipsolverChegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         B: *mut hipFloatComplex, ldb: c_int, W: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -94,6 +108,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         B: *mut hipFloatComplex, ldb: c_int, vl: f32, vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f32,
         work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverChegvdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverChegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int,
@@ -103,6 +118,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int,
         W: *mut f32, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverChegvj()`] needs.
     "5.7" pub fn hipsolverChegvj_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         B: *mut hipFloatComplex, ldb: c_int, W: *mut f32, lwork: *mut c_int,
@@ -110,6 +126,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverChetrd(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, D: *mut f32, E: *mut f32, tau: *mut hipFloatComplex,
         work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverChetrd()`] needs.
     "5.7" pub fn hipsolverChetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, D: *mut f32, E: *mut f32, tau: *mut hipFloatComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -119,13 +136,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCpotrfBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut hipFloatComplex, lda: c_int, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCpotrfBatched()`] needs.
     "5.7" pub fn hipsolverCpotrfBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut hipFloatComplex, lda: c_int, lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCpotrf()`] needs.
     "5.7" pub fn hipsolverCpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCpotri(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCpotri()`] needs.
     "5.7" pub fn hipsolverCpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
 }
@@ -137,9 +157,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCpotrsBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut *mut hipFloatComplex, lda: c_int, B: *mut *mut hipFloatComplex, ldb: c_int, work: *mut hipFloatComplex,
         lwork: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCpotrsBatched()`] needs.
     "5.7" pub fn hipsolverCpotrsBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         nrhs: c_int, A: *mut *mut hipFloatComplex, lda: c_int, B: *mut *mut hipFloatComplex, ldb: c_int,
         lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCpotrs()`] needs.
     "5.7" pub fn hipsolverCpotrs_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -149,28 +171,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverCsytrf(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, ipiv: *mut c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCsytrf()`] needs.
     "5.7" pub fn hipsolverCsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCungbr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCungbr()`] needs.
     "5.7" pub fn hipsolverCungbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCungqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut hipFloatComplex,
         lda: c_int, tau: *mut hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCungqr()`] needs.
     "5.7" pub fn hipsolverCungqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCungtr(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCungtr()`] needs.
     "5.7" pub fn hipsolverCungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverCunmqr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, trans: hipsolverOperation_t,
         m: c_int, n: c_int, k: c_int, A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex,
         C: *mut hipFloatComplex, ldc: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCunmqr()`] needs.
     "5.7" pub fn hipsolverCunmqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *mut hipFloatComplex, lda: c_int,
         tau: *mut hipFloatComplex, C: *mut hipFloatComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -178,17 +205,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex,
         C: *mut hipFloatComplex, ldc: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverCunmtr()`] needs.
     "5.7" pub fn hipsolverCunmtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         tau: *mut hipFloatComplex, C: *mut hipFloatComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDDgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void, lwork: usize, niters: *mut c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDDgels()`] needs.
     "5.7" pub fn hipsolverDDgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f64,
         lda: c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDDgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         devIpiv: *mut c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void, lwork: usize,
         niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDDgesv()`] needs.
     "5.7" pub fn hipsolverDDgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         devIpiv: *mut c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDestroy(handle: hipsolverHandle_t) -> hipsolverStatus_t;
@@ -197,15 +227,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, D: *mut f64,
         E: *mut f64, tauq: *mut f64, taup: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgebrd()`] needs.
     "5.7" pub fn hipsolverDgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, tau: *mut f64,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgeqrf()`] needs.
     "5.7" pub fn hipsolverDgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut f64, lda: c_int, S: *mut f64, U: *mut f64, ldu: c_int, V: *mut f64, ldv: c_int, work: *mut f64,
         lwork: c_int, rwork: *mut f64, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgesvd()`] needs.
     "5.7" pub fn hipsolverDgesvd_bufferSize(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDgesvdj(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int, n: c_int,
@@ -214,19 +247,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDgesvdjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int, n: c_int,
         A: *mut f64, lda: c_int, S: *mut f64, U: *mut f64, ldu: c_int, V: *mut f64, ldv: c_int, work: *mut f64,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverDgesvdjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const f64, lda: c_int, S: *const f64, U: *const f64, ldu: c_int, V: *const f64, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgesvdj()`] needs.
     "5.7" pub fn hipsolverDgesvdj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int,
         n: c_int, A: *const f64, lda: c_int, S: *const f64, U: *const f64, ldu: c_int, V: *const f64, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, work: *mut f64,
         lwork: c_int, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgetrf()`] needs.
     "5.7" pub fn hipsolverDgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDgetrs(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int, nrhs: c_int,
         A: *mut f64, lda: c_int, devIpiv: *mut c_int, B: *mut f64, ldb: c_int, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDgetrs()`] needs.
     "5.7" pub fn hipsolverDgetrs_bufferSize(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int,
         nrhs: c_int, A: *mut f64, lda: c_int, devIpiv: *mut c_int, B: *mut f64, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -236,28 +273,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCCgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCCgels()`] needs.
     "5.7" pub fn hipsolverDnCCgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         work: *mut c_void, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCCgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         work: *mut c_void, lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCCgesv()`] needs.
     "5.7" pub fn hipsolverDnCCgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipFloatComplex,
         lda: c_int, devIpiv: *mut c_int, B: *mut hipFloatComplex, ldb: c_int, X: *mut hipFloatComplex, ldx: c_int,
         work: *mut c_void, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         D: *mut f32, E: *mut f32, tauq: *mut hipFloatComplex, taup: *mut hipFloatComplex, work: *mut hipFloatComplex,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgebrd()`] needs.
     "5.7" pub fn hipsolverDnCgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         tau: *mut hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgeqrf()`] needs.
     "5.7" pub fn hipsolverDnCgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, S: *mut f32, U: *mut hipFloatComplex, ldu: c_int, V: *mut hipFloatComplex,
         ldv: c_int, work: *mut hipFloatComplex, lwork: c_int, rwork: *mut f32,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgesvd()`] needs.
     "5.7" pub fn hipsolverDnCgesvd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCgesvdaStridedBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, rank: c_int,
@@ -265,6 +307,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         strideS: c_longlong, U: *mut hipFloatComplex, ldu: c_int, strideU: c_longlong, V: *mut hipFloatComplex,
         ldv: c_int, strideV: c_longlong, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int,
         hRnrmF: *mut f64, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgesvdaStridedBatched()`] needs.
     "5.7" pub fn hipsolverDnCgesvdaStridedBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         rank: c_int, m: c_int, n: c_int, A: *const hipFloatComplex, lda: c_int, strideA: c_longlong, S: *const f32,
         strideS: c_longlong, U: *const hipFloatComplex, ldu: c_int, strideU: c_longlong, V: *const hipFloatComplex,
@@ -277,15 +320,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut hipFloatComplex, lda: c_int, S: *mut f32, U: *mut hipFloatComplex, ldu: c_int, V: *mut hipFloatComplex,
         ldv: c_int, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverDnCgesvdjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const hipFloatComplex, lda: c_int, S: *const f32, U: *const hipFloatComplex, ldu: c_int,
         V: *const hipFloatComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgesvdj()`] needs.
     "5.7" pub fn hipsolverDnCgesvdj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, econ: c_int,
         m: c_int, n: c_int, A: *const hipFloatComplex, lda: c_int, S: *const f32, U: *const hipFloatComplex, ldu: c_int,
         V: *const hipFloatComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnCgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         work: *mut hipFloatComplex, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCgetrf()`] needs.
     "5.7" pub fn hipsolverDnCgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipFloatComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -306,11 +352,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCheevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t,
         n: c_int, A: *mut hipFloatComplex, lda: c_int, W: *mut f32, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32,
@@ -326,11 +375,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, vl: f32, vu: f32, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f32, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, vl: f32,
         vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, vl: f32,
@@ -354,20 +406,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCheevjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, W: *mut f32, work: *mut hipFloatComplex,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevjBatched()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCheevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevjBatched()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCheevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCheevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCheevj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCheevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int, W: *const f32, lwork: *mut c_int,
@@ -381,11 +439,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnChegvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int,
         W: *mut f32, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnChegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int,
         B: *const hipFloatComplex, ldb: c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnChegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int,
@@ -404,12 +465,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         B: *mut hipFloatComplex, ldb: c_int, vl: f32, vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f32,
         work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnChegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipFloatComplex, lda: c_int, B: *const hipFloatComplex, ldb: c_int, vl: f32, vu: f32, il: c_int,
         iu: c_int, nev: *mut c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnChegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int,
@@ -426,12 +490,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipFloatComplex, lda: c_int, B: *mut hipFloatComplex, ldb: c_int,
         W: *mut f32, work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnChegvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int,
         B: *const hipFloatComplex, ldb: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChegvj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnChegvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipFloatComplex, lda: c_int,
@@ -446,11 +513,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnChetrd(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, D: *mut f32, E: *mut f32, tau: *mut hipFloatComplex,
         work: *mut hipFloatComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChetrd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnChetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipFloatComplex, lda: c_int, D: *const f32, E: *const f32, tau: *const hipFloatComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnChetrd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnChetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const hipFloatComplex, lda: c_int, D: *const f32, E: *const f32, tau: *const hipFloatComplex,
@@ -471,10 +541,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCpotrfBatched(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut *mut hipFloatComplex, lda: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCpotrf()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCpotrf()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -487,10 +560,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCpotri(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCpotri()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCpotri()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -527,6 +603,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCsytrf(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, ipiv: *mut c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCsytrf()`] needs.
     "5.7" pub fn hipsolverDnCsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut hipFloatComplex, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -538,11 +615,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCungbr(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCungbr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCungbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCungbr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCungbr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex,
@@ -550,6 +630,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCungqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut hipFloatComplex,
         lda: c_int, tau: *const hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCungqr()`] needs.
     "5.7" pub fn hipsolverDnCungqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int,
         A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -564,10 +645,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnCungtr(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCungtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCungtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -582,11 +666,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         m: c_int, n: c_int, k: c_int, A: *const hipFloatComplex, lda: c_int, tau: *const hipFloatComplex,
         C: *mut hipFloatComplex, ldc: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCunmqr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCunmqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *const hipFloatComplex, lda: c_int,
         tau: *const hipFloatComplex, C: *const hipFloatComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCunmqr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCunmqr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, k: c_int, A: *const hipFloatComplex, lda: c_int,
@@ -602,12 +689,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         trans: hipblasOperation_t, m: c_int, n: c_int, A: *mut hipFloatComplex, lda: c_int, tau: *mut hipFloatComplex,
         C: *mut hipFloatComplex, ldc: c_int, work: *mut hipFloatComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCunmtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnCunmtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *const hipFloatComplex,
         lda: c_int, tau: *const hipFloatComplex, C: *const hipFloatComplex, ldc: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnCunmtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnCunmtr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         uplo: hipblasFillMode_t, trans: hipblasOperation_t, m: c_int, n: c_int, A: *const hipFloatComplex, lda: c_int,
@@ -615,12 +705,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDDgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void, lwork: usize, niters: *mut c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDDgels()`] needs.
     "5.7" pub fn hipsolverDnDDgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f64,
         lda: c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void,
         lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnDDgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         devIpiv: *mut c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void, lwork: usize,
         niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDDgesv()`] needs.
     "5.7" pub fn hipsolverDnDDgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f64, lda: c_int,
         devIpiv: *mut c_int, B: *mut f64, ldb: c_int, X: *mut f64, ldx: c_int, work: *mut c_void,
         lwork: *mut usize) -> hipsolverStatus_t;
@@ -633,21 +725,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, D: *mut f64,
         E: *mut f64, tauq: *mut f64, taup: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgebrd()`] needs.
     "5.7" pub fn hipsolverDnDgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnDgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         tau: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgeqrf()`] needs.
     "5.7" pub fn hipsolverDnDgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnDgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut f64, lda: c_int, S: *mut f64, U: *mut f64, ldu: c_int, V: *mut f64, ldv: c_int, work: *mut f64,
         lwork: c_int, rwork: *mut f64, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgesvd()`] needs.
     "5.7" pub fn hipsolverDnDgesvd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnDgesvdaStridedBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, rank: c_int,
         m: c_int, n: c_int, A: *const f64, lda: c_int, strideA: c_longlong, S: *mut f64, strideS: c_longlong,
         U: *mut f64, ldu: c_int, strideU: c_longlong, V: *mut f64, ldv: c_int, strideV: c_longlong, work: *mut f64,
         lwork: c_int, devInfo: *mut c_int, hRnrmF: *mut f64, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgesvdaStridedBatched()`] needs.
     "5.7" pub fn hipsolverDnDgesvdaStridedBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         rank: c_int, m: c_int, n: c_int, A: *const f64, lda: c_int, strideA: c_longlong, S: *const f64,
         strideS: c_longlong, U: *const f64, ldu: c_int, strideU: c_longlong, V: *const f64, ldv: c_int,
@@ -658,14 +754,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDgesvdjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int, n: c_int,
         A: *mut f64, lda: c_int, S: *mut f64, U: *mut f64, ldu: c_int, V: *mut f64, ldv: c_int, work: *mut f64,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverDnDgesvdjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const f64, lda: c_int, S: *const f64, U: *const f64, ldu: c_int, V: *const f64, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgesvdj()`] needs.
     "5.7" pub fn hipsolverDnDgesvdj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, econ: c_int,
         m: c_int, n: c_int, A: *const f64, lda: c_int, S: *const f64, U: *const f64, ldu: c_int, V: *const f64,
         ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnDgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         work: *mut f64, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDgetrf()`] needs.
     "5.7" pub fn hipsolverDnDgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -686,10 +785,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDorgbr(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut f64, lda: c_int, tau: *const f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDorgbr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDorgbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const f64, lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDorgbr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDorgbr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const f64, lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -698,6 +800,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Size of the work space that [`hipsolverDnDorgqr()`] needs.
     "5.7" pub fn hipsolverDnDorgqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *const f64,
         lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -707,10 +810,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDorgtr(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, tau: *const f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDorgtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const f64, lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDorgtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const f64, lda: c_int, tau: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -723,11 +829,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDormqr(handle: hipsolverHandle_t, side: hipblasSideMode_t, trans: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, A: *const f64, lda: c_int, tau: *const f64, C: *mut f64, ldc: c_int,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDormqr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDormqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *const f64, lda: c_int, tau: *const f64,
         C: *const f64, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDormqr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDormqr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, k: c_int, A: *const f64, lda: c_int, tau: *const f64,
@@ -741,11 +850,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDormtr(handle: hipsolverHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, tau: *mut f64, C: *mut f64, ldc: c_int,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDormtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDormtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *const f64, lda: c_int,
         tau: *const f64, C: *const f64, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDormtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDormtr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         uplo: hipblasFillMode_t, trans: hipblasOperation_t, m: c_int, n: c_int, A: *const f64, lda: c_int,
@@ -764,10 +876,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDpotrfBatched(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut *mut f64, lda: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDpotrf()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut f64, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDpotrf()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -778,10 +893,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDpotri(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDpotri()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut f64, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDpotri()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -810,11 +928,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsyevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t,
         n: c_int, A: *mut f64, lda: c_int, W: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const f64, lda: c_int, W: *const f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, W: *const f64,
@@ -828,11 +949,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsyevdx(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, range: hipsolverEigRange_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, vl: f64, vu: f64, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f64, lda: c_int, vl: f64, vu: f64,
         il: c_int, iu: c_int, nev: *mut c_int, W: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, vl: f64, vu: f64,
@@ -855,6 +979,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsyevjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, W: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int, params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevjBatched()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsyevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
@@ -863,15 +989,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Size of the work space that [`hipsolverDnDsyevjBatched()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsyevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsyevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const f64, lda: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsyevj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsyevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, W: *const f64, lwork: *mut c_int,
@@ -885,11 +1015,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsygvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int, W: *mut f64,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f64, lda: c_int, B: *const f64,
         ldb: c_int, W: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, B: *const f64,
@@ -905,12 +1038,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int,
         vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f64,
         lda: c_int, B: *const f64, ldb: c_int, vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *const f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64,
@@ -925,11 +1061,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsygvj(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int, W: *mut f64,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsygvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f64, lda: c_int, B: *const f64,
         ldb: c_int, W: *const f64, lwork: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsygvj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsygvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, B: *const f64,
@@ -943,11 +1082,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnDsytrd(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, D: *mut f64, E: *mut f64, tau: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsytrd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnDsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const f64, lda: c_int, D: *const f64, E: *const f64, tau: *const f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsytrd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const f64, lda: c_int, D: *const f64, E: *const f64, tau: *const f64,
@@ -959,6 +1101,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnDsytrf(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, ipiv: *mut c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnDsytrf()`] needs.
     "5.7" pub fn hipsolverDnDsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// An alias for `hipsolverGetDeterministicMode`.
@@ -970,12 +1113,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSSgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void, lwork: usize, niters: *mut c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSSgels()`] needs.
     "5.7" pub fn hipsolverDnSSgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f32,
         lda: c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void,
         lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSSgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         devIpiv: *mut c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void, lwork: usize,
         niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSSgesv()`] needs.
     "5.7" pub fn hipsolverDnSSgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         devIpiv: *mut c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void,
         lwork: *mut usize) -> hipsolverStatus_t;
@@ -991,21 +1136,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, D: *mut f32,
         E: *mut f32, tauq: *mut f32, taup: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgebrd()`] needs.
     "5.7" pub fn hipsolverDnSgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         tau: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgeqrf()`] needs.
     "5.7" pub fn hipsolverDnSgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut f32, lda: c_int, S: *mut f32, U: *mut f32, ldu: c_int, V: *mut f32, ldv: c_int, work: *mut f32,
         lwork: c_int, rwork: *mut f32, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgesvd()`] needs.
     "5.7" pub fn hipsolverDnSgesvd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSgesvdaStridedBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, rank: c_int,
         m: c_int, n: c_int, A: *const f32, lda: c_int, strideA: c_longlong, S: *mut f32, strideS: c_longlong,
         U: *mut f32, ldu: c_int, strideU: c_longlong, V: *mut f32, ldv: c_int, strideV: c_longlong, work: *mut f32,
         lwork: c_int, devInfo: *mut c_int, hRnrmF: *mut f64, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgesvdaStridedBatched()`] needs.
     "5.7" pub fn hipsolverDnSgesvdaStridedBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         rank: c_int, m: c_int, n: c_int, A: *const f32, lda: c_int, strideA: c_longlong, S: *const f32,
         strideS: c_longlong, U: *const f32, ldu: c_int, strideU: c_longlong, V: *const f32, ldv: c_int,
@@ -1019,14 +1168,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSgesvdjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int, n: c_int,
         A: *mut f32, lda: c_int, S: *mut f32, U: *mut f32, ldu: c_int, V: *mut f32, ldv: c_int, work: *mut f32,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverDnSgesvdjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const f32, lda: c_int, S: *const f32, U: *const f32, ldu: c_int, V: *const f32, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgesvdj()`] needs.
     "5.7" pub fn hipsolverDnSgesvdj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, econ: c_int,
         m: c_int, n: c_int, A: *const f32, lda: c_int, S: *const f32, U: *const f32, ldu: c_int, V: *const f32,
         ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         work: *mut f32, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSgetrf()`] needs.
     "5.7" pub fn hipsolverDnSgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -1047,15 +1199,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSorgbr(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut f32, lda: c_int, tau: *const f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSorgbr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSorgbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const f32, lda: c_int, tau: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSorgbr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSorgbr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const f32, lda: c_int, tau: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnSorgqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut f32, lda: c_int,
         tau: *const f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSorgqr()`] needs.
     "5.7" pub fn hipsolverDnSorgqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *const f32,
         lda: c_int, tau: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -1065,10 +1221,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSorgtr(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, tau: *const f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSorgtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const f32, lda: c_int, tau: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSorgtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const f32, lda: c_int, tau: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1081,11 +1240,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSormqr(handle: hipsolverHandle_t, side: hipblasSideMode_t, trans: hipblasOperation_t,
         m: c_int, n: c_int, k: c_int, A: *const f32, lda: c_int, tau: *const f32, C: *mut f32, ldc: c_int,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSormqr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSormqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *const f32, lda: c_int, tau: *const f32,
         C: *const f32, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSormqr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSormqr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, k: c_int, A: *const f32, lda: c_int, tau: *const f32,
@@ -1099,11 +1261,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSormtr(handle: hipsolverHandle_t, side: hipblasSideMode_t, uplo: hipblasFillMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, tau: *mut f32, C: *mut f32, ldc: c_int,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSormtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSormtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *const f32, lda: c_int,
         tau: *const f32, C: *const f32, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSormtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSormtr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         uplo: hipblasFillMode_t, trans: hipblasOperation_t, m: c_int, n: c_int, A: *const f32, lda: c_int,
@@ -1122,10 +1287,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSpotrfBatched(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut *mut f32, lda: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSpotrf()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut f32, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSpotrf()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1136,10 +1304,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSpotri(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSpotri()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut f32, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSpotri()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1171,11 +1342,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsyevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t,
         n: c_int, A: *mut f32, lda: c_int, W: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32,
@@ -1189,11 +1363,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsyevdx(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, range: hipsolverEigRange_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, vl: f32, vu: f32, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, vl: f32, vu: f32,
         il: c_int, iu: c_int, nev: *mut c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, vl: f32, vu: f32,
@@ -1216,20 +1393,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsyevjBatched(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, W: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int, params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevjBatched()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsyevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevjBatched()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsyevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsyevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsyevj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsyevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, W: *const f32, lwork: *mut c_int,
@@ -1243,11 +1426,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsygvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, W: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, B: *const f32,
         ldb: c_int, W: *const f32, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, B: *const f32,
@@ -1263,12 +1449,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int,
         vl: f32, vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f32,
         lda: c_int, B: *const f32, ldb: c_int, vl: f32, vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *const f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32,
@@ -1283,11 +1472,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsygvj(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, W: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsygvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const f32, lda: c_int, B: *const f32,
         ldb: c_int, W: *const f32, lwork: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsygvj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsygvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, B: *const f32,
@@ -1301,11 +1493,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnSsytrd(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, D: *mut f32, E: *mut f32, tau: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsytrd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnSsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const f32, lda: c_int, D: *const f32, E: *const f32, tau: *const f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsytrd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const f32, lda: c_int, D: *const f32, E: *const f32, tau: *const f32,
@@ -1317,6 +1512,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnSsytrf(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, ipiv: *mut c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnSsytrf()`] needs.
     "5.7" pub fn hipsolverDnSsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
@@ -1345,6 +1541,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut c_void, lda: i64, dataTypeTau: hipDataType, tau: *mut c_void, computeType: hipDataType,
         workOnDevice: *mut c_void, lworkOnDevice: usize, workOnHost: *mut c_void, lworkOnHost: usize,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverDnXgeqrf()` needs.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-10-0")))]
     "6.3" pub fn hipsolverDnXgeqrf_bufferSize(handle: hipsolverDnHandle_t, params: hipsolverDnParams_t, m: i64, n: i64,
@@ -1376,6 +1574,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn hipsolverDnXgetrf(handle: *mut c_void, params: *mut c_void, m: i64, n: i64, dataTypeA: hipDataType,
         A: *mut c_void, lda: i64, devIpiv: *mut i64, computeType: hipDataType, workOnDevice: *mut c_void,
         lworkOnDevice: usize, workOnHost: *mut c_void, lworkOnHost: usize, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverDnXgetrf()` needs.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsolverDnXgetrf_bufferSize(handle: hipsolverDnHandle_t, params: hipsolverDnParams_t, m: i64, n: i64,
@@ -1407,6 +1607,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.3" pub fn hipsolverDnXpotrf(handle: *mut c_void, params: *mut c_void, uplo: hipblasFillMode_t, n: i64,
         dataTypeA: hipDataType, A: *mut c_void, lda: i64, computeType: hipDataType, workOnDevice: *mut c_void,
         lworkOnDevice: usize, workOnHost: *mut c_void, lworkOnHost: usize, info: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverDnXpotrf()` needs.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-3", not(feature = "rocm-10-0")))]
     "6.3" pub fn hipsolverDnXpotrf_bufferSize(handle: hipsolverDnHandle_t, params: hipsolverDnParams_t,
@@ -1472,29 +1674,34 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZZgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipDoubleComplex,
         lda: c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZZgels()`] needs.
     "5.7" pub fn hipsolverDnZZgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex,
         ldx: c_int, work: *mut c_void, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZZgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipDoubleComplex,
         lda: c_int, devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int,
         work: *mut c_void, lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZZgesv()`] needs.
     "5.7" pub fn hipsolverDnZZgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int,
         X: *mut hipDoubleComplex, ldx: c_int, work: *mut c_void, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         D: *mut f64, E: *mut f64, tauq: *mut hipDoubleComplex, taup: *mut hipDoubleComplex, work: *mut hipDoubleComplex,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgebrd()`] needs.
     "5.7" pub fn hipsolverDnZgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         tau: *mut hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgeqrf()`] needs.
     "5.7" pub fn hipsolverDnZgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, S: *mut f64, U: *mut hipDoubleComplex, ldu: c_int,
         V: *mut hipDoubleComplex, ldv: c_int, work: *mut hipDoubleComplex, lwork: c_int, rwork: *mut f64,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgesvd()`] needs.
     "5.7" pub fn hipsolverDnZgesvd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZgesvdaStridedBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, rank: c_int,
@@ -1502,6 +1709,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         strideS: c_longlong, U: *mut hipDoubleComplex, ldu: c_int, strideU: c_longlong, V: *mut hipDoubleComplex,
         ldv: c_int, strideV: c_longlong, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         hRnrmF: *mut f64, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgesvdaStridedBatched()`] needs.
     "5.7" pub fn hipsolverDnZgesvdaStridedBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         rank: c_int, m: c_int, n: c_int, A: *const hipDoubleComplex, lda: c_int, strideA: c_longlong, S: *const f64,
         strideS: c_longlong, U: *const hipDoubleComplex, ldu: c_int, strideU: c_longlong, V: *const hipDoubleComplex,
@@ -1517,16 +1725,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut hipDoubleComplex, lda: c_int, S: *mut f64, U: *mut hipDoubleComplex, ldu: c_int,
         V: *mut hipDoubleComplex, ldv: c_int, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverDnZgesvdjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const hipDoubleComplex, lda: c_int, S: *const f64, U: *const hipDoubleComplex, ldu: c_int,
         V: *const hipDoubleComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgesvdj()`] needs.
     "5.7" pub fn hipsolverDnZgesvdj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t, econ: c_int,
         m: c_int, n: c_int, A: *const hipDoubleComplex, lda: c_int, S: *const f64, U: *const hipDoubleComplex,
         ldu: c_int, V: *const hipDoubleComplex, ldv: c_int, lwork: *mut c_int,
         params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDnZgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         work: *mut hipDoubleComplex, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZgetrf()`] needs.
     "5.7" pub fn hipsolverDnZgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -1547,11 +1758,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZheevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t,
         n: c_int, A: *mut hipDoubleComplex, lda: c_int, W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64,
@@ -1567,11 +1781,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, vl: f64, vu: f64, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int,
         vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, vl: f64,
@@ -1596,20 +1813,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, W: *mut f64,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevjBatched()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZheevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevjBatched()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZheevjBatched_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZheevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZheevj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZheevj_bufferSize(handle: hipsolverDnHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, W: *const f64, lwork: *mut c_int,
@@ -1623,11 +1846,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZhegvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int,
         W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZhegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int,
         B: *const hipDoubleComplex, ldb: c_int, W: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZhegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int,
@@ -1643,12 +1869,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         B: *mut hipDoubleComplex, ldb: c_int, vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f64,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvdx()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZhegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipDoubleComplex, lda: c_int, B: *const hipDoubleComplex, ldb: c_int, vl: f64, vu: f64, il: c_int,
         iu: c_int, nev: *mut c_int, W: *const f64, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvdx()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZhegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int,
@@ -1665,12 +1894,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int,
         W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvj()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZhegvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int,
         B: *const hipDoubleComplex, ldb: c_int, W: *const f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhegvj()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZhegvj_bufferSize(handle: hipsolverDnHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int,
@@ -1685,11 +1917,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZhetrd(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, D: *mut f64, E: *mut f64, tau: *mut hipDoubleComplex,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhetrd()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZhetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipDoubleComplex, lda: c_int, D: *const f64, E: *const f64, tau: *const hipDoubleComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZhetrd()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZhetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const hipDoubleComplex, lda: c_int, D: *const f64, E: *const f64, tau: *const hipDoubleComplex,
@@ -1713,10 +1948,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZpotrfBatched(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut *mut hipDoubleComplex, lda: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZpotrf()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZpotrf()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1729,10 +1967,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZpotri(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZpotri()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZpotri()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1763,6 +2004,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZsytrf(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, ipiv: *mut c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZsytrf()`] needs.
     "5.7" pub fn hipsolverDnZsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -1774,11 +2016,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZungbr(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZungbr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZungbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZungbr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZungbr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex,
@@ -1786,6 +2031,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZungqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut hipDoubleComplex,
         lda: c_int, tau: *const hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZungqr()`] needs.
     "5.7" pub fn hipsolverDnZungqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int,
         A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     /// Before ROCm 6.2.
@@ -1797,10 +2043,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDnZungtr(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZungtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZungtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipblasFillMode_t, n: c_int,
         A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1815,11 +2064,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         m: c_int, n: c_int, k: c_int, A: *const hipDoubleComplex, lda: c_int, tau: *const hipDoubleComplex,
         C: *mut hipDoubleComplex, ldc: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZunmqr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZunmqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *const hipDoubleComplex, lda: c_int,
         tau: *const hipDoubleComplex, C: *const hipDoubleComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZunmqr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZunmqr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         trans: hipblasOperation_t, m: c_int, n: c_int, k: c_int, A: *const hipDoubleComplex, lda: c_int,
@@ -1835,22 +2087,27 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         trans: hipblasOperation_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex,
         C: *mut hipDoubleComplex, ldc: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZunmtr()`] needs.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsolverDnZunmtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *const hipDoubleComplex,
         lda: c_int, tau: *const hipDoubleComplex, C: *const hipDoubleComplex, ldc: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDnZunmtr()`] needs.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsolverDnZunmtr_bufferSize(handle: hipsolverHandle_t, side: hipblasSideMode_t,
         uplo: hipblasFillMode_t, trans: hipblasOperation_t, m: c_int, n: c_int, A: *const hipDoubleComplex, lda: c_int,
         tau: *const hipDoubleComplex, C: *const hipDoubleComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDorgbr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut f64, lda: c_int, tau: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDorgbr()`] needs.
     "5.7" pub fn hipsolverDorgbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *mut f64, lda: c_int, tau: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDorgqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut f64, lda: c_int,
         tau: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDorgqr()`] needs.
     "5.7" pub fn hipsolverDorgqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut f64,
         lda: c_int, tau: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDorgtr(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
@@ -1858,17 +2115,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Size of the work space that [`hipsolverDorgtr()`] needs.
     "5.7" pub fn hipsolverDorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, tau: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDormqr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, trans: hipsolverOperation_t,
         m: c_int, n: c_int, k: c_int, A: *mut f64, lda: c_int, tau: *mut f64, C: *mut f64, ldc: c_int, work: *mut f64,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDormqr()`] needs.
     "5.7" pub fn hipsolverDormqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *mut f64, lda: c_int, tau: *mut f64, C: *mut f64,
         ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDormtr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, uplo: hipsolverFillMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut f64, lda: c_int, tau: *mut f64, C: *mut f64,
         ldc: c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDormtr()`] needs.
     "5.7" pub fn hipsolverDormtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut f64, lda: c_int,
         tau: *mut f64, C: *mut f64, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1877,12 +2137,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDpotrfBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut f64, lda: c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDpotrfBatched()`] needs.
     "5.7" pub fn hipsolverDpotrfBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut f64, lda: c_int, lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDpotrf()`] needs.
     "5.7" pub fn hipsolverDpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDpotri(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDpotri()`] needs.
     "5.7" pub fn hipsolverDpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDpotrs(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
@@ -1891,14 +2154,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDpotrsBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut *mut f64, lda: c_int, B: *mut *mut f64, ldb: c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDpotrsBatched()`] needs.
     "5.7" pub fn hipsolverDpotrsBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         nrhs: c_int, A: *mut *mut f64, lda: c_int, B: *mut *mut f64, ldb: c_int, lwork: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDpotrs()`] needs.
     "5.7" pub fn hipsolverDpotrs_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDsyevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut f64, lda: c_int, D: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsyevd()`] needs.
     "5.7" pub fn hipsolverDsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, D: *mut f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1906,6 +2172,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn hipsolverDsyevdx(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, range: hipsolverEigRange_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, vl: f64, vu: f64, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverDsyevdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverDsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64, lda: c_int, vl: f64, vu: f64,
@@ -1916,15 +2183,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDsyevjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut f64, lda: c_int, W: *mut f64, work: *mut f64, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsyevjBatched()`] needs.
     "5.7" pub fn hipsolverDsyevjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, W: *mut f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsyevj()`] needs.
     "5.7" pub fn hipsolverDsyevj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, W: *mut f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDsygvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int, W: *mut f64,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsygvd()`] needs.
     "5.7" pub fn hipsolverDsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int,
         W: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -1933,6 +2203,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int,
         vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverDsygvdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverDsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f64,
@@ -1941,16 +2212,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverDsygvj(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int, W: *mut f64,
         work: *mut f64, lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsygvj()`] needs.
     "5.7" pub fn hipsolverDsygvj_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64, lda: c_int, B: *mut f64, ldb: c_int,
         W: *mut f64, lwork: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDsytrd(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, D: *mut f64, E: *mut f64, tau: *mut f64, work: *mut f64, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsytrd()`] needs.
     "5.7" pub fn hipsolverDsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, D: *mut f64, E: *mut f64, tau: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverDsytrf(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f64,
         lda: c_int, ipiv: *mut c_int, work: *mut f64, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverDsytrf()`] needs.
     "5.7" pub fn hipsolverDsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut f64, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     #[cfg(feature = "rocm-6-3")]
@@ -2042,11 +2316,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSSgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void, lwork: usize, niters: *mut c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSSgels()`] needs.
     "5.7" pub fn hipsolverSSgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut f32,
         lda: c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSSgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         devIpiv: *mut c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, work: *mut c_void, lwork: usize,
         niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSSgesv()`] needs.
     "5.7" pub fn hipsolverSSgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut f32, lda: c_int,
         devIpiv: *mut c_int, B: *mut f32, ldb: c_int, X: *mut f32, ldx: c_int, lwork: *mut usize) -> hipsolverStatus_t;
     #[cfg(feature = "rocm-6-3")]
@@ -2056,15 +2332,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, D: *mut f32,
         E: *mut f32, tauq: *mut f32, taup: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgebrd()`] needs.
     "5.7" pub fn hipsolverSgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, tau: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgeqrf()`] needs.
     "5.7" pub fn hipsolverSgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut f32, lda: c_int, S: *mut f32, U: *mut f32, ldu: c_int, V: *mut f32, ldv: c_int, work: *mut f32,
         lwork: c_int, rwork: *mut f32, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgesvd()`] needs.
     "5.7" pub fn hipsolverSgesvd_bufferSize(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSgesvdj(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int, n: c_int,
@@ -2073,14 +2352,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSgesvdjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int, n: c_int,
         A: *mut f32, lda: c_int, S: *mut f32, U: *mut f32, ldu: c_int, V: *mut f32, ldv: c_int, work: *mut f32,
         lwork: c_int, devInfo: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverSgesvdjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const f32, lda: c_int, S: *const f32, U: *const f32, ldu: c_int, V: *const f32, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgesvdj()`] needs.
     "5.7" pub fn hipsolverSgesvdj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int,
         n: c_int, A: *const f32, lda: c_int, S: *const f32, U: *const f32, ldu: c_int, V: *const f32, ldv: c_int,
         lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, work: *mut f32,
         lwork: c_int, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSgetrf()`] needs.
     "5.7" pub fn hipsolverSgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSgetrs(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int, nrhs: c_int,
@@ -2089,30 +2371,36 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Size of the work space that [`hipsolverSgetrs()`] needs.
     "5.7" pub fn hipsolverSgetrs_bufferSize(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int,
         nrhs: c_int, A: *mut f32, lda: c_int, devIpiv: *mut c_int, B: *mut f32, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSorgbr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut f32, lda: c_int, tau: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSorgbr()`] needs.
     "5.7" pub fn hipsolverSorgbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *mut f32, lda: c_int, tau: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSorgqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut f32, lda: c_int,
         tau: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSorgqr()`] needs.
     "5.7" pub fn hipsolverSorgqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut f32,
         lda: c_int, tau: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSorgtr(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, tau: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSorgtr()`] needs.
     "5.7" pub fn hipsolverSorgtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, tau: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSormqr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, trans: hipsolverOperation_t,
         m: c_int, n: c_int, k: c_int, A: *mut f32, lda: c_int, tau: *mut f32, C: *mut f32, ldc: c_int, work: *mut f32,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSormqr()`] needs.
     "5.7" pub fn hipsolverSormqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *mut f32, lda: c_int, tau: *mut f32, C: *mut f32,
         ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSormtr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, uplo: hipsolverFillMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut f32, lda: c_int, tau: *mut f32, C: *mut f32,
         ldc: c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSormtr()`] needs.
     "5.7" pub fn hipsolverSormtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut f32, lda: c_int,
         tau: *mut f32, C: *mut f32, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2159,12 +2447,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSpotrfBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut f32, lda: c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSpotrfBatched()`] needs.
     "5.7" pub fn hipsolverSpotrfBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut f32, lda: c_int, lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSpotrf()`] needs.
     "5.7" pub fn hipsolverSpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSpotri(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSpotri()`] needs.
     "5.7" pub fn hipsolverSpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSpotrs(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
@@ -2173,14 +2464,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSpotrsBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut *mut f32, lda: c_int, B: *mut *mut f32, ldb: c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSpotrsBatched()`] needs.
     "5.7" pub fn hipsolverSpotrsBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         nrhs: c_int, A: *mut *mut f32, lda: c_int, B: *mut *mut f32, ldb: c_int, lwork: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSpotrs()`] needs.
     "5.7" pub fn hipsolverSpotrs_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSsyevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut f32, lda: c_int, D: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsyevd()`] needs.
     "5.7" pub fn hipsolverSsyevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, D: *mut f32,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2188,6 +2482,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn hipsolverSsyevdx(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, range: hipsolverEigRange_t,
         uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, vl: f32, vu: f32, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverSsyevdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverSsyevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32, lda: c_int, vl: f32, vu: f32,
@@ -2198,9 +2493,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSsyevjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut f32, lda: c_int, W: *mut f32, work: *mut f32, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsyevjBatched()`] needs.
     "5.7" pub fn hipsolverSsyevjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, W: *mut f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsyevj()`] needs.
     "5.7" pub fn hipsolverSsyevj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, W: *mut f32, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
@@ -2210,6 +2507,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSsygvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, W: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsygvd()`] needs.
     "5.7" pub fn hipsolverSsygvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int,
         W: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2218,6 +2516,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int,
         vl: f32, vu: f32, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverSsygvdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverSsygvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const f32,
@@ -2226,16 +2525,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverSsygvj(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int, W: *mut f32,
         work: *mut f32, lwork: c_int, devInfo: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsygvj()`] needs.
     "5.7" pub fn hipsolverSsygvj_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32, lda: c_int, B: *mut f32, ldb: c_int,
         W: *mut f32, lwork: *mut c_int, params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSsytrd(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, D: *mut f32, E: *mut f32, tau: *mut f32, work: *mut f32, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsytrd()`] needs.
     "5.7" pub fn hipsolverSsytrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, D: *mut f32, E: *mut f32, tau: *mut f32, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverSsytrf(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut f32,
         lda: c_int, ipiv: *mut c_int, work: *mut f32, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverSsytrf()`] needs.
     "5.7" pub fn hipsolverSsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut f32, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverXgesvdjGetResidual(handle: hipsolverHandle_t, info: hipsolverGesvdjInfo_t,
@@ -2255,29 +2557,34 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverZZgels(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int, A: *mut hipDoubleComplex,
         lda: c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int, work: *mut c_void,
         lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZZgels()`] needs.
     "5.7" pub fn hipsolverZZgels_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex,
         ldx: c_int, lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZZgesv(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipDoubleComplex, lda: c_int,
         devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int,
         work: *mut c_void, lwork: usize, niters: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZZgesv()`] needs.
     "5.7" pub fn hipsolverZZgesv_bufferSize(handle: hipsolverHandle_t, n: c_int, nrhs: c_int, A: *mut hipDoubleComplex,
         lda: c_int, devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int,
         lwork: *mut usize) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgebrd(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         D: *mut f64, E: *mut f64, tauq: *mut hipDoubleComplex, taup: *mut hipDoubleComplex, work: *mut hipDoubleComplex,
         lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgebrd()`] needs.
     "5.7" pub fn hipsolverZgebrd_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgeqrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         tau: *mut hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgeqrf()`] needs.
     "5.7" pub fn hipsolverZgeqrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgesvd(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, S: *mut f64, U: *mut hipDoubleComplex, ldu: c_int,
         V: *mut hipDoubleComplex, ldv: c_int, work: *mut hipDoubleComplex, lwork: c_int, rwork: *mut f64,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgesvd()`] needs.
     "5.7" pub fn hipsolverZgesvd_bufferSize(handle: hipsolverHandle_t, jobu: c_schar, jobv: c_schar, m: c_int, n: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgesvdj(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int, n: c_int,
@@ -2288,26 +2595,31 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         A: *mut hipDoubleComplex, lda: c_int, S: *mut f64, U: *mut hipDoubleComplex, ldu: c_int,
         V: *mut hipDoubleComplex, ldv: c_int, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverGesvdjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgesvdjBatched()`] needs.
     "5.7" pub fn hipsolverZgesvdjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, m: c_int,
         n: c_int, A: *const hipDoubleComplex, lda: c_int, S: *const f64, U: *const hipDoubleComplex, ldu: c_int,
         V: *const hipDoubleComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgesvdj()`] needs.
     "5.7" pub fn hipsolverZgesvdj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, econ: c_int, m: c_int,
         n: c_int, A: *const hipDoubleComplex, lda: c_int, S: *const f64, U: *const hipDoubleComplex, ldu: c_int,
         V: *const hipDoubleComplex, ldv: c_int, lwork: *mut c_int, params: hipsolverGesvdjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgetrf(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         work: *mut hipDoubleComplex, lwork: c_int, devIpiv: *mut c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgetrf()`] needs.
     "5.7" pub fn hipsolverZgetrf_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, A: *mut hipDoubleComplex,
         lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZgetrs(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZgetrs()`] needs.
     "5.7" pub fn hipsolverZgetrs_bufferSize(handle: hipsolverHandle_t, trans: hipsolverOperation_t, n: c_int,
         nrhs: c_int, A: *mut hipDoubleComplex, lda: c_int, devIpiv: *mut c_int, B: *mut hipDoubleComplex, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZheevd(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut hipDoubleComplex, lda: c_int, D: *mut f64, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZheevd()`] needs.
     "5.7" pub fn hipsolverZheevd_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, D: *mut f64,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2319,6 +2631,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, vl: f64, vu: f64, il: c_int, iu: c_int,
         nev: *mut c_int, W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverZheevdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverZheevdx_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *const hipDoubleComplex, lda: c_int, vl: f64,
@@ -2329,15 +2642,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverZheevjBatched(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t,
         n: c_int, A: *mut hipDoubleComplex, lda: c_int, W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int, params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZheevjBatched()`] needs.
     "5.7" pub fn hipsolverZheevjBatched_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, W: *mut f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZheevj()`] needs.
     "5.7" pub fn hipsolverZheevj_bufferSize(handle: hipsolverHandle_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, W: *mut f64, lwork: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZhegvd(handle: hipsolverHandle_t, itype: hipsolverEigType_t, jobz: hipsolverEigMode_t,
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int,
         W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZhegvd()`] needs.
     "5.7" pub fn hipsolverZhegvd_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         B: *mut hipDoubleComplex, ldb: c_int, W: *mut f64, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2346,6 +2662,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         B: *mut hipDoubleComplex, ldb: c_int, vl: f64, vu: f64, il: c_int, iu: c_int, nev: *mut c_int, W: *mut f64,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that `hipsolverZhegvdx()` needs.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsolverZhegvdx_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, range: hipsolverEigRange_t, uplo: hipblasFillMode_t, n: c_int,
@@ -2355,6 +2672,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int,
         W: *mut f64, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         params: hipsolverSyevjInfo_t) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZhegvj()`] needs.
     "5.7" pub fn hipsolverZhegvj_bufferSize(handle: hipsolverHandle_t, itype: hipsolverEigType_t,
         jobz: hipsolverEigMode_t, uplo: hipsolverFillMode_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         B: *mut hipDoubleComplex, ldb: c_int, W: *mut f64, lwork: *mut c_int,
@@ -2362,6 +2680,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverZhetrd(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, D: *mut f64, E: *mut f64, tau: *mut hipDoubleComplex,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZhetrd()`] needs.
     "5.7" pub fn hipsolverZhetrd_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, D: *mut f64, E: *mut f64, tau: *mut hipDoubleComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2371,13 +2690,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverZpotrfBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut hipDoubleComplex, lda: c_int, work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int,
         batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZpotrfBatched()`] needs.
     "5.7" pub fn hipsolverZpotrfBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZpotrf()`] needs.
     "5.7" pub fn hipsolverZpotrf_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZpotri(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZpotri()`] needs.
     "5.7" pub fn hipsolverZpotri_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZpotrs(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
@@ -2386,37 +2708,44 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsolverZpotrsBatched(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut *mut hipDoubleComplex, lda: c_int, B: *mut *mut hipDoubleComplex, ldb: c_int,
         work: *mut hipDoubleComplex, lwork: c_int, devInfo: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZpotrsBatched()`] needs.
     "5.7" pub fn hipsolverZpotrsBatched_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         nrhs: c_int, A: *mut *mut hipDoubleComplex, lda: c_int, B: *mut *mut hipDoubleComplex, ldb: c_int,
         lwork: *mut c_int, batch_count: c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZpotrs()`] needs.
     "5.7" pub fn hipsolverZpotrs_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int, nrhs: c_int,
         A: *mut hipDoubleComplex, lda: c_int, B: *mut hipDoubleComplex, ldb: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZsytrf(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, ipiv: *mut c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZsytrf()`] needs.
     "5.7" pub fn hipsolverZsytrf_bufferSize(handle: hipsolverHandle_t, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZungbr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZungbr()`] needs.
     "5.7" pub fn hipsolverZungbr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t, m: c_int, n: c_int,
         k: c_int, A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex,
         lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZungqr(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int, A: *mut hipDoubleComplex,
         lda: c_int, tau: *mut hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZungqr()`] needs.
     "5.7" pub fn hipsolverZungqr_bufferSize(handle: hipsolverHandle_t, m: c_int, n: c_int, k: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZungtr(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZungtr()`] needs.
     "5.7" pub fn hipsolverZungtr_bufferSize(handle: hipsolverHandle_t, uplo: hipsolverFillMode_t, n: c_int,
         A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex, lwork: *mut c_int) -> hipsolverStatus_t;
     "5.7" pub fn hipsolverZunmqr(handle: hipsolverHandle_t, side: hipsolverSideMode_t, trans: hipsolverOperation_t,
         m: c_int, n: c_int, k: c_int, A: *mut hipDoubleComplex, lda: c_int, tau: *mut hipDoubleComplex,
         C: *mut hipDoubleComplex, ldc: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZunmqr()`] needs.
     "5.7" pub fn hipsolverZunmqr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         trans: hipsolverOperation_t, m: c_int, n: c_int, k: c_int, A: *mut hipDoubleComplex, lda: c_int,
         tau: *mut hipDoubleComplex, C: *mut hipDoubleComplex, ldc: c_int, lwork: *mut c_int) -> hipsolverStatus_t;
@@ -2424,6 +2753,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut hipDoubleComplex, lda: c_int,
         tau: *mut hipDoubleComplex, C: *mut hipDoubleComplex, ldc: c_int, work: *mut hipDoubleComplex, lwork: c_int,
         devInfo: *mut c_int) -> hipsolverStatus_t;
+    /// Size of the work space that [`hipsolverZunmtr()`] needs.
     "5.7" pub fn hipsolverZunmtr_bufferSize(handle: hipsolverHandle_t, side: hipsolverSideMode_t,
         uplo: hipsolverFillMode_t, trans: hipsolverOperation_t, m: c_int, n: c_int, A: *mut hipDoubleComplex,
         lda: c_int, tau: *mut hipDoubleComplex, C: *mut hipDoubleComplex, ldc: c_int,

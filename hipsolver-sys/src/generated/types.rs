@@ -3,7 +3,7 @@
 use ::core::ffi::c_void;
 use super::*;
 
-/// Provided for convenience when porting code from `cuSOLVER`.
+/// Provided for convenience when porting code from cuSOLVER.
 pub type hipsolverDnHandle_t = hipsolverHandle_t;
 #[cfg(feature = "rocm-6-2")]
 /// Since ROCm 6.2.

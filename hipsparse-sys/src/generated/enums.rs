@@ -417,7 +417,7 @@ rocm_sdk::c_enum! {
     pub enum hipsparseStatus_t: c_uint {
         /// Function succeeds
         HIPSPARSE_STATUS_SUCCESS = 0,
-        /// `hipSPARSE` was not initialized
+        /// hipSPARSE was not initialized
         HIPSPARSE_STATUS_NOT_INITIALIZED = 1,
         /// Resource allocation failed
         HIPSPARSE_STATUS_ALLOC_FAILED = 2,
@@ -429,7 +429,7 @@ rocm_sdk::c_enum! {
         HIPSPARSE_STATUS_MAPPING_ERROR = 5,
         /// GPU program failed to execute
         HIPSPARSE_STATUS_EXECUTION_FAILED = 6,
-        /// An internal `hipSPARSE` operation failed
+        /// An internal hipSPARSE operation failed
         HIPSPARSE_STATUS_INTERNAL_ERROR = 7,
         /// Matrix type not supported
         HIPSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8,

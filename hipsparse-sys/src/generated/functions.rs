@@ -4,10 +4,79 @@ use ::core::ffi::{c_char, c_int, c_void};
 use crate::*;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Description: Scale a sparse vector and add it to a scaled dense vector.
+    ///
+    /// [`hipsparseAxpby`] multiplies the sparse vector `x` with scalar `α` and
+    /// adds the result to the dense vector `y` that is multiplied with scalar
+    /// `β`, such that
+    ///
+    /// ```text
+    /// y := α · x + β · y
+    /// ```
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     y[x_ind[i]] = alpha * x_val[i] + beta * y[x_ind[i]]
+    /// }
+    /// ```
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseAxpby(handle: hipsparseHandle_t, alpha: *const c_void, vecX: hipsparseSpVecDescr_t,
         beta: *const c_void, vecY: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
+    /// Scale a sparse vector and add it to a scaled dense vector.
+    ///
+    /// [`hipsparseAxpby`] multiplies the sparse vector `x` with scalar `α` and
+    /// adds the result to the dense vector `y` that is multiplied with scalar
+    /// `β`, such that
+    ///
+    /// ```text
+    /// y := α · x + β · y
+    /// ```
+    ///
+    /// ```c
+    /// for(i = 0; i < size; ++i)
+    /// {
+    ///     y[i] = beta * y[i]
+    /// }
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     y[xInd[i]] += alpha * xVal[i]
+    /// }
+    /// ```
+    ///
+    /// [`hipsparseAxpby`] supports the following precision data types for the sparse and dense vectors `x` and
+    /// `y` and compute types for the scalars `α` and `β`.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | X / Y / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// Mixed Precisions:
+    ///
+    /// | X / Y | `compute_type` |
+    /// |---|---|
+    /// | `HIP_R_16F` | `HIP_R_32F` |
+    /// | `HIP_R_16BF` | `HIP_R_32F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `alpha` (in): scalar `α`.
+    /// - `vecX` (in): sparse matrix descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `vecY` (inout): dense matrix descriptor.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `vecX`, `beta` or `vecY` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseAxpby(handle: hipsparseHandle_t, alpha: *const c_void, vecX: hipsparseConstSpVecDescr_t,
         beta: *const c_void, vecY: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
@@ -20,133 +89,165 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn hipsparseBlockedEllSetPointers(spMatDescr: hipsparseSpMatDescr_t, ellColInd: *mut c_void,
         ellValue: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSaxpyi()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCaxpyi(handle: hipsparseHandle_t, nnz: c_int, alpha: *const hipComplex,
         xVal: *const hipComplex, xInd: *const c_int, y: *mut hipComplex,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsr2csr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut hipComplex, csrRowPtrC: *mut c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsric02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *mut hipComplex, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsric02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsric02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *mut hipComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrilu02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA_valM: *mut hipComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrilu02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrilu02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_numericBoost()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrilu02_numericBoost(handle: hipsparseHandle_t, info: bsrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmm()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrmm(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, mb: c_int, n: c_int, kb: c_int, nnzb: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, B: *const hipComplex, ldb: c_int, beta: *const hipComplex, C: *mut hipComplex,
         ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmv()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrmv(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         mb: c_int, nb: c_int, nnzb: c_int, alpha: *const hipComplex, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const hipComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, x: *const hipComplex, beta: *const hipComplex, y: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsm2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *const hipComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsm2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_solve()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsm2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         alpha: *const hipComplex, descrA: hipsparseMatDescr_t, bsrSortedValA: *const hipComplex,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t,
         B: *const hipComplex, ldb: c_int, X: *mut hipComplex, ldx: c_int, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsv2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const hipComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, info: bsrsv2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsv2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *mut hipComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int,
         info: bsrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsv2_bufferSizeExt(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *mut hipComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int,
         info: bsrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_solve()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrsv2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, alpha: *const hipComplex, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const hipComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, info: bsrsv2Info_t, f: *const hipComplex, x: *mut hipComplex, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrxmv()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCbsrxmv(handle: hipsparseHandle_t, dir: hipsparseDirection_t, trans: hipsparseOperation_t,
         sizeOfMask: c_int, mb: c_int, nb: c_int, nnzb: c_int, alpha: *const hipComplex, descr: hipsparseMatDescr_t,
         bsrVal: *const hipComplex, bsrMaskPtr: *const c_int, bsrRowPtr: *const c_int, bsrEndPtr: *const c_int,
         bsrColInd: *const c_int, blockDim: c_int, x: *const hipComplex, beta: *const hipComplex,
         y: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsc2dense()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsc2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         cscVal: *const hipComplex, cscRowInd: *const c_int, cscColPtr: *const c_int, A: *mut hipComplex,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2bsr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2bsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const hipComplex, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, bsrValC: *mut hipComplex, bsrRowPtrC: *mut c_int,
         bsrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csc()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrSortedVal: *const hipComplex, csrSortedRowPtr: *const c_int, csrSortedColInd: *const c_int,
         cscSortedVal: *mut hipComplex, cscSortedRowInd: *mut c_int, cscSortedColPtr: *mut c_int,
         copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csr_compress()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2csr_compress(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipComplex, csrColIndA: *const c_int, csrRowPtrA: *const c_int, nnzA: c_int,
         nnzPerRow: *const c_int, csrValC: *mut hipComplex, csrColIndC: *mut c_int, csrRowPtrC: *mut c_int,
         tol: hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csru()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2csru(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut hipComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2dense()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         csrVal: *const hipComplex, csrRowPtr: *const c_int, csrColInd: *const c_int, A: *mut hipComplex,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2gebsr(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int, n: c_int,
         csr_descr: hipsparseMatDescr_t, csrVal: *const hipComplex, csrRowPtr: *const c_int, csrColInd: *const c_int,
         bsr_descr: hipsparseMatDescr_t, bsrVal: *mut hipComplex, bsrRowPtr: *mut c_int, bsrColInd: *mut c_int,
         rowBlockDim: c_int, colBlockDim: c_int, pbuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2gebsr_bufferSize(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int,
         n: c_int, csr_descr: hipsparseMatDescr_t, csrVal: *const hipComplex, csrRowPtr: *const c_int,
         csrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2hyb()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsr2hyb(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         hybA: hipsparseHybMat_t, userEllWidth: c_int, partitionType: hipsparseHybPartition_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrcolor()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrcolor(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipComplex, csrRowPtrA: *const c_int, csrColIndA: *const c_int, fractionToColor: *const f32,
         ncolors: *mut c_int, coloring: *mut c_int, reordering: *mut c_int,
         info: hipsparseColorInfo_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgeam(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const hipComplex, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, beta: *const hipComplex, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrValB: *const hipComplex, csrRowPtrB: *const c_int, csrColIndB: *const c_int, descrC: hipsparseMatDescr_t,
         csrValC: *mut hipComplex, csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgeam2(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, beta: *const hipComplex, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrSortedValB: *const hipComplex, csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrSortedValC: *mut hipComplex, csrSortedRowPtrC: *mut c_int,
         csrSortedColIndC: *mut c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgeam2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         alpha: *const hipComplex, descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const hipComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, beta: *const hipComplex,
@@ -154,12 +255,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedColIndB: *const c_int, descrC: hipsparseMatDescr_t, csrSortedValC: *const hipComplex,
         csrSortedRowPtrC: *const c_int, csrSortedColIndC: *const c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgemm(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, n: c_int, k: c_int, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrValA: *const hipComplex, csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t,
         nnzB: c_int, csrValB: *const hipComplex, csrRowPtrB: *const c_int, csrColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrValC: *mut hipComplex, csrRowPtrC: *const c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgemm2(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const hipComplex, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const hipComplex,
@@ -167,93 +270,117 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nnzD: c_int, csrValD: *const hipComplex, csrRowPtrD: *const c_int, csrColIndD: *const c_int,
         descrC: hipsparseMatDescr_t, csrValC: *mut hipComplex, csrRowPtrC: *const c_int, csrColIndC: *mut c_int,
         info: csrgemm2Info_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrgemm2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         alpha: *const hipComplex, descrA: hipsparseMatDescr_t, nnzA: c_int, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int, csrRowPtrB: *const c_int,
         csrColIndB: *const c_int, beta: *const hipComplex, descrD: hipsparseMatDescr_t, nnzD: c_int,
         csrRowPtrD: *const c_int, csrColIndD: *const c_int, info: csrgemm2Info_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsric02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut hipComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csric02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseScsric02_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsric02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsric02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsric02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrilu02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut hipComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csrilu02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrilu02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrilu02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrilu02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_numericBoost()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrilu02_numericBoost(handle: hipsparseHandle_t, info: csrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrmm(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int, k: c_int,
         nnz: c_int, alpha: *const hipComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const hipComplex, ldb: c_int,
         beta: *const hipComplex, C: *mut hipComplex, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm2()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrmm2(handle: hipsparseHandle_t, transA: hipsparseOperation_t, transB: hipsparseOperation_t,
         m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const hipComplex, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         B: *const hipComplex, ldb: c_int, beta: *const hipComplex, C: *mut hipComplex, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmv()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, alpha: *const hipComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, x: *const hipComplex, beta: *const hipComplex,
         y: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsm2_analysis(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *const hipComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsm2_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *const hipComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_solve()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsm2_solve(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *mut hipComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_analysis()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsv2_analysis(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsv2_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsv2_bufferSizeExt(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_solve()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsrsv2_solve(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, nnz: c_int,
         alpha: *const hipComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, info: csrsv2Info_t, f: *const hipComplex,
         x: *mut hipComplex, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsru2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut hipComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCcsru2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrVal: *mut hipComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int, info: csru2csrInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csc()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCdense2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const hipComplex, ld: c_int, nnzPerColumn: *const c_int, cscVal: *mut hipComplex, cscRowInd: *mut c_int,
         cscColPtr: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCdense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const hipComplex, ld: c_int, nnzPerRow: *const c_int, csrVal: *mut hipComplex, csrRowPtr: *mut c_int,
         csrColInd: *mut c_int) -> hipsparseStatus_t;
@@ -261,16 +388,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// vector.
     ///
     /// `hipsparseXdotci` computes the dot product of the complex conjugate sparse vector
-    /// \\f$x\\f$ with the dense vector \\f$y\\f$, such that
-    /// \\f\[
-    /// result := \\bar{x}^H y
-    /// \\f\]
+    /// `x` with the dense vector `y`, such that
+    ///
+    /// ```text
+    /// result := conj(x)^H y
+    /// ```
     ///
     /// ```c
     /// result = 0
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// result += conj(xVal[i]) * y[xInd[i]];
+    ///     result += conj(xVal[i]) * y[xInd[i]];
     /// }
     /// ```
     ///
@@ -279,106 +407,126 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of vector \\f$x\\f$.
-    /// - `` (in): `xVal` array of `nnz` values.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (in): y array of values in dense format.
-    /// - `` (out): result pointer to the result, can be host or device memory
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of vector `x`.
+    /// - `xVal` (in): array of `nnz` values.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `y` (in): array of values in dense format.
+    /// - `result` (out): pointer to the result, can be host or device memory
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `xVal`,
-    /// `xInd`, `y` or `result` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] the buffer for the dot product reduction
-    /// could not be allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `xVal`, `xInd`, `y` or `result` is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: the buffer for the dot product reduction could not be allocated.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseCdotci(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipComplex, xInd: *const c_int,
         y: *const hipComplex, result: *mut hipComplex, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSdoti()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCdoti(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipComplex, xInd: *const c_int,
         y: *const hipComplex, result: *mut hipComplex, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2csr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgebsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         rowBlockDim: c_int, colBlockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut hipComplex,
         csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgebsr2gebsc(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const hipComplex, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int,
         colBlockDim: c_int, bscVal: *mut hipComplex, bscRowInd: *mut c_int, bscColPtr: *mut c_int,
         copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t, temp_buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgebsr2gebsc_bufferSize(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const hipComplex, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int,
         colBlockDim: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgebsr2gebsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, descrC: hipsparseMatDescr_t,
         bsrValC: *mut hipComplex, bsrRowPtrC: *mut c_int, bsrColIndC: *mut c_int, rowBlockDimC: c_int,
         colBlockDimC: c_int, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgebsr2gebsr_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, rowBlockDimC: c_int, colBlockDimC: c_int,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemmi()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgemmi(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, nnz: c_int,
         alpha: *const hipComplex, A: *const hipComplex, lda: c_int, cscValB: *const hipComplex,
         cscColPtrB: *const c_int, cscRowIndB: *const c_int, beta: *const hipComplex, C: *mut hipComplex,
         ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgemvi(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         alpha: *const hipComplex, A: *const hipComplex, lda: c_int, nnz: c_int, x: *const hipComplex,
         xInd: *const c_int, beta: *const hipComplex, y: *mut hipComplex, idxBase: hipsparseIndexBase_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi_bufferSize()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgemvi_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgpsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, ds: *mut hipComplex,
         dl: *mut hipComplex, d: *mut hipComplex, du: *mut hipComplex, dw: *mut hipComplex, x: *mut hipComplex,
         batchCount: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgpsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         ds: *const hipComplex, dl: *const hipComplex, d: *const hipComplex, du: *const hipComplex,
         dw: *const hipComplex, x: *const hipComplex, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgthr(handle: hipsparseHandle_t, nnz: c_int, y: *const hipComplex, xVal: *mut hipComplex,
         xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthrz()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgthrz(handle: hipsparseHandle_t, nnz: c_int, y: *mut hipComplex, xVal: *mut hipComplex,
         xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, B: *mut hipComplex, ldb: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2StridedBatch(handle: hipsparseHandle_t, m: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, x: *mut hipComplex, batchCount: c_int, batchStride: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2StridedBatch_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, x: *const hipComplex, batchCount: c_int, batchStride: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, B: *const hipComplex, ldb: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseSgtsv2_nopivot()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2_nopivot(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipComplex,
         d: *const hipComplex, du: *const hipComplex, B: *mut hipComplex, ldb: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_nopivot_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsv2_nopivot_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         dl: *const hipComplex, d: *const hipComplex, du: *const hipComplex, B: *const hipComplex, ldb: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, dl: *mut hipComplex,
         d: *mut hipComplex, du: *mut hipComplex, x: *mut hipComplex, batchCount: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch_bufferSizeExt()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCgtsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         dl: *const hipComplex, d: *const hipComplex, du: *const hipComplex, x: *const hipComplex, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseShyb2csr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseChyb2csr(handle: hipsparseHandle_t, descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t,
         csrSortedValA: *mut hipComplex, csrSortedRowPtrA: *mut c_int,
         csrSortedColIndA: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseShybmv()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseChybmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, alpha: *const hipComplex,
         descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t, x: *const hipComplex, beta: *const hipComplex,
         y: *mut hipComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSnnz()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCnnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, A: *const hipComplex, lda: c_int, nnzPerRowColumn: *mut c_int,
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSnnz_compress()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCnnz_compress(handle: hipsparseHandle_t, m: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipComplex, csrRowPtrA: *const c_int, nnzPerRow: *mut c_int, nnzC: *mut c_int,
         tol: hipComplex) -> hipsparseStatus_t;
@@ -406,6 +554,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nnz: *mut i64, csrRowOffsets: *mut *const c_void, csrColInd: *mut *const c_void, csrValues: *mut *const c_void,
         csrRowOffsetsType: *mut hipsparseIndexType_t, csrColIndType: *mut hipsparseIndexType_t,
         idxBase: *mut hipsparseIndexBase_t, valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Get fields from a dense matrix
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseConstDnMatGet(dnMatDescr: hipsparseConstDnMatDescr_t, rows: *mut i64, cols: *mut i64,
@@ -415,9 +565,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipsparseConstDnMatGet(dnMatDescr: *const c_void, rows: *mut i64, cols: *mut i64, ld: *mut i64,
         values: *mut *const c_void, valueType: *mut hipDataType, order: *mut hipsparseOrder_t) -> hipsparseStatus_t;
+    /// Get value pointer from a dense matrix
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseConstDnMatGetValues(dnMatDescr: hipsparseConstDnMatDescr_t,
         values: *mut *const c_void) -> hipsparseStatus_t;
+    /// Get the fields from a dense vector
+    ///
+    /// `hipsparseConstDnVecGet` gets the fields of the dense vector descriptor
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseConstDnVecGet(dnVecDescr: hipsparseConstDnVecDescr_t, size: *mut i64,
@@ -426,12 +581,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipsparseConstDnVecGet(dnVecDescr: *const c_void, size: *mut i64, values: *mut *const c_void,
         valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Get value pointer from a dense vector
+    ///
+    /// `hipsparseConstDnVecGetValues` gets the fields of the dense vector descriptor
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseConstDnVecGetValues(dnVecDescr: hipsparseConstDnVecDescr_t,
         values: *mut *const c_void) -> hipsparseStatus_t;
+    /// Get the pointer of the values array of a sparse matrix
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseConstSpMatGetValues(spMatDescr: hipsparseConstSpMatDescr_t,
         values: *mut *const c_void) -> hipsparseStatus_t;
+    /// Get the fields of the const sparse vector descriptor.
+    ///
+    /// `hipsparseConstSpVecGet` gets the fields of the const sparse vector descriptor
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseConstSpVecGet(spVecDescr: hipsparseConstSpVecDescr_t, size: *mut i64, nnz: *mut i64,
@@ -442,6 +605,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn hipsparseConstSpVecGet(spVecDescr: *const c_void, size: *mut i64, nnz: *mut i64,
         indices: *mut *const c_void, values: *mut *const c_void, idxType: *mut hipsparseIndexType_t,
         idxBase: *mut hipsparseIndexBase_t, valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Get pointer to a sparse vector data array.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseConstSpVecGetValues(spVecDescr: hipsparseConstSpVecDescr_t,
         values: *mut *const c_void) -> hipsparseStatus_t;
@@ -454,6 +618,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         cooRowInd: *mut *mut c_void, cooColInd: *mut *mut c_void, cooValues: *mut *mut c_void,
         idxType: *mut hipsparseIndexType_t, idxBase: *mut hipsparseIndexBase_t,
         valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Set pointers of a sparse COO matrix
+    ///
+    /// [`hipsparseCooSetPointers`] sets the fields of the sparse COO matrix descriptor
     "5.7" pub fn hipsparseCooSetPointers(spMatDescr: hipsparseSpMatDescr_t, cooRowInd: *mut c_void,
         cooColInd: *mut c_void, cooValues: *mut c_void) -> hipsparseStatus_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
@@ -464,10 +631,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipsparseCopyMatDescr`] copies a matrix descriptor. Both, source and destination
     /// matrix descriptors must be initialized prior to calling [`hipsparseCopyMatDescr`].
     "5.7" pub fn hipsparseCopyMatDescr(dest: hipsparseMatDescr_t, src: hipsparseMatDescr_t) -> hipsparseStatus_t;
-    /// Create a `hipsparse` handle
+    /// Create a hipsparse handle
     ///
-    /// [`hipsparseCreate`] creates the `hipSPARSE` library context. It must be
-    /// initialized before any other `hipSPARSE` API function is invoked and must be passed to
+    /// [`hipsparseCreate`] creates the hipSPARSE library context. It must be
+    /// initialized before any other hipSPARSE API function is invoked and must be passed to
     /// all subsequent library function calls. The handle should be destroyed at the end
     /// using [`hipsparseDestroy()`].
     "5.7" pub fn hipsparseCreate(handle: *mut hipsparseHandle_t) -> hipsparseStatus_t;
@@ -542,6 +709,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Create dense matrix
+    ///
+    /// `hipsparseCreateConstDnMat` creates a dense matrix descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroyDnMat()`].
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseCreateConstDnMat(dnMatDescr: *mut hipsparseConstDnMatDescr_t, rows: i64, cols: i64, ld: i64,
@@ -550,6 +722,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "6.2" pub fn hipsparseCreateConstDnMat(dnMatDescr: *mut *const c_void, rows: i64, cols: i64, ld: i64,
         values: *const c_void, valueType: hipDataType, order: hipsparseOrder_t) -> hipsparseStatus_t;
+    /// Create dense vector
+    ///
+    /// `hipsparseCreateConstDnVec` creates a dense vector descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroyDnVec()`].
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseCreateConstDnVec(dnVecDescr: *mut hipsparseConstDnVecDescr_t, size: i64,
@@ -564,6 +741,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nnz: i64, sellValuesSize: i64, sliceSize: i64, sellSliceOffsets: *const c_void, sellColInd: *const c_void,
         sellValues: *const c_void, sellSliceOffsetsType: hipsparseIndexType_t, sellColIndType: hipsparseIndexType_t,
         idxBase: hipsparseIndexBase_t, valueType: hipDataType) -> hipsparseStatus_t;
+    /// Create a const sparse vector.
+    ///
+    /// `hipsparseCreateConstSpVec` creates a const sparse vector descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroySpVec()`].
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn hipsparseCreateConstSpVec(spVecDescr: *mut hipsparseConstSpVecDescr_t, size: i64, nnz: i64,
@@ -628,8 +810,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// that is gathered during the analysis routines available. It should be destroyed
     /// at the end using [`hipsparseDestroyCsru2csrInfo()`].
     "5.7" pub fn hipsparseCreateCsru2csrInfo(info: *mut csru2csrInfo_t) -> hipsparseStatus_t;
+    /// Description: Create dense matrix
+    ///
+    /// [`hipsparseCreateDnMat`] creates a dense matrix descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroyDnMat()`].
     "5.7" pub fn hipsparseCreateDnMat(dnMatDescr: *mut hipsparseDnMatDescr_t, rows: i64, cols: i64, ld: i64,
         values: *mut c_void, valueType: hipDataType, order: hipsparseOrder_t) -> hipsparseStatus_t;
+    /// Description: Create dense vector
+    ///
+    /// [`hipsparseCreateDnVec`] creates a dense vector descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroyDnVec()`].
     "5.7" pub fn hipsparseCreateDnVec(dnVecDescr: *mut hipsparseDnVecDescr_t, size: i64, values: *mut c_void,
         valueType: hipDataType) -> hipsparseStatus_t;
     /// Create a `HYB` matrix structure
@@ -640,7 +830,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Create the identity map
     ///
     /// [`hipsparseCreateIdentityPermutation`] stores the identity map in `p`, such that
-    /// \\f$p = 0:1:(n-1)\\f$.
+    /// `p = 0:1:(n-1)`.
     ///
     /// ```c
     /// for(i = 0; i < n; ++i)
@@ -652,20 +842,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_create_identity_permutation`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): n size of the map `p`.
-    /// - `` (out): p array of `n` integers containing the map.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `n` (in): size of the map `p`.
+    /// - `p` (out): array of `n` integers containing the map.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `n` or `p` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `n` or `p` pointer is invalid.
     "5.7" pub fn hipsparseCreateIdentityPermutation(handle: hipsparseHandle_t, n: c_int,
         p: *mut c_int) -> hipsparseStatus_t;
     /// Create a matrix descriptor
@@ -687,6 +873,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         sellValuesSize: i64, sliceSize: i64, sellSliceOffsets: *mut c_void, sellColInd: *mut c_void,
         sellValues: *mut c_void, sellSliceOffsetsType: hipsparseIndexType_t, sellColIndType: hipsparseIndexType_t,
         idxBase: hipsparseIndexBase_t, valueType: hipDataType) -> hipsparseStatus_t;
+    /// Description: Create a sparse vector.
+    ///
+    /// [`hipsparseCreateSpVec`] creates a sparse vector descriptor. It should be
+    /// destroyed at the end using [`hipsparseDestroyMatDescr()`].
     "5.7" pub fn hipsparseCreateSpVec(spVecDescr: *mut hipsparseSpVecDescr_t, size: i64, nnz: i64, indices: *mut c_void,
         values: *mut c_void, idxType: hipsparseIndexType_t, idxBase: hipsparseIndexBase_t,
         valueType: hipDataType) -> hipsparseStatus_t;
@@ -696,51 +886,49 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         cscColOffsets: *mut *mut c_void, cscRowInd: *mut *mut c_void, cscValues: *mut *mut c_void,
         cscColOffsetsType: *mut hipsparseIndexType_t, cscRowIndType: *mut hipsparseIndexType_t,
         idxBase: *mut hipsparseIndexBase_t, valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Set pointers of a sparse CSC matrix
+    ///
+    /// [`hipsparseCscSetPointers`] sets the fields of the sparse CSC matrix descriptor
     "5.7" pub fn hipsparseCscSetPointers(spMatDescr: hipsparseSpMatDescr_t, cscColOffsets: *mut c_void,
         cscRowInd: *mut c_void, cscValues: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSsctr()`], for complex numbers of single precision.
     "5.7" pub fn hipsparseCsctr(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipComplex, xInd: *const c_int,
         y: *mut hipComplex, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Convert a sparse CSR matrix into a sparse CSC matrix
     ///
     /// [`hipsparseCsr2cscEx2`] converts a CSR matrix into a CSC matrix. [`hipsparseCsr2cscEx2`]
     /// can also be used to convert a CSC matrix into a CSR matrix. `copyValues` decides
-    /// whether `cscVal` is being filled during conversion (\\ref [`HIPSPARSE_ACTION_NUMERIC`])
-    /// or not (\\ref [`HIPSPARSE_ACTION_SYMBOLIC`]).
+    /// whether `cscVal` is being filled during conversion ([`HIPSPARSE_ACTION_NUMERIC`])
+    /// or not ([`HIPSPARSE_ACTION_SYMBOLIC`]).
     ///
     /// **Note:** The resulting matrix can also be seen as the transpose of the input matrix.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2csc_ex2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `csrVal` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): `cscVal` array of `nnz` elements of the sparse CSC matrix.
-    /// - `` (in): `cscColPtr` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix.
-    /// - `` (in): `cscRowInd` array of `nnz` elements containing the row indices of the sparse CSC matrix.
-    /// - `` (in): `valType` The data type of the values arrays `csrVal` and `cscVal`. Can be `HIP_R_32F`, `HIP_R_64F`, `HIP_C_32F` or `HIP_C_64F`
-    /// - `` (in): `copyValues` [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
-    /// - `` (in): alg [`HIPSPARSE_CSR2CSC_ALG_DEFAULT`], [`HIPSPARSE_CSR2CSC_ALG1`] or [`HIPSPARSE_CSR2CSC_ALG2`].
-    /// - `` (in): buffer temporary storage buffer allocated by the user, size is returned by [`hipsparseCsr2cscEx2_bufferSize()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `csrVal` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColInd` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `cscVal` (in): array of `nnz` elements of the sparse CSC matrix.
+    /// - `cscColPtr` (in): array of `n+1` elements that point to the start of every column of the sparse CSC matrix.
+    /// - `cscRowInd` (in): array of `nnz` elements containing the row indices of the sparse CSC matrix.
+    /// - `valType` (in): The data type of the values arrays `csrVal` and `cscVal`. Can be `HIP_R_32F`, `HIP_R_64F`, `HIP_C_32F` or `HIP_C_64F`
+    /// - `copyValues` (in): [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `alg` (in): [`HIPSPARSE_CSR2CSC_ALG_DEFAULT`], [`HIPSPARSE_CSR2CSC_ALG1`] or [`HIPSPARSE_CSR2CSC_ALG2`].
+    /// - `buffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseCsr2cscEx2_bufferSize()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or
-    /// `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseCsr2cscEx2(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int, csrVal: *const c_void,
         csrRowPtr: *const c_int, csrColInd: *const c_int, cscVal: *mut c_void, cscColPtr: *mut c_int,
         cscRowInd: *mut c_int, valType: hipDataType, copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t,
@@ -751,8 +939,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipsparseCsr2cscEx2_bufferSize`] calculates the required user allocated temporary buffer needed
     /// by [`hipsparseCsr2cscEx2`] to convert a CSR matrix into a CSC matrix. [`hipsparseCsr2cscEx2`]
     /// can also be used to convert a CSC matrix into a CSR matrix. `copyValues` decides
-    /// whether `cscVal` is being filled during conversion (\\ref [`HIPSPARSE_ACTION_NUMERIC`])
-    /// or not (\\ref [`HIPSPARSE_ACTION_SYMBOLIC`]).
+    /// whether `cscVal` is being filled during conversion ([`HIPSPARSE_ACTION_NUMERIC`])
+    /// or not ([`HIPSPARSE_ACTION_SYMBOLIC`]).
     ///
     /// **Note:** The resulting matrix can also be seen as the transpose of the input matrix.
     ///
@@ -761,30 +949,27 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `csrVal` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): `cscVal` array of `nnz` elements of the sparse CSC matrix.
-    /// - `` (in): `cscColPtr` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix.
-    /// - `` (in): `cscRowInd` array of `nnz` elements containing the row indices of the sparse CSC matrix.
-    /// - `` (in): `valType` The data type of the values arrays `csrVal` and `cscVal`. Can be `HIP_R_32F`, `HIP_R_64F`, `HIP_C_32F` or `HIP_C_64F`
-    /// - `` (in): `copyValues` [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
-    /// - `` (in): alg [`HIPSPARSE_CSR2CSC_ALG_DEFAULT`], [`HIPSPARSE_CSR2CSC_ALG1`] or [`HIPSPARSE_CSR2CSC_ALG2`].
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseCsr2cscEx2()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `csrVal` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColInd` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `cscVal` (in): array of `nnz` elements of the sparse CSC matrix.
+    /// - `cscColPtr` (in): array of `n+1` elements that point to the start of every column of the sparse CSC matrix.
+    /// - `cscRowInd` (in): array of `nnz` elements containing the row indices of the sparse CSC matrix.
+    /// - `valType` (in): The data type of the values arrays `csrVal` and `cscVal`. Can be `HIP_R_32F`, `HIP_R_64F`, `HIP_C_32F` or `HIP_C_64F`
+    /// - `copyValues` (in): [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `alg` (in): [`HIPSPARSE_CSR2CSC_ALG_DEFAULT`], [`HIPSPARSE_CSR2CSC_ALG1`] or [`HIPSPARSE_CSR2CSC_ALG2`].
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseCsr2cscEx2()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or
-    /// `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseCsr2cscEx2_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrVal: *const c_void, csrRowPtr: *const c_int, csrColInd: *const c_int, cscVal: *mut c_void,
         cscColPtr: *mut c_int, cscRowInd: *mut c_int, valType: hipDataType, copyValues: hipsparseAction_t,
@@ -794,32 +979,42 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrRowOffsets: *mut *mut c_void, csrColInd: *mut *mut c_void, csrValues: *mut *mut c_void,
         csrRowOffsetsType: *mut hipsparseIndexType_t, csrColIndType: *mut hipsparseIndexType_t,
         idxBase: *mut hipsparseIndexBase_t, valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Set pointers of a sparse CSR matrix
+    ///
+    /// [`hipsparseCsrSetPointers`] sets the fields of the sparse CSR matrix descriptor
     "5.7" pub fn hipsparseCsrSetPointers(spMatDescr: hipsparseSpMatDescr_t, csrRowOffsets: *mut c_void,
         csrColInd: *mut c_void, csrValues: *mut c_void) -> hipsparseStatus_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
     "5.7" pub fn hipsparseCsrSetStridedBatch(spMatDescr: hipsparseSpMatDescr_t, batchCount: c_int,
         offsetsBatchStride: i64, columnsValuesBatchStride: i64) -> hipsparseStatus_t;
+    /// As [`hipsparseSaxpyi()`], for double precision.
     "5.7" pub fn hipsparseDaxpyi(handle: hipsparseHandle_t, nnz: c_int, alpha: *const f64, xVal: *const f64,
         xInd: *const c_int, y: *mut f64, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsr2csr()`], for double precision.
     "5.7" pub fn hipsparseDbsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut f64, csrRowPtrC: *mut c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02()`], for double precision.
     "5.7" pub fn hipsparseDbsric02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *mut f64, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02_analysis()`], for double precision.
     "5.7" pub fn hipsparseDbsric02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDbsric02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *mut f64, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02()`], for double precision.
     "5.7" pub fn hipsparseDbsrilu02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA_valM: *mut f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_analysis()`], for double precision.
     "5.7" pub fn hipsparseDbsrilu02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
@@ -827,113 +1022,140 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseSbsrilu02_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDbsrilu02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_numericBoost()`], for double precision.
     "5.7" pub fn hipsparseDbsrilu02_numericBoost(handle: hipsparseHandle_t, info: bsrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut f64) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmm()`], for double precision.
     "5.7" pub fn hipsparseDbsrmm(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, mb: c_int, n: c_int, kb: c_int, nnzb: c_int, alpha: *const f64,
         descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, B: *const f64, ldb: c_int, beta: *const f64, C: *mut f64, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmv()`], for double precision.
     "5.7" pub fn hipsparseDbsrmv(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         mb: c_int, nb: c_int, nnzb: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f64,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, x: *const f64,
         beta: *const f64, y: *mut f64) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_analysis()`], for double precision.
     "5.7" pub fn hipsparseDbsrsm2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *const f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDbsrsm2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_solve()`], for double precision.
     "5.7" pub fn hipsparseDbsrsm2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         alpha: *const f64, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f64, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t, B: *const f64, ldb: c_int, X: *mut f64,
         ldx: c_int, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_analysis()`], for double precision.
     "5.7" pub fn hipsparseDbsrsv2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f64,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDbsrsv2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDbsrsv2_bufferSizeExt(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f64,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_solve()`], for double precision.
     "5.7" pub fn hipsparseDbsrsv2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const f64, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int,
         info: bsrsv2Info_t, f: *const f64, x: *mut f64, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrxmv()`], for double precision.
     "5.7" pub fn hipsparseDbsrxmv(handle: hipsparseHandle_t, dir: hipsparseDirection_t, trans: hipsparseOperation_t,
         sizeOfMask: c_int, mb: c_int, nb: c_int, nnzb: c_int, alpha: *const f64, descr: hipsparseMatDescr_t,
         bsrVal: *const f64, bsrMaskPtr: *const c_int, bsrRowPtr: *const c_int, bsrEndPtr: *const c_int,
         bsrColInd: *const c_int, blockDim: c_int, x: *const f64, beta: *const f64, y: *mut f64) -> hipsparseStatus_t;
+    /// As [`hipsparseScsc2dense()`], for double precision.
     "5.7" pub fn hipsparseDcsc2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         cscVal: *const f64, cscRowInd: *const c_int, cscColPtr: *const c_int, A: *mut f64,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2bsr()`], for double precision.
     "5.7" pub fn hipsparseDcsr2bsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, bsrValC: *mut f64, bsrRowPtrC: *mut c_int,
         bsrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csc()`], for double precision.
     "5.7" pub fn hipsparseDcsr2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int, csrSortedVal: *const f64,
         csrSortedRowPtr: *const c_int, csrSortedColInd: *const c_int, cscSortedVal: *mut f64,
         cscSortedRowInd: *mut c_int, cscSortedColPtr: *mut c_int, copyValues: hipsparseAction_t,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csr_compress()`], for double precision.
     "5.7" pub fn hipsparseDcsr2csr_compress(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f64, csrColIndA: *const c_int, csrRowPtrA: *const c_int, nnzA: c_int, nnzPerRow: *const c_int,
         csrValC: *mut f64, csrColIndC: *mut c_int, csrRowPtrC: *mut c_int, tol: f64) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csru()`], for double precision.
     "5.7" pub fn hipsparseDcsr2csru(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut f64, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2dense()`], for double precision.
     "5.7" pub fn hipsparseDcsr2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         csrVal: *const f64, csrRowPtr: *const c_int, csrColInd: *const c_int, A: *mut f64,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr()`], for double precision.
     "5.7" pub fn hipsparseDcsr2gebsr(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int, n: c_int,
         csr_descr: hipsparseMatDescr_t, csrVal: *const f64, csrRowPtr: *const c_int, csrColInd: *const c_int,
         bsr_descr: hipsparseMatDescr_t, bsrVal: *mut f64, bsrRowPtr: *mut c_int, bsrColInd: *mut c_int,
         rowBlockDim: c_int, colBlockDim: c_int, pbuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDcsr2gebsr_bufferSize(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int,
         n: c_int, csr_descr: hipsparseMatDescr_t, csrVal: *const f64, csrRowPtr: *const c_int, csrColInd: *const c_int,
         rowBlockDim: c_int, colBlockDim: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2hyb()`], for double precision.
     "5.7" pub fn hipsparseDcsr2hyb(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         hybA: hipsparseHybMat_t, userEllWidth: c_int, partitionType: hipsparseHybPartition_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrcolor()`], for double precision.
     "5.7" pub fn hipsparseDcsrcolor(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int, fractionToColor: *const f64,
         ncolors: *mut c_int, coloring: *mut c_int, reordering: *mut c_int,
         info: hipsparseColorInfo_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam()`], for double precision.
     "5.7" pub fn hipsparseDcsrgeam(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f64,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const f64, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, beta: *const f64, descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const f64,
         csrRowPtrB: *const c_int, csrColIndB: *const c_int, descrC: hipsparseMatDescr_t, csrValC: *mut f64,
         csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2()`], for double precision.
     "5.7" pub fn hipsparseDcsrgeam2(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f64,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, beta: *const f64, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrSortedValB: *const f64, csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrSortedValC: *mut f64, csrSortedRowPtrC: *mut c_int,
         csrSortedColIndC: *mut c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsrgeam2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f64,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, beta: *const f64, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrSortedValB: *const f64, csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrSortedValC: *const f64, csrSortedRowPtrC: *const c_int,
         csrSortedColIndC: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm()`], for double precision.
     "5.7" pub fn hipsparseDcsrgemm(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, n: c_int, k: c_int, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t,
         nnzB: c_int, csrValB: *const f64, csrRowPtrB: *const c_int, csrColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrValC: *mut f64, csrRowPtrC: *const c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2()`], for double precision.
     "5.7" pub fn hipsparseDcsrgemm2(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, alpha: *const f64,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const f64, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const f64,
@@ -941,47 +1163,60 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrValD: *const f64, csrRowPtrD: *const c_int, csrColIndD: *const c_int, descrC: hipsparseMatDescr_t,
         csrValC: *mut f64, csrRowPtrC: *const c_int, csrColIndC: *mut c_int, info: csrgemm2Info_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsrgemm2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         alpha: *const f64, descrA: hipsparseMatDescr_t, nnzA: c_int, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         descrB: hipsparseMatDescr_t, nnzB: c_int, csrRowPtrB: *const c_int, csrColIndB: *const c_int, beta: *const f64,
         descrD: hipsparseMatDescr_t, nnzD: c_int, csrRowPtrD: *const c_int, csrColIndD: *const c_int,
         info: csrgemm2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02()`], for double precision.
     "5.7" pub fn hipsparseDcsric02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csric02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_analysis()`], for double precision.
     "5.7" pub fn hipsparseDcsric02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDcsric02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsric02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02()`], for double precision.
     "5.7" pub fn hipsparseDcsrilu02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csrilu02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_analysis()`], for double precision.
     "5.7" pub fn hipsparseDcsrilu02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDcsrilu02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsrilu02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_numericBoost()`], for double precision.
     "5.7" pub fn hipsparseDcsrilu02_numericBoost(handle: hipsparseHandle_t, info: csrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut f64) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm()`], for double precision.
     "5.7" pub fn hipsparseDcsrmm(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int, k: c_int,
         nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t, csrSortedValA: *const f64,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f64, ldb: c_int, beta: *const f64,
         C: *mut f64, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm2()`], for double precision.
     "5.7" pub fn hipsparseDcsrmm2(handle: hipsparseHandle_t, transA: hipsparseOperation_t, transB: hipsparseOperation_t,
         m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f64,
         ldb: c_int, beta: *const f64, C: *mut f64, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmv()`], for double precision.
     "5.7" pub fn hipsparseDcsrmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t, csrSortedValA: *const f64,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, x: *const f64, beta: *const f64,
@@ -989,77 +1224,237 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseScsrsm2_analysis()`], for double precision.
     "5.7" pub fn hipsparseDcsrsm2_analysis(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f64,
         ldb: c_int, info: csrsm2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsrsm2_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f64,
         ldb: c_int, info: csrsm2Info_t, policy: hipsparseSolvePolicy_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_solve()`], for double precision.
     "5.7" pub fn hipsparseDcsrsm2_solve(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f64, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *mut f64,
         ldb: c_int, info: csrsm2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_analysis()`], for double precision.
     "5.7" pub fn hipsparseDcsrsv2_analysis(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDcsrsv2_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsrsv2_bufferSizeExt(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_solve()`], for double precision.
     "5.7" pub fn hipsparseDcsrsv2_solve(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, nnz: c_int,
         alpha: *const f64, descrA: hipsparseMatDescr_t, csrSortedValA: *const f64, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, f: *const f64, x: *mut f64, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr()`], for double precision.
     "5.7" pub fn hipsparseDcsru2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut f64, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDcsru2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrVal: *mut f64, csrRowPtr: *const c_int, csrColInd: *mut c_int, info: csru2csrInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csc()`], for double precision.
     "5.7" pub fn hipsparseDdense2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const f64, ld: c_int, nnzPerColumn: *const c_int, cscVal: *mut f64, cscRowInd: *mut c_int,
         cscColPtr: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csr()`], for double precision.
     "5.7" pub fn hipsparseDdense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const f64, ld: c_int, nnzPerRow: *const c_int, csrVal: *mut f64, csrRowPtr: *mut c_int,
         csrColInd: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSdoti()`], for double precision.
     "5.7" pub fn hipsparseDdoti(handle: hipsparseHandle_t, nnz: c_int, xVal: *const f64, xInd: *const c_int,
         y: *const f64, result: *mut f64, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Description: Dense matrix to sparse matrix conversion
+    ///
+    /// [`hipsparseDenseToSparse_analysis`] performs analysis that is later used in [`hipsparseDenseToSparse_convert`] when
+    /// converting a dense matrix to sparse matrix. This routine takes a user allocated buffer whose size must first be computed
+    /// using [`hipsparseDenseToSparse_bufferSize`].
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDenseToSparse_analysis(handle: hipsparseHandle_t, matA: hipsparseDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseDenseToSparse_analysis`] performs analysis that is later used in [`hipsparseDenseToSparse_convert`] when
+    /// converting a dense matrix to sparse matrix.
+    ///
+    /// This routine currently accepts the sparse matrix descriptor `matB` in CSR,
+    /// CSC, or COO format. This routine takes a user allocated buffer whose size must first be computed
+    /// using [`hipsparseDenseToSparse_bufferSize`].
+    ///
+    /// [`hipsparseDenseToSparse_analysis`] supports different data types for the dense and sparse matrices. See
+    /// [`hipsparseDenseToSparse_convert`] for a complete listing of all the data types available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `matA` (in): dense matrix descriptor.
+    /// - `matB` (in): sparse matrix descriptor.
+    /// - `alg` (in): algorithm for the dense to sparse computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, or `externalBuffer` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDenseToSparse_analysis(handle: hipsparseHandle_t, matA: hipsparseConstDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Dense matrix to sparse matrix conversion
+    ///
+    /// [`hipsparseDenseToSparse_bufferSize`] computes the required user allocated buffer size needed when converting
+    /// a dense matrix to a sparse matrix.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDenseToSparse_bufferSize(handle: hipsparseHandle_t, matA: hipsparseDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t, bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseDenseToSparse_bufferSize`] computes the required user allocated buffer size needed when converting
+    /// a dense matrix to a sparse matrix.
+    ///
+    /// This routine currently accepts the sparse matrix descriptor `matB` in CSR,
+    /// CSC, or COO format. This routine is used to determine the size of the buffer
+    /// needed in [`hipsparseDenseToSparse_analysis`] and [`hipsparseDenseToSparse_convert`].
+    ///
+    /// [`hipsparseDenseToSparse_bufferSize`] supports different data types for the dense and sparse matrices. See
+    /// [`hipsparseDenseToSparse_convert`] for a complete listing of all the data types available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `matA` (in): dense matrix descriptor.
+    /// - `matB` (in): sparse matrix descriptor.
+    /// - `alg` (in): algorithm for the dense to sparse computation.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, or `pBufferSizeInBytes` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDenseToSparse_bufferSize(handle: hipsparseHandle_t, matA: hipsparseConstDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// Description: Dense matrix to sparse matrix conversion
+    ///
+    /// [`hipsparseDenseToSparse_convert`] converts a dense matrix to a sparse matrix. This routine requires a user allocated buffer
+    /// whose size must be determined by first calling [`hipsparseDenseToSparse_bufferSize`].
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDenseToSparse_convert(handle: hipsparseHandle_t, matA: hipsparseDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Dense matrix to sparse matrix conversion
+    ///
+    /// [`hipsparseDenseToSparse_convert`] converts a dense matrix to a sparse matrix. This routine currently accepts
+    /// the sparse matrix descriptor `matB` in CSR, CSC, or COO format. This routine requires a user allocated buffer
+    /// whose size must be determined by first calling [`hipsparseDenseToSparse_bufferSize`].
+    ///
+    /// The conversion of a dense matrix into a sparse one involves three steps. First, the user creates the dense and
+    /// sparse matrix descriptors. Because the number of non-zeros that will exist in the sparse matrix is not known apriori,
+    /// when creating the sparse matrix descriptor, the user simply sets the arrays to `NULL` and the non-zero count to zero.
+    /// For example, in the case of a CSR sparse matrix, this would look like:
+    ///
+    /// ```c
+    /// hipsparseCreateCsr(&matB,
+    ///                    m,
+    ///                    n,
+    ///                    0,
+    ///                    dcsrRowPtrB, // This array can be allocated as its size (i.e. m + 1) is known
+    ///                    NULL,        // Column indices array size is not yet known, pass NULL for now
+    ///                    NULL,        // Values array size is not yet known, pass NULL for now
+    ///                    rowIdxTypeB,
+    ///                    colIdxTypeB,
+    ///                    idxBaseB,
+    ///                    dataTypeB);
+    /// ```
+    ///
+    /// In the case of a COO sparse matrix, this would look like:
+    ///
+    /// ```c
+    /// hipsparseCreateCoo(&matB,
+    ///                    m,
+    ///                    n,
+    ///                    0,
+    ///                    NULL,  // Row indices array size is not yet known, pass NULL for now
+    ///                    NULL,  // Column indices array size is not yet known, pass NULL for now
+    ///                    NULL,  // Values array size is not yet known, pass NULL for now
+    ///                    rowIdxTypeB,
+    ///                    colIdxTypeB,
+    ///                    idxBaseB,
+    ///                    dataTypeB);
+    /// ```
+    ///
+    /// Once the descriptors have been created, the user calls [`hipsparseDenseToSparse_bufferSize`]. This routine will
+    /// determine the size of the required temporary storage buffer. The user then allocates this buffer and passes it to
+    /// [`hipsparseDenseToSparse_analysis`] which will perform analysis on the dense matrix in order to determine the number
+    /// of non-zeros that will exist in the sparse matrix. Once this [`hipsparseDenseToSparse_analysis`] routine has been
+    /// called, the non-zero count is stored in the sparse matrix descriptor `matB`. In order to allocate our remaining sparse
+    /// matrix arrays, we query the sparse matrix descriptor `matB` for this non-zero count:
+    ///
+    /// ```c
+    /// // Grab the non-zero count from the B matrix decriptor
+    /// int64_t rows;
+    /// int64_t cols;
+    /// int64_t nnz;
+    /// hipsparseSpMatGetSize(matB, &rows, &cols, &nnz);
+    /// ```
+    ///
+    /// The remaining arrays are then allocated and set on the sparse matrix descriptor `matB`. Finally, we complete the
+    /// conversion by calling [`hipsparseDenseToSparse_convert`]. Once the conversion is complete, the user is free to deallocate
+    /// the storage buffer. See full example below for details.
+    ///
+    /// [`hipsparseDenseToSparse_convert`] supports the following uniform precision data types for the dense and sparse matrices `A`
+    /// and `B`:
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B |
+    /// |---|
+    /// | `HIP_R_16F` |
+    /// | `HIP_R_16BF` |
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// **Note:** Currently only the sparse matrix formats CSR, CSC, and COO are supported when converting a dense matrix to a sparse matrix.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `matA` (in): dense matrix descriptor.
+    /// - `matB` (in): sparse matrix descriptor.
+    /// - `alg` (in): algorithm for the dense to sparse computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, or `externalBuffer` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDenseToSparse_convert(handle: hipsparseHandle_t, matA: hipsparseConstDnMatDescr_t,
         matB: hipsparseSpMatDescr_t, alg: hipsparseDenseToSparseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
-    /// Destroy a `hipsparse` handle
+    /// Destroy a hipsparse handle
     ///
-    /// [`hipsparseDestroy`] destroys the `hipSPARSE` library context and releases all
-    /// resources used by the `hipSPARSE` library.
+    /// [`hipsparseDestroy`] destroys the hipSPARSE library context and releases all
+    /// resources used by the hipSPARSE library.
     "5.7" pub fn hipsparseDestroy(handle: hipsparseHandle_t) -> hipsparseStatus_t;
     /// Destroy a bsric02 info structure
     ///
@@ -1105,14 +1500,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipsparseDestroyCsru2csrInfo`] destroys a csru2csr info structure.
     "5.7" pub fn hipsparseDestroyCsru2csrInfo(info: csru2csrInfo_t) -> hipsparseStatus_t;
+    /// Description: Destroy dense matrix
+    ///
+    /// [`hipsparseDestroyDnMat`] destroys a dense matrix descriptor and releases all
+    /// resources used by the descriptor.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDestroyDnMat(dnMatDescr: hipsparseDnMatDescr_t) -> hipsparseStatus_t;
+    /// Destroy dense matrix
+    ///
+    /// [`hipsparseDestroyDnMat`] destroys a dense matrix descriptor and releases all
+    /// resources used by the descriptor.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDestroyDnMat(dnMatDescr: hipsparseConstDnMatDescr_t) -> hipsparseStatus_t;
+    /// Description: Destroy dense vector
+    ///
+    /// [`hipsparseDestroyDnVec`] destroys a dense vector descriptor and releases all
+    /// resources used by the descriptor.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDestroyDnVec(dnVecDescr: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
+    /// Destroy dense vector
+    ///
+    /// [`hipsparseDestroyDnVec`] destroys a dense vector descriptor and releases all
+    /// resources used by the descriptor.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDestroyDnVec(dnVecDescr: hipsparseConstDnVecDescr_t) -> hipsparseStatus_t;
     /// Destroy a `HYB` matrix structure
@@ -1128,127 +1541,192 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipsparseDestroyPruneInfo`] destroys a prune info structure.
     "5.7" pub fn hipsparseDestroyPruneInfo(info: pruneInfo_t) -> hipsparseStatus_t;
+    /// Description: Destroy a sparse matrix descriptor
+    ///
+    /// [`hipsparseDestroySpMat`] destroys a sparse matrix descriptor and releases all
+    /// resources used by the descriptor.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDestroySpMat(spMatDescr: hipsparseSpMatDescr_t) -> hipsparseStatus_t;
+    /// Destroy a sparse matrix descriptor
+    ///
+    /// [`hipsparseDestroySpMat`] destroys a sparse matrix descriptor and releases all
+    /// resources used by the descriptor.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDestroySpMat(spMatDescr: hipsparseConstSpMatDescr_t) -> hipsparseStatus_t;
+    /// Description: Destroy a sparse vector.
+    ///
+    /// [`hipsparseDestroySpVec`] destroys a sparse vector descriptor and releases all
+    /// resources used by the descriptor.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDestroySpVec(spVecDescr: hipsparseSpVecDescr_t) -> hipsparseStatus_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Destroy a sparse vector.
+    ///
+    /// [`hipsparseDestroySpVec`] destroys a sparse vector descriptor and releases all
+    /// resources used by the descriptor.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseDestroySpVec(spVecDescr: hipsparseConstSpVecDescr_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2csr()`], for double precision.
     "5.7" pub fn hipsparseDgebsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         rowBlockDim: c_int, colBlockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut f64, csrRowPtrC: *mut c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc()`], for double precision.
     "5.7" pub fn hipsparseDgebsr2gebsc(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int, bsrVal: *const f64,
         bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int, bscVal: *mut f64,
         bscRowInd: *mut c_int, bscColPtr: *mut c_int, copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t,
         temp_buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDgebsr2gebsc_bufferSize(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const f64, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr()`], for double precision.
     "5.7" pub fn hipsparseDgebsr2gebsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, descrC: hipsparseMatDescr_t,
         bsrValC: *mut f64, bsrRowPtrC: *mut c_int, bsrColIndC: *mut c_int, rowBlockDimC: c_int, colBlockDimC: c_int,
         buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDgebsr2gebsr_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f64, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, rowBlockDimC: c_int, colBlockDimC: c_int,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemmi()`], for double precision.
     "5.7" pub fn hipsparseDgemmi(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const f64,
         A: *const f64, lda: c_int, cscValB: *const f64, cscColPtrB: *const c_int, cscRowIndB: *const c_int,
         beta: *const f64, C: *mut f64, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi()`], for double precision.
     "5.7" pub fn hipsparseDgemvi(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         alpha: *const f64, A: *const f64, lda: c_int, nnz: c_int, x: *const f64, xInd: *const c_int, beta: *const f64,
         y: *mut f64, idxBase: hipsparseIndexBase_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDgemvi_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch()`], for double precision.
     "5.7" pub fn hipsparseDgpsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, ds: *mut f64,
         dl: *mut f64, d: *mut f64, du: *mut f64, dw: *mut f64, x: *mut f64, batchCount: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDgpsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         ds: *const f64, dl: *const f64, d: *const f64, du: *const f64, dw: *const f64, x: *const f64, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthr()`], for double precision.
     "5.7" pub fn hipsparseDgthr(handle: hipsparseHandle_t, nnz: c_int, y: *const f64, xVal: *mut f64,
         xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthrz()`], for double precision.
     "5.7" pub fn hipsparseDgthrz(handle: hipsparseHandle_t, nnz: c_int, y: *mut f64, xVal: *mut f64, xInd: *const c_int,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f64, d: *const f64,
         du: *const f64, B: *mut f64, ldb: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2StridedBatch(handle: hipsparseHandle_t, m: c_int, dl: *const f64, d: *const f64,
         du: *const f64, x: *mut f64, batchCount: c_int, batchStride: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2StridedBatch_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, dl: *const f64,
         d: *const f64, du: *const f64, x: *const f64, batchCount: c_int, batchStride: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f64,
         d: *const f64, du: *const f64, B: *const f64, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_nopivot()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2_nopivot(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f64, d: *const f64,
         du: *const f64, B: *mut f64, ldb: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_nopivot_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDgtsv2_nopivot_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f64,
         d: *const f64, du: *const f64, B: *const f64, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch()`], for double precision.
     "5.7" pub fn hipsparseDgtsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, dl: *mut f64,
         d: *mut f64, du: *mut f64, x: *mut f64, batchCount: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDgtsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         dl: *const f64, d: *const f64, du: *const f64, x: *const f64, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseShyb2csr()`], for double precision.
     "5.7" pub fn hipsparseDhyb2csr(handle: hipsparseHandle_t, descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t,
         csrSortedValA: *mut f64, csrSortedRowPtrA: *mut c_int, csrSortedColIndA: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseShybmv()`], for double precision.
     "5.7" pub fn hipsparseDhybmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, alpha: *const f64,
         descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t, x: *const f64, beta: *const f64,
         y: *mut f64) -> hipsparseStatus_t;
+    /// Description: Get fields from a dense matrix
     "5.7" pub fn hipsparseDnMatGet(dnMatDescr: hipsparseDnMatDescr_t, rows: *mut i64, cols: *mut i64, ld: *mut i64,
         values: *mut *mut c_void, valueType: *mut hipDataType, order: *mut hipsparseOrder_t) -> hipsparseStatus_t;
+    /// Description: Get the batch count and batch stride of the dense matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseDnMatGetStridedBatch(dnMatDescr: hipsparseDnMatDescr_t, batchCount: *mut c_int,
         batchStride: *mut i64) -> hipsparseStatus_t;
+    /// Get the batch count and batch stride of the dense matrix
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "5.7" pub fn hipsparseDnMatGetStridedBatch(dnMatDescr: hipsparseConstDnMatDescr_t, batchCount: *mut c_int,
         batchStride: *mut i64) -> hipsparseStatus_t;
+    /// Description: Get the batch count and batch stride of the dense matrix
     #[cfg(feature = "rocm-10-0")]
     "5.7" pub fn hipsparseDnMatGetStridedBatch(dnMatDescr: hipsparseDnMatDescr_t, batchCount: *mut c_int,
         batchStride: *mut i64) -> hipsparseStatus_t;
+    /// Get value pointer from a dense matrix
     "5.7" pub fn hipsparseDnMatGetValues(dnMatDescr: hipsparseDnMatDescr_t,
         values: *mut *mut c_void) -> hipsparseStatus_t;
+    /// Description: Set the batch count and batch stride of the dense matrix
     "5.7" pub fn hipsparseDnMatSetStridedBatch(dnMatDescr: hipsparseDnMatDescr_t, batchCount: c_int,
         batchStride: i64) -> hipsparseStatus_t;
+    /// Set value pointer of a dense matrix
     "5.7" pub fn hipsparseDnMatSetValues(dnMatDescr: hipsparseDnMatDescr_t, values: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Get the fields from a dense vector
+    ///
+    /// [`hipsparseDnVecGet`] gets the fields of the dense vector descriptor
     "5.7" pub fn hipsparseDnVecGet(dnVecDescr: hipsparseDnVecDescr_t, size: *mut i64, values: *mut *mut c_void,
         valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Get value pointer from a dense vector
+    ///
+    /// [`hipsparseDnVecGetValues`] gets the fields of the dense vector descriptor
     "5.7" pub fn hipsparseDnVecGetValues(dnVecDescr: hipsparseDnVecDescr_t,
         values: *mut *mut c_void) -> hipsparseStatus_t;
+    /// Set value pointer of a dense vector
+    ///
+    /// [`hipsparseDnVecSetValues`] sets the fields of the dense vector descriptor
     "5.7" pub fn hipsparseDnVecSetValues(dnVecDescr: hipsparseDnVecDescr_t, values: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSnnz()`], for double precision.
     "5.7" pub fn hipsparseDnnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, A: *const f64, lda: c_int, nnzPerRowColumn: *mut c_int,
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSnnz_compress()`], for double precision.
     "5.7" pub fn hipsparseDnnz_compress(handle: hipsparseHandle_t, m: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f64, csrRowPtrA: *const c_int, nnzPerRow: *mut c_int, nnzC: *mut c_int,
         tol: f64) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csr()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f64, descrC: hipsparseMatDescr_t, csrValC: *mut f64, csrRowPtrC: *const c_int,
         csrColIndC: *mut c_int, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csrByPercentage()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         percentage: f64, descrC: hipsparseMatDescr_t, csrValC: *mut f64, csrRowPtrC: *const c_int,
         csrColIndC: *mut c_int, info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csrByPercentage_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrByPercentage_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int,
         nnzA: c_int, descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, percentage: f64, descrC: hipsparseMatDescr_t, csrValC: *const f64,
         csrRowPtrC: *const c_int, csrColIndC: *const c_int, info: pruneInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csrByPercentage_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrByPercentage_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         nnzA: c_int, descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, percentage: f64, descrC: hipsparseMatDescr_t, csrValC: *const f64,
         csrRowPtrC: *const c_int, csrColIndC: *const c_int, info: pruneInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csrNnz()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrNnz(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f64, descrC: hipsparseMatDescr_t, csrRowPtrC: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
@@ -1256,76 +1734,138 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseSpruneCsr2csrNnzByPercentage()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csrNnzByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         percentage: f64, descrC: hipsparseMatDescr_t, csrRowPtrC: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
         info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csr_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csr_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f64, descrC: hipsparseMatDescr_t, csrValC: *const f64, csrRowPtrC: *const c_int,
         csrColIndC: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneCsr2csr_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDpruneCsr2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f64, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f64, descrC: hipsparseMatDescr_t, csrValC: *const f64, csrRowPtrC: *const c_int,
         csrColIndC: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csr()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64, lda: c_int,
         threshold: *const f64, descr: hipsparseMatDescr_t, csrVal: *mut f64, csrRowPtr: *const c_int,
         csrColInd: *mut c_int, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csrByPercentage()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csrByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64,
         lda: c_int, percentage: f64, descr: hipsparseMatDescr_t, csrVal: *mut f64, csrRowPtr: *const c_int,
         csrColInd: *mut c_int, info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csrByPercentage_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csrByPercentage_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int,
         A: *const f64, lda: c_int, percentage: f64, descr: hipsparseMatDescr_t, csrVal: *const f64,
         csrRowPtr: *const c_int, csrColInd: *const c_int, info: pruneInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csrByPercentage_bufferSizeExt()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csrByPercentage_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         A: *const f64, lda: c_int, percentage: f64, descr: hipsparseMatDescr_t, csrVal: *const f64,
         csrRowPtr: *const c_int, csrColInd: *const c_int, info: pruneInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csrNnz()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csrNnz(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64, lda: c_int,
         threshold: *const f64, descr: hipsparseMatDescr_t, csrRowPtr: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
         buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csrNnzByPercentage()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csrNnzByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64,
         lda: c_int, percentage: f64, descr: hipsparseMatDescr_t, csrRowPtr: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
         info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csr_bufferSize()`], for double precision.
     "5.7" pub fn hipsparseDpruneDense2csr_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64,
         lda: c_int, threshold: *const f64, descr: hipsparseMatDescr_t, csrVal: *const f64, csrRowPtr: *const c_int,
         csrColInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csr_bufferSize()`].
     "5.7" pub fn hipsparseDpruneDense2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f64,
         lda: c_int, threshold: *const f64, descr: hipsparseMatDescr_t, csrVal: *const f64, csrRowPtr: *const c_int,
         csrColInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSroti()`], for double precision.
     "5.7" pub fn hipsparseDroti(handle: hipsparseHandle_t, nnz: c_int, xVal: *mut f64, xInd: *const c_int, y: *mut f64,
         c: *const f64, s: *const f64, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSsctr()`], for double precision.
     "5.7" pub fn hipsparseDsctr(handle: hipsparseHandle_t, nnz: c_int, xVal: *const f64, xInd: *const c_int,
         y: *mut f64, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Description: Gather elements from a dense vector and store them into a sparse vector.
+    ///
+    /// [`hipsparseGather`] gathers the elements from the dense vector `y` and stores
+    /// them in the sparse vector `x`.
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     x_val[i] = y[x_ind[i]];
+    /// }
+    /// ```
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseGather(handle: hipsparseHandle_t, vecY: hipsparseDnVecDescr_t,
         vecX: hipsparseSpVecDescr_t) -> hipsparseStatus_t;
+    /// Gather elements from a dense vector and store them into a sparse vector.
+    ///
+    /// [`hipsparseGather`] gathers the elements from the dense vector `y` and stores
+    /// them in the sparse vector `x`.
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     x_val[i] = y[x_ind[i]];
+    /// }
+    /// ```
+    ///
+    /// [`hipsparseGather`] supports the following uniform precision data types for the sparse and dense vectors `x` and
+    /// `y`.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | X / Y |
+    /// |---|
+    /// | `HIP_R_8I` |
+    /// | `HIP_R_16F` |
+    /// | `HIP_R_16BF` |
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `vecY` (in): dense vector descriptor `y`.
+    /// - `vecX` (out): sparse vector descriptor `x`.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `vecX` or `vecY` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseGather(handle: hipsparseHandle_t, vecY: hipsparseConstDnVecDescr_t,
         vecX: hipsparseSpVecDescr_t) -> hipsparseStatus_t;
-    /// Return the string representation of a `hipSPARSE` status's matching backend status enum name
+    /// Return the string representation of a hipSPARSE status's matching backend status enum name
     ///
-    /// `hipsparseGetErrorName` takes a `hipSPARSE` status as input and first converts it to the matching backend
+    /// `hipsparseGetErrorName` takes a hipSPARSE status as input and first converts it to the matching backend
     /// status (either `rocsparse_status` or `cusparseStatus_t`). It then returns the string representation of this status
     /// enum name. If the status is not recognized, the function returns "Unrecognized status code".
     ///
-    /// For example, `hipsparseGetErrorName`([`HIPSPARSE_STATUS_SUCCESS`]) on a system with a `rocSPARSE` backend will
-    /// return "`rocsparse_status_success`". On a system with a `cuSPARSE` backend this function would return
+    /// For example, `hipsparseGetErrorName`([`HIPSPARSE_STATUS_SUCCESS`]) on a system with a rocSPARSE backend will
+    /// return "`rocsparse_status_success`". On a system with a cuSPARSE backend this function would return
     /// "`CUSPARSE_STATUS_SUCCESS`".
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseGetErrorName(status: hipsparseStatus_t) -> *const c_char;
-    /// Return the `hipSPARSE` status's matching backend status description as a string
+    /// Return the hipSPARSE status's matching backend status description as a string
     ///
-    /// `hipsparseGetErrorString` takes a `hipSPARSE` status as input and first converts it to the matching backend
+    /// `hipsparseGetErrorString` takes a hipSPARSE status as input and first converts it to the matching backend
     /// status (either `rocsparse_status` or `cusparseStatus_t`). It then returns the string description of this status.
     /// If the status is not recognized, the function returns "Unrecognized status code".
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipsparseGetErrorString(status: hipsparseStatus_t) -> *const c_char;
-    /// Get `hipSPARSE` git revision
+    /// Get hipSPARSE git revision
     ///
-    /// [`hipsparseGetGitRevision`] gets the `hipSPARSE` library git commit revision (SHA-1).
+    /// [`hipsparseGetGitRevision`] gets the hipSPARSE library git commit revision (SHA-1).
     "5.7" pub fn hipsparseGetGitRevision(handle: hipsparseHandle_t, rev: *mut c_char) -> hipsparseStatus_t;
     /// Get the matrix diagonal type of a matrix descriptor
     ///
@@ -1346,60 +1886,105 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsparseGetMatType(descrA: hipsparseMatDescr_t) -> hipsparseMatrixType_t;
     /// Get current pointer mode from library context
     ///
-    /// [`hipsparseGetPointerMode`] gets the `hipSPARSE` library context pointer mode which
+    /// [`hipsparseGetPointerMode`] gets the hipSPARSE library context pointer mode which
     /// is currently used for all subsequent function calls.
     "5.7" pub fn hipsparseGetPointerMode(handle: hipsparseHandle_t,
         mode: *mut hipsparsePointerMode_t) -> hipsparseStatus_t;
     /// Get current stream from library context
     ///
-    /// [`hipsparseGetStream`] gets the `hipSPARSE` library context stream which is currently
+    /// [`hipsparseGetStream`] gets the hipSPARSE library context stream which is currently
     /// used for all subsequent function calls.
     "5.7" pub fn hipsparseGetStream(handle: hipsparseHandle_t, streamId: *mut hipStream_t) -> hipsparseStatus_t;
-    /// Get `hipSPARSE` version
+    /// Get hipSPARSE version
     ///
-    /// [`hipsparseGetVersion`] gets the `hipSPARSE` library version number.
+    /// [`hipsparseGetVersion`] gets the hipSPARSE library version number.
     ///
     /// - patch = version % 100
     /// - minor = version / 100 % 1000
     /// - major = version / 100000
     "5.7" pub fn hipsparseGetVersion(handle: hipsparseHandle_t, version: *mut c_int) -> hipsparseStatus_t;
+    /// Apply Givens rotation to a dense and a sparse vector.
+    ///
+    /// [`hipsparseRot`] applies the Givens rotation matrix `G` to the sparse vector
+    /// `x` and the dense vector `y`, where
+    ///
+    /// ```text
+    /// G =
+    ///   c s
+    ///   -s c
+    /// ```
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     x_tmp = x_val[i];
+    ///     y_tmp = y[x_ind[i]];
+    ///
+    ///     x_val[i]    = c * x_tmp + s * y_tmp;
+    ///     y[x_ind[i]] = c * y_tmp - s * x_tmp;
+    /// }
+    /// ```
+    ///
+    /// [`hipsparseRot`] supports the following uniform precision data types for the sparse and dense vectors `x` and
+    /// `y` and compute types for the scalars `c` and `s`.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | X / Y / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `c_coeff` (in): pointer to the cosine element of `G`, can be on host or device.
+    /// - `s_coeff` (in): pointer to the sine element of `G`, can be on host or device.
+    /// - `vecX` (inout): sparse vector descriptor `x`.
+    /// - `vecY` (inout): dense vector descriptor `y`.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `c_coeff`, `s_coeff`, `vecX` or `vecY` pointer is invalid.
     "5.7" pub fn hipsparseRot(handle: hipsparseHandle_t, c_coeff: *const c_void, s_coeff: *const c_void,
         vecX: hipsparseSpVecDescr_t, vecY: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
     /// Description: Sampled Dense-Dense Matrix Multiplication.
     ///
-    /// `hipsparseSDDMM` multiplies the scalar \\f$\\alpha\\f$ with the dense
-    /// \\f$m \\times k\\f$ matrix \\f$A\\f$, the dense \\f$k \\times n\\f$ matrix \\f$B\\f$, filtered by the sparsity pattern of the \\f$m \\times n\\f$ sparse matrix \\f$C\\f$ and
-    /// adds the result to \\f$C\\f$ scaled by
-    /// \\f$\\beta\\f$. The final result is stored in the sparse \\f$m \\times n\\f$ matrix \\f$C\\f$,
+    /// [`hipsparseSDDMM`] multiplies the scalar `α` with the dense
+    /// `m × k` matrix `A`, the dense `k × n` matrix `B`, filtered by the sparsity pattern of the `m × n` sparse matrix `C` and
+    /// adds the result to `C` scaled by
+    /// `β`. The final result is stored in the sparse `m × n` matrix `C`,
     /// such that
-    /// \\f\[
-    /// C := \\alpha ( `opA`(A) \\cdot `opB`(B) ) \\cdot spy(C) + \\beta C,
-    /// \\f\]
+    ///
+    /// ```text
+    /// C := α ( opA(A) · opB(B) ) · spy(C) + β C,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `opA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `opA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// \\end{array}
-    /// \\right.
-    /// \\f\],
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `opB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `opB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if opA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if opA == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// ,
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if opB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if opB == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// spy(C)\_ij = \\left\\{
-    /// \\begin{array}{ll}
-    /// 1 \\text{if i == j}, & 0 \\text{if i != j} \\\\
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// spy(C)_ij = {
+    ///   1 if i == j, 0 if i != j
+    /// ```
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -1407,6 +1992,98 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         alpha: *const c_void, A: hipsparseDnMatDescr_t, B: hipsparseDnMatDescr_t, beta: *const c_void,
         C: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSDDMMAlg_t,
         tempBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Sampled Dense-Dense Matrix Multiplication.
+    ///
+    /// [`hipsparseSDDMM`] multiplies the scalar `α` with the dense
+    /// `m × k` matrix `op(A)`, the dense `k × n` matrix `op(B)`, filtered by the sparsity pattern
+    /// of the `m × n` sparse matrix `C` and adds the result to `C` scaled by
+    /// `β`. The final result is stored in the sparse `m × n` matrix `C`,
+    /// such that
+    ///
+    /// ```text
+    /// C := α ( op(A) · op(B) ) ∘ spy(C) + β C,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if op(A) == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if op(A) == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// ,
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if op(B) == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if op(B) == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// and
+    ///
+    /// ```text
+    /// spy(C)_ij = {
+    ///   1, if C_ij != 0
+    ///   0, otherwise
+    /// ```
+    ///
+    /// Computing the above sampled dense-dense multiplication requires three steps to complete. First, the user calls
+    /// [`hipsparseSDDMM_bufferSize`] to determine the size of the required temporary storage buffer. Next, the user
+    /// allocates this buffer and calls [`hipsparseSDDMM_preprocess`] which performs any analysis of the input matrices
+    /// that may be required. Finally, the user calls [`hipsparseSDDMM`] to complete the computation. Once all calls to
+    /// [`hipsparseSDDMM`] are complete, the temporary buffer can be deallocated.
+    ///
+    /// [`hipsparseSDDMM`] supports different algorithms which can provide better performance for different matrices.
+    ///
+    /// Algorithms:
+    ///
+    /// | CSR/CSC Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SDDMM_ALG_DEFAULT`] |
+    ///
+    /// Currently, [`hipsparseSDDMM`] only supports the uniform precisions indicated in the table below. For the sparse matrix
+    /// `C`, [`hipsparseSDDMM`] supports the index types [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`].
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B / C / `compute_type` |
+    /// |---|
+    /// | `HIP_R_16F` |
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// Mixed Precisions:
+    ///
+    /// | A / B | C | `compute_type` |
+    /// |---|---|---|
+    /// | `HIP_R_16F` | `HIP_R_32F` | `HIP_R_32F` |
+    /// | `HIP_R_16F` | `HIP_R_16F` | `HIP_R_32F` |
+    ///
+    /// **Example:** This example performs sampled dense-dense matrix product, `C := α ( A · B ) ∘ spy(C) + β C`
+    /// where `∘` is the hadamard product
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): dense matrix `A` operation type.
+    /// - `opB` (in): dense matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `A` (in): dense matrix `A` descriptor.
+    /// - `B` (in): dense matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SDDMM computation.
+    /// - `alg` (in): specification of the algorithm to use.
+    /// - `tempBuffer` (in): temporary storage buffer allocated by the user. The size must be greater or equal to the size obtained with [`hipsparseSDDMM_bufferSize`].
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `A`, `B`, `C` or `tempBuffer` pointer is invalid or the value of `opA` or `opB` is incorrect.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or `opB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSDDMM(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, A: hipsparseConstDnMatDescr_t, B: hipsparseConstDnMatDescr_t, beta: *const c_void,
@@ -1414,7 +2091,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         tempBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Description: Calculate the buffer size required for the sampled dense dense matrix multiplication
     ///
-    /// `hipsparseSDDMM_bufferSize` computes the required user allocated buffer size needed when computing the
+    /// [`hipsparseSDDMM_bufferSize`] computes the required user allocated buffer size needed when computing the
     /// sampled dense dense matrix multiplication
     ///
     /// Before ROCm 6.2.
@@ -1423,6 +2100,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         opB: hipsparseOperation_t, alpha: *const c_void, A: hipsparseDnMatDescr_t, B: hipsparseDnMatDescr_t,
         beta: *const c_void, C: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSDDMMAlg_t,
         bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSDDMM_bufferSize`] returns the size of the required buffer needed when computing the sampled
+    /// dense-dense matrix multiplication:
+    ///
+    /// ```text
+    /// C := α (op(A) · op(B)) ∘ spy(C) + β · C,
+    /// ```
+    ///
+    /// where `C` is a sparse matrix and `A` and `B` are dense matrices. This routine is used in
+    /// conjunction with [`hipsparseSDDMM_preprocess()`] and [`hipsparseSDDMM()`].
+    ///
+    /// [`hipsparseSDDMM_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSDDMM`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): dense matrix `A` operation type.
+    /// - `opB` (in): dense matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `A` (in): dense matrix `A` descriptor.
+    /// - `B` (in): dense matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SDDMM computation.
+    /// - `alg` (in): specification of the algorithm to use.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `A`, `B`, `D`, `C` or `pBufferSizeInBytes` pointer is invalid or the value of `opA` or `opB` is incorrect
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or `opB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSDDMM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, A: hipsparseConstDnMatDescr_t, B: hipsparseConstDnMatDescr_t,
@@ -1430,7 +2139,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Description: Preprocess step of the sampled dense dense matrix multiplication.
     ///
-    /// `hipsparseSDDMM_preprocess` performs the required preprocessing used when computing the
+    /// [`hipsparseSDDMM_preprocess`] performs the required preprocessing used when computing the
     /// sampled dense dense matrix multiplication
     ///
     /// Before ROCm 6.2.
@@ -1439,6 +2148,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         opB: hipsparseOperation_t, alpha: *const c_void, A: hipsparseDnMatDescr_t, B: hipsparseDnMatDescr_t,
         beta: *const c_void, C: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSDDMMAlg_t,
         tempBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseSDDMM_preprocess`] performs the required preprocessing used when computing the
+    /// sampled dense dense matrix multiplication:
+    ///
+    /// ```text
+    /// C := α (op(A) · op(B)) ∘ spy(C) + β · C,
+    /// ```
+    ///
+    /// where `C` is a sparse matrix and `A` and `B` are dense matrices. This routine is
+    /// used in conjunction with [`hipsparseSDDMM()`].
+    ///
+    /// [`hipsparseSDDMM_preprocess`] supports multiple combinations of data types and compute types. See [`hipsparseSDDMM`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): dense matrix `A` operation type.
+    /// - `opB` (in): dense matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `A` (in): dense matrix `A` descriptor.
+    /// - `B` (in): dense matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SDDMM computation.
+    /// - `alg` (in): specification of the algorithm to use.
+    /// - `tempBuffer` (in): temporary storage buffer allocated by the user. The size must be greater or equal to the size obtained with [`hipsparseSDDMM_bufferSize`].
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `A`, `B`, `C` or `tempBuffer` pointer is invalid or the value of `opA` or `opB` is incorrect.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or `opB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSDDMM_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, A: hipsparseConstDnMatDescr_t, B: hipsparseConstDnMatDescr_t,
@@ -1446,41 +2187,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         tempBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Scale a sparse vector and add it to a dense vector.
     ///
-    /// `hipsparseXaxpyi` multiplies the sparse vector \\f$x\\f$ with scalar \\f$\\alpha\\f$ and
-    /// adds the result to the dense vector \\f$y\\f$, such that
+    /// `hipsparseXaxpyi` multiplies the sparse vector `x` with scalar `α` and
+    /// adds the result to the dense vector `y`, such that
     ///
-    /// \\f\[
-    /// y := y + \\alpha \\cdot x
-    /// \\f\]
+    /// ```text
+    /// y := y + α · x
+    /// ```
     ///
     /// ```c
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// y[xInd[i]] = y[xInd[i]] + alpha * xVal[i];
+    ///     y[xInd[i]] = y[xInd[i]] + alpha * xVal[i];
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_axpyi`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of vector \\f$x\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `xVal` array of `nnz` elements containing the values of \\f$x\\f$.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (inout): y array of values in dense format.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of vector `x`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `xVal` (in): array of `nnz` elements containing the values of `x`.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `y` (inout): array of values in dense format.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `alpha`, `xVal`, `xInd` or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `alpha`, `xVal`, `xInd` or `y` is invalid.
     "5.7" pub fn hipsparseSaxpyi(handle: hipsparseHandle_t, nnz: c_int, alpha: *const f32, xVal: *const f32,
         xInd: *const c_int, y: *mut f32, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Convert a sparse BSR matrix into a sparse CSR matrix
@@ -1492,67 +2229,54 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// the number of blocks in the BSR matrix multiplied by the block dimension squared.
     ///
     /// For example, given the BSR matrix using block dimension 2:
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 0 \\\\
-    /// 3 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 5 & 0 \\\\
-    /// 1 & 2
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 6 & 7 \\\\
-    /// 3 & 4
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// [
+    ///   1 0
+    ///   3 4
+    ///   0 2
+    ///   0 0
+    ///   5 0
+    ///   1 2
+    ///   6 7
+    ///   3 4
+    ///   ]
+    /// ```
     ///
     /// The resulting CSR matrix row pointer, column indices, and values arrays are:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtrC} &= \\begin{bmatrix} 0 & 4 & 8 & 12 & 16 \\end{bmatrix} \\\\
-    /// \\text{csrColIndC} &= \\begin{bmatrix} 0 & 1 & 2 & 3 & 0 & 1 & 2 & 3 & 0 & 1 & 2 & 3 & 0 & 1 & 2 & 3 \\end{bmatrix} \\\\
-    /// \\text{csrValC} &= \\begin{bmatrix} 1 & 0 & 0 & 2 & 3 & 4 & 0 & 0 & 5 & 0 & 6 & 7 & 1 & 2 & 3 & 4 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrRowPtrC =
+    ///   0 4 8 12 16
+    ///   csrColIndC =
+    ///   0 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3
+    ///   csrValC =
+    ///   1 0 0 2 3 4 0 0 5 0 6 7 1 2 3 4
+    /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsr2csr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nb number of block columns in the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `bsrValA` array of `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` size of the blocks in the sparse BSR matrix.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnzb`\*`blockDim`\*`blockDim` elements containing the values of the sparse CSR matrix.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 where `m`=mb\*blockDim elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (out): `csrColIndC` array of `nnzb`\*`blockDim`\*`blockDim` elements containing the column indices of the sparse CSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nb` (in): number of block columns in the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrValA` (in): array of `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): size of the blocks in the sparse BSR matrix.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnzb*blockDim*blockDim` elements containing the values of the sparse CSR matrix.
+    /// - `csrRowPtrC` (out): array of `m+1` where `m=mb*blockDim` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColIndC` (out): array of `nnzb*blockDim*blockDim` elements containing the column indices of the sparse CSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `blockDim`, `bsrValA`,
-    /// `bsrRowPtrA`, `bsrColIndA`, `csrValC`, `csrRowPtrC` or `csrColIndC` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `blockDim`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `csrValC`, `csrRowPtrC` or `csrColIndC` pointer is invalid.
     "5.7" pub fn hipsparseSbsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut f32, csrRowPtrC: *mut c_int,
@@ -1561,15 +2285,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// storage format
     ///
     /// `hipsparseXbsric02` computes the incomplete Cholesky factorization with 0 fill-ins
-    /// and no pivoting of a sparse \\f$mb \\times mb\\f$ BSR matrix \\f$A\\f$, such that
-    /// \\f\[
-    /// A \\approx LL^T
-    /// \\f\]
+    /// and no pivoting of a sparse `mb × mb` BSR matrix `A`, such that
+    ///
+    /// ```text
+    /// A ≈ LL^T
+    /// ```
     ///
     /// Computing the above incomplete Cholesky factorization requires three steps to complete. First,
     /// the user determines the size of the required temporary storage buffer by calling
-    /// [`hipsparseSbsric02_bufferSize`] "`hipsparseXbsric02_bufferSize()`". Once this buffer size has been determined,
-    /// the user allocates the buffer and passes it to [`hipsparseSbsric02_analysis`] "`hipsparseXbsric02_analysis()`".
+    /// `hipsparseXbsric02_bufferSize()`. Once this buffer size has been determined,
+    /// the user allocates the buffer and passes it to `hipsparseXbsric02_analysis()`.
     /// This will perform analysis on the sparsity pattern of the matrix. Finally, the user calls `hipsparseXbsric02`
     /// to perform the actual factorization. The calculation of the buffer size and the analysis of the sparse matrix
     /// only need to be performed once for a given sparsity pattern while the factorization can be repeatedly applied
@@ -1577,7 +2302,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// the temporary buffer can be deallocated.
     ///
     /// `hipsparseXbsric02` requires a user allocated temporary buffer. Its size is returned
-    /// by [`hipsparseSbsric02_bufferSize`] "`hipsparseXbsric02_bufferSize()`". Furthermore,
+    /// by `hipsparseXbsric02_bufferSize()`. Furthermore,
     /// analysis meta data is required. It can be obtained by [`hipsparseSbsric02_analysis`]
     /// "`hipsparseXbsric02_analysis()`". `hipsparseXbsric02` reports the first zero pivot
     /// (either numerical or structural zero). The zero pivot status can be obtained by calling
@@ -1589,37 +2314,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsric02`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (inout): `bsrValA` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrValA` (inout): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrValA`, `bsrRowPtrA`, or `bsrColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrValA`, `bsrRowPtrA`, or `bsrColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsric02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *mut f32, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
@@ -1635,65 +2351,54 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrValA` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrValA` (in): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `info` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `info` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsric02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXbsric02_bufferSize` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseSbsric02_analysis`] "`hipsparseXbsric02_analysis()`"
-    /// and [`hipsparseSbsric02`] "`hipsparseXbsric02()`". The temporary storage buffer must be
+    /// in bytes that is required by `hipsparseXbsric02_analysis()`
+    /// and `hipsparseXbsric02()`. The temporary storage buffer must be
     /// allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specifies whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrValA` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSbsric02_analysis()`], [`hipsparseDbsric02_analysis()`], [`hipsparseCbsric02_analysis()`], [`hipsparseZbsric02_analysis()`], [`hipsparseSbsric02()`], [`hipsparseDbsric02()`], [`hipsparseCbsric02()`] and [`hipsparseZbsric02()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specifies whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrValA` (in): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSbsric02_analysis()`], [`hipsparseDbsric02_analysis()`], [`hipsparseCbsric02_analysis()`], [`hipsparseZbsric02_analysis()`], [`hipsparseSbsric02()`], [`hipsparseDbsric02()`], [`hipsparseCbsric02()`] and [`hipsparseZbsric02()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `info` or `pBufferSizeInBytes` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsric02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *mut f32, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
@@ -1701,21 +2406,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// format
     ///
     /// `hipsparseXbsrilu02` computes the incomplete LU factorization with 0 fill-ins and no
-    /// pivoting of a sparse \\f$mb \\times mb\\f$ BSR matrix \\f$A\\f$, such that
-    /// \\f\[
-    /// A \\approx LU
-    /// \\f\]
+    /// pivoting of a sparse `mb × mb` BSR matrix `A`, such that
+    ///
+    /// ```text
+    /// A ≈ LU
+    /// ```
     ///
     /// Computing the above incomplete LU factorization requires three steps to complete. First,
     /// the user determines the size of the required temporary storage buffer by calling
-    /// [`hipsparseSbsrilu02_bufferSize`] "`hipsparseXbsrilu02_bufferSize()`". Once this buffer size
+    /// `hipsparseXbsrilu02_bufferSize()`. Once this buffer size
     /// has been determined, the user allocates the buffer and passes it to
-    /// [`hipsparseSbsrilu02_analysis`] "`hipsparseXbsrilu02_analysis()`". This will perform analysis on
+    /// `hipsparseXbsrilu02_analysis()`. This will perform analysis on
     /// the sparsity pattern of the matrix. Finally, the user calls `hipsparseXbsrilu02` to perform the
     /// actual factorization. The calculation of the buffer size and the analysis of the sparse matrix
     /// only need to be performed once for a given sparsity pattern while the factorization can be
     /// repeatedly applied to multiple matrices having the same sparsity pattern. Once all calls to
-    /// [`hipsparseSbsrilu02`] "`hipsparseXbsrilu02()`" are complete, the temporary buffer can be deallocated.
+    /// `hipsparseXbsrilu02()` are complete, the temporary buffer can be deallocated.
     ///
     /// `hipsparseXbsrilu02` reports the first zero pivot (either numerical or structural zero).
     /// The zero pivot status can be obtained by calling [`hipsparseXbsrilu02_zeroPivot()`].
@@ -1723,37 +2429,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsrilu02`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (inout): `bsrSortedValA_valM` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA_valM` (inout): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrSortedValA_valM`, `bsrSortedRowPtrA` or `bsrSortedColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrSortedValA_valM`, `bsrSortedRowPtrA` or `bsrSortedColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrilu02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA_valM: *mut f32, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
@@ -1769,66 +2466,54 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBuffer` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrilu02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f32, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXbsrilu02_bufferSize` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseSbsrilu02_analysis`] "`hipsparseXbsrilu02_analysis()`"
-    /// and [`hipsparseSbsrilu02`] "`hipsparseXbsrilu02()`". The temporary storage buffer must be
+    /// in bytes that is required by `hipsparseXbsrilu02_analysis()`
+    /// and `hipsparseXbsrilu02()`. The temporary storage buffer must be
     /// allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specifies whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): mb number of block rows in the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero block entries of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of length `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between 1 and m where `m`=mb\*blockDim.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSbsrilu02_analysis()`], [`hipsparseDbsrilu02_analysis()`], [`hipsparseCbsrilu02_analysis()`], [`hipsparseZbsrilu02_analysis()`], [`hipsparseSbsrilu02()`], [`hipsparseDbsrilu02()`], [`hipsparseCbsrilu02()`] and [`hipsparseZbsrilu02()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specifies whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `mb` (in): number of block rows in the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero block entries of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of length `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between 1 and m where `m=mb*blockDim`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSbsrilu02_analysis()`], [`hipsparseDbsrilu02_analysis()`], [`hipsparseCbsrilu02_analysis()`], [`hipsparseZbsrilu02_analysis()`], [`hipsparseSbsrilu02()`], [`hipsparseDbsrilu02()`], [`hipsparseCbsrilu02()`] and [`hipsparseZbsrilu02()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`, `descrA`,
-    /// `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or
-    /// `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrilu02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f32, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t,
@@ -1837,9 +2522,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// `hipsparseXbsrilu02_numericBoost` enables the user to replace a numerical value in
-    /// an incomplete LU factorization. `tol` is used to determine whether a numerical value
-    /// is replaced by `boost_val`, such that \\f$A\_{j,j} = \\text{boost\_val}\\f$ if
-    /// \\f$\\text{tol} \\ge \\left\|A\_{j,j}\\right\|\\f$.
+    /// an incomplete LU factorization.
+    ///
+    /// `tol` is used to determine whether a numerical value
+    /// is replaced by `boost_val`, such that `A_(j,j) = boost_val` if
+    /// `tol ≥ |A_(j,j)|`.
     ///
     /// **Note:** The boost value is enabled by setting `enable_boost` to 1 or disabled by
     /// setting `enable_boost` to 0.
@@ -1848,155 +2535,132 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): `enable_boost` enable/disable numeric boost.
-    /// - `` (in): tol tolerance to determine whether a numerical value is replaced or not.
-    /// - `` (in): `boost_val` boost value to replace a numerical value.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `enable_boost` (in): enable/disable numeric boost.
+    /// - `tol` (in): tolerance to determine whether a numerical value is replaced or not.
+    /// - `boost_val` (in): boost value to replace a numerical value.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info`, `tol` or `boost_val` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info`, `tol` or `boost_val` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSbsrilu02_numericBoost(handle: hipsparseHandle_t, info: bsrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut f32) -> hipsparseStatus_t;
     /// Sparse matrix dense matrix multiplication using BSR storage format
     ///
-    /// `hipsparseXbsrmm` multiplies the scalar \\f$\\alpha\\f$ with a sparse \\f$m \\times k\\f$
-    /// matrix \\f$A\\f$, defined in BSR storage format, and the column-oriented dense \\f$k \\times n\\f$
-    /// matrix \\f$B\\f$ and adds the result to the column-oriented dense \\f$m \\times n\\f$ matrix \\f$C\\f$ that
-    /// is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot op(A) \\cdot op(B) + \\beta \\cdot C,
-    /// \\f\]
+    /// `hipsparseXbsrmm` multiplies the scalar `α` with a sparse `m × k`
+    /// matrix `A`, defined in BSR storage format, and the column-oriented dense `k × n`
+    /// matrix `B` and adds the result to the column-oriented dense `m × n` matrix `C` that
+    /// is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// C := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
-    /// and where \\f$k = `blockDim` \\times kb\\f$ and \\f$m = `blockDim` \\times mb\\f$.
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// and where `k = blockDim × kb` and `m = blockDim × mb`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsrmm`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks. Can be [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type. Currently, only [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type. Currently, only [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] and [`HIPSPARSE_OPERATION_TRANSPOSE`] are supported.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): n number of columns of the dense matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): kb number of block columns of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `bsrValA` array of `nnzb`\*`blockDim`\*`blockDim` elements of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `blockDim` size of the blocks in the sparse BSR matrix.
-    /// - `` (in): B array of dimension `ldb`\*n (\\f$op(B) == B\\f$), `ldb`\*k otherwise.
-    /// - `` (in): ldb leading dimension of \\f$B\\f$, must be at least \\f$\\max{(1, k)}\\f$ (\\f$ op(B) == B\\f$) where `k`=`blockDim`\*kb, \\f$\\max{(1, n)}\\f$ otherwise.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): C array of dimension `ldc`\*n.
-    /// - `` (in): ldc leading dimension of \\f$C\\f$, must be at least \\f$\\max{(1, m)}\\f$ (\\f$ op(A) == A\\f$) where `m`=`blockDim`\*mb, \\f$\\max{(1, k)}\\f$ where `k`=`blockDim`\*kb otherwise.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks. Can be [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `transA` (in): matrix `A` operation type. Currently, only [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
+    /// - `transB` (in): matrix `B` operation type. Currently, only [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] and [`HIPSPARSE_OPERATION_TRANSPOSE`] are supported.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `op(B)` and `C`.
+    /// - `kb` (in): number of block columns of the sparse BSR matrix `A`.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrValA` (in): array of `nnzb*blockDim*blockDim` elements of the sparse BSR matrix `A`.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix `A`.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix `A`.
+    /// - `blockDim` (in): size of the blocks in the sparse BSR matrix.
+    /// - `B` (in): array of dimension `ldb*n` (`op(B) == B`), `ldb*k` otherwise.
+    /// - `ldb` (in): leading dimension of `B`, must be at least `max(1, k)` (`op(B) == B`) where `k=blockDim*kb`, `max(1, n)` otherwise.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): array of dimension `ldc*n`.
+    /// - `ldc` (in): leading dimension of `C`, must be at least `max(1, m)` (`op(A) == A`) where `m=blockDim*mb`, `max(1, k)` where `k=blockDim*kb` otherwise.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `n`, `kb`, `nnzb`, `ldb`,
-    /// `ldc`, `descr`, `alpha`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`,
-    /// `B`, `beta` or `C` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `n`, `kb`, `nnzb`, `ldb`, `ldc`, `descr`, `alpha`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `B`, `beta` or `C` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrmm(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, mb: c_int, n: c_int, kb: c_int, nnzb: c_int, alpha: *const f32,
         descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, B: *const f32, ldb: c_int, beta: *const f32, C: *mut f32, ldc: c_int) -> hipsparseStatus_t;
     /// Sparse matrix vector multiplication using BSR storage format
     ///
-    /// `hipsparseXbsrmv` multiplies the scalar \\f$\\alpha\\f$ with a sparse
-    /// \\f$m \\times n\\f$ matrix, defined in BSR storage format, and the dense vector \\f$x\\f$ and adds the
-    /// result to the dense vector \\f$y\\f$ that is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// y := \\alpha \\cdot op(A) \\cdot x + \\beta \\cdot y,
-    /// \\f\]
+    /// `hipsparseXbsrmv` multiplies the scalar `α` with a sparse
+    /// `m × n` matrix, defined in BSR storage format, and the dense vector `x` and adds the
+    /// result to the dense vector `y` that is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if trans == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
-    /// and where \\f$m = mb \\times `blockDim`\\f$ and \\f$n= nb \\times `blockDim`\\f$.
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    /// ```
+    ///
+    /// and where `m = mb × blockDim` and `n= nb × blockDim`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsrmv`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nb number of block columns of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (in): x array of `nb`\*`blockDim` elements (\\f$op(A) = A\\f$) or `mb`\*`blockDim` elements (\\f$op(A) = A^T\\f$ or \\f$op(A) = A^H\\f$).
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): y array of `mb`\*`blockDim` elements (\\f$op(A) = A\\f$) or `nb`\*`blockDim` elements (\\f$op(A) = A^T\\f$ or \\f$op(A) = A^H\\f$).
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nb` (in): number of block columns of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `x` (in): array of `nb*blockDim` elements (`op(A) = A`) or `mb*blockDim` elements (`op(A) = A^T` or `op(A) = A^H`).
+    /// - `beta` (in): scalar `β`.
+    /// - `y` (inout): array of `mb*blockDim` elements (`op(A) = A`) or `nb*blockDim` elements (`op(A) = A^T` or `op(A) = A^H`).
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`,
-    /// `blockDim`, `descr`, `alpha`, `bsrSortedValA`, `bsrSortedRowPtrA`,
-    /// `bsrSortedColIndA`, `x`, `beta` or `y` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `trans` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `blockDim`, `descr`, `alpha`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `x`, `beta` or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `trans` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrmv(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         mb: c_int, nb: c_int, nnzb: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f32,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, x: *const f32,
@@ -2014,77 +2678,61 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transX` matrix \\f$X\\f$ operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(X)\\f$.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` containing the block column indices of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transX` (in): matrix `X` operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(X)`.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix `A`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix `A`.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix `A`.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix `A`.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` containing the block column indices of the sparse BSR matrix `A`.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix `A`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nrhs`, `nnzb` or
-    /// `blockDim`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`,
-    /// `bsrSortedColIndA`, `info` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nrhs`, `nnzb` or `blockDim`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsm2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *const f32, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXbsrsm2_buffer_size` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseSbsrsm2_analysis`] "`hipsparseXbsrsm2_analysis()`" and
-    /// [`hipsparseSbsrsm2_solve`] "`hipsparseXbsrsm2_solve()`". The temporary storage buffer must
+    /// that is required by `hipsparseXbsrsm2_analysis()` and
+    /// `hipsparseXbsrsm2_solve()`. The temporary storage buffer must
     /// be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transX` matrix \\f$X\\f$ operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(X)\\f$.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSbsrsm2_analysis`] "`hipsparseXbsrsm2_analysis()`" and [`hipsparseSbsrsm2_solve`] "`hipsparseXbsrsm2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transX` (in): matrix `X` operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(X)`.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix `A`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix `A`.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXbsrsm2_analysis()` and `hipsparseXbsrsm2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nrhs`, `nnzb`, `blockDim`,
-    /// `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or
-    /// `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nrhs`, `nnzb`, `blockDim`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsm2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f32, bsrSortedRowPtrA: *const c_int,
@@ -2093,151 +2741,115 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sparse triangular system solve using BSR storage format
     ///
     /// `hipsparseXbsrsm2_solve` solves a sparse triangular linear system of a sparse
-    /// \\f$m \\times m\\f$ matrix, defined in BSR storage format, a column-oriented dense solution matrix
-    /// \\f$X\\f$ and the column-oriented dense right-hand side matrix \\f$B\\f$ that is multiplied by \\f$\\alpha\\f$,
+    /// `m × m` matrix, defined in BSR storage format, a column-oriented dense solution matrix
+    /// `X` and the column-oriented dense right-hand side matrix `B` that is multiplied by `α`,
     /// such that
-    /// \\f\[
-    /// op(A) \\cdot op(X) = \\alpha \\cdot op(B),
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) · op(X) = α · op(B),
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// ,
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `transX` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `transX` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// B^H, & \\text{if `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if transX == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if transX == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if transX == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(X) = \\left\\{
-    /// \\begin{array}{ll}
-    /// X, & \\text{if `transX` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// X^T, & \\text{if `transX` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// X^H, & \\text{if `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
-    /// and where \\f$m = `blockDim` \\times mb\\f$.
     ///
-    /// Note that as indicated above, the operation type of both \\f$op(B)\\f$ and \\f$op(X)\\f$ is specified by the
-    /// `transX` parameter and that the operation type of \\f$B\\f$ and \\f$X\\f$ must match. For example, if \\f$op(B)=B\\f$ then
-    /// \\f$op(X)=X\\f$. Likewise, if \\f$op(B)=B^T\\f$ then \\f$op(X)=X^T\\f$.
+    /// ```text
+    /// op(X) = {
+    ///   X, if transX == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   X^T, if transX == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   X^H, if transX == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
-    /// Given that the sparse matrix \\f$A\\f$ is a square matrix, its size is \\f$m \\times m\\f$ regardless of
-    /// whether \\f$A\\f$ is transposed or not. The size of the column-oriented dense matrices \\f$B\\f$ and \\f$X\\f$ have
+    /// and where `m = blockDim × mb`.
+    ///
+    /// Note that as indicated above, the operation type of both `op(B)` and `op(X)` is specified by the
+    /// `transX` parameter and that the operation type of `B` and `X` must match. For example, if `op(B)=B` then
+    /// `op(X)=X`. Likewise, if `op(B)=B^T` then `op(X)=X^T`.
+    ///
+    /// Given that the sparse matrix `A` is a square matrix, its size is `m × m` regardless of
+    /// whether `A` is transposed or not. The size of the column-oriented dense matrices `B` and `X` have
     /// size that depends on the value of `transX`:
     ///
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// ldb \\times nrhs, \\text{ } ldb \\ge m, & \\text{if `transX` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transX` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    /// ```text
+    /// op(B) = {
+    ///   ldb × nrhs, ldb ≥ m, if transX == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transX == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transX == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(X) = \\left\\{
-    /// \\begin{array}{ll}
-    /// ldb \\times nrhs, \\text{ } ldb \\ge m, & \\text{if `transX` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transX` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(X) = {
+    ///   ldb × nrhs, ldb ≥ m, if transX == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transX == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transX == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// `hipsparseXbsrsm2_solve` requires a user allocated temporary buffer. Its size is returned by
-    /// [`hipsparseSbsrsm2_bufferSize`] "`hipsparseXbsrsm2_bufferSize()`". The size of the required buffer is larger
+    /// `hipsparseXbsrsm2_bufferSize()`. The size of the required buffer is larger
     /// when `transA` equals [`HIPSPARSE_OPERATION_TRANSPOSE`] or [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] and
-    /// when `transX` is [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]. The subsequent solve will also be faster when \\f$A\\f$ is
-    /// non-transposed and \\f$B\\f$ is transposed (or conjugate transposed). For example, instead of solving:
+    /// when `transX` is [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]. The subsequent solve will also be faster when `A` is
+    /// non-transposed and `B` is transposed (or conjugate transposed). For example, instead of solving:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// `a_`{00} & `a_`{01} \\\\
-    /// `a_`{10} & `a_`{11}
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// `a_`{20} & `a_`{21} \\\\
-    /// `a_`{30} & `a_`{31}
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// `a_`{22} & `a_`{23} \\\\
-    /// `a_`{32} & `a_`{33}
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\cdot
-    /// \\begin{bmatrix}
-    /// `x_`{00} & `x_`{01} \\\\
-    /// `x_`{10} & `x_`{11} \\\\
-    /// `x_`{20} & `x_`{21} \\\\
-    /// `x_`{30} & `x_`{31} \\\\
-    /// \\end{bmatrix}
-    ///
-    /// \\begin{bmatrix}
-    /// `b_`{00} & `b_`{01} \\\\
-    /// `b_`{10} & `b_`{11} \\\\
-    /// `b_`{20} & `b_`{21} \\\\
-    /// `b_`{30} & `b_`{31} \\\\
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   a_00 a_01
+    ///   a_10 a_11
+    ///   0 0
+    ///   0 0
+    ///   a_20 a_21
+    ///   a_30 a_31
+    ///   a_22 a_23
+    ///   a_32 a_33
+    ///   ] ·
+    ///   x_00 x_01
+    ///   x_10 x_11
+    ///   x_20 x_21
+    ///   x_30 x_31
+    ///   =
+    ///   b_00 b_01
+    ///   b_10 b_11
+    ///   b_20 b_21
+    ///   b_30 b_31
+    /// ```
     ///
     /// Consider solving:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// `a_`{00} & `a_`{01} \\\\
-    /// `a_`{10} & `a_`{11}
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// `a_`{20} & `a_`{21} \\\\
-    /// `a_`{30} & `a_`{31}
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// `a_`{22} & `a_`{23} \\\\
-    /// `a_`{32} & `a_`{33}
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\cdot
-    /// \\begin{bmatrix}
-    /// `x_`{00} & `x_`{10} & `x_`{20} & `x_`{30} \\\\
-    /// `x_`{01} & `x_`{11} & `x_`{21} & `x_`{31}
-    /// \\end{bmatrix}^{T}
-    ///
-    /// \\begin{bmatrix}
-    /// `b_`{00} & `b_`{10} & `b_`{20} & `b_`{30} \\\\
-    /// `b_`{01} & `b_`{11} & `b_`{21} & `b_`{31}
-    /// \\end{bmatrix}^{T}
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   a_00 a_01
+    ///   a_10 a_11
+    ///   0 0
+    ///   0 0
+    ///   a_20 a_21
+    ///   a_30 a_31
+    ///   a_22 a_23
+    ///   a_32 a_33
+    ///   ] ·
+    ///   x_00 x_10 x_20 x_30
+    ///   x_01 x_11 x_21 x_31
+    ///   ^T =
+    ///   b_00 b_10 b_20 b_30
+    ///   b_01 b_11 b_21 b_31
+    ///   ^T
+    /// ```
     ///
     /// Once the temporary storage buffer has been allocated, analysis meta data is required. It can be obtained
     /// by [`hipsparseSbsrsm2_analysis`] "`hipsparseXbsrsm2_analysis()`". The triangular solve is completed by calling
@@ -2253,8 +2865,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The user can specify that the sparse matrix should be interpreted as having identity blocks on the diagonal by setting the diagonal
     /// type on the descriptor `descrA` to [`HIPSPARSE_DIAG_TYPE_UNIT`] using [`hipsparseSetMatDiagType`]. If
-    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if the diagonal block \\f$A\_{j,j}\\f$
-    /// for some \\f$j\\f$ is not invertible.
+    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if the diagonal block `A_(j,j)`
+    /// for some `j` is not invertible.
     ///
     /// The sparse CSR matrix passed to `hipsparseXbsrsm2_solve` does not actually have to be a triangular matrix. Instead the
     /// triangular upper or lower part of the sparse matrix is solved based on [`hipsparseFillMode_t`] set on the descriptor
@@ -2263,7 +2875,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** The sparse BSR matrix has to be sorted.
     ///
-    /// **Note:** Operation type of B and X must match, if \\f$op(B)=B, op(X)=X\\f$.
+    /// **Note:** Operation type of B and X must match, if `op(B)=B, op(X)=X`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
@@ -2271,46 +2883,35 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Currently, only `transA` != [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] and
     /// `transX` != [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsrsm`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transX` matrix \\f$X\\f$ operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(X)\\f$.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnzb` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): B rhs matrix B with leading dimension `ldb`.
-    /// - `` (in): ldb leading dimension of rhs matrix \\f$B\\f$.
-    /// - `` (out): X solution matrix X with leading dimension `ldx`.
-    /// - `` (in): ldx leading dimension of solution matrix \\f$X\\f$.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transX` (in): matrix `X` operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(X)`.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix `A`.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnzb` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `B` (in): rhs matrix B with leading dimension `ldb`.
+    /// - `ldb` (in): leading dimension of rhs matrix `B`.
+    /// - `X` (out): solution matrix X with leading dimension `ldx`.
+    /// - `ldx` (in): leading dimension of solution matrix `X`.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nrhs`, `nnzb`, `blockDim`,
-    /// `alpha`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`,
-    /// `B`, `X` `info` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nrhs`, `nnzb`, `blockDim`, `alpha`, `descrA`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `B`, `X` `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transX` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsm2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         alpha: *const f32, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f32, bsrSortedRowPtrA: *const c_int,
@@ -2327,107 +2928,86 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnz` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnz` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`,
-    /// `descrA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or
-    /// `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsv2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *const f32,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXbsrsv2_bufferSize` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`" and
-    /// [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`". The temporary storage buffer must
+    /// that is required by `hipsparseXbsrsv2_analysis()` and
+    /// `hipsparseXbsrsv2_solve()`. The temporary storage buffer must
     /// be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnz` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`" and [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnz` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXbsrsv2_analysis()` and `hipsparseXbsrsv2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb` or `blockDim`,
-    /// `descr`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`,
-    /// `info` or `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb` or `blockDim`, `descr`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsv2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f32,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// `hipsparseXbsrsv2_bufferSizeExt` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`" and
-    /// [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`". The temporary storage buffer must be
+    /// that is required by `hipsparseXbsrsv2_analysis()` and
+    /// `hipsparseXbsrsv2_solve()`. The temporary storage buffer must be
     /// allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnz` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`" and [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnz` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXbsrsv2_analysis()` and `hipsparseXbsrsv2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb` or `blockDim`,
-    /// `descr`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`,
-    /// `info` or `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb` or `blockDim`, `descr`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsv2_bufferSizeExt(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut f32,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t,
@@ -2435,28 +3015,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sparse triangular solve using BSR storage format
     ///
     /// `hipsparseXbsrsv2_solve` solves a sparse triangular linear system of a sparse
-    /// \\f$m \\times m\\f$ matrix, defined in BSR storage format, a dense solution vector
-    /// \\f$y\\f$ and the right-hand side \\f$x\\f$ that is multiplied by \\f$\\alpha\\f$, such that
-    /// \\f\[
-    /// op(A) \\cdot y = \\alpha \\cdot x,
-    /// \\f\]
+    /// `m × m` matrix, defined in BSR storage format, a dense solution vector
+    /// `y` and the right-hand side `x` that is multiplied by `α`, such that
+    ///
+    /// ```text
+    /// op(A) · y = α · x,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if trans == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if trans == [`HIPSPARSE_OPERATION_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
     ///
     /// Performing the above operation requires three steps. First, the user calls
-    /// [`hipsparseSbsrsv2_bufferSize`] "`hipsparseXbsrsv2_bufferSize()`" which will determine the size of the required
+    /// `hipsparseXbsrsv2_bufferSize()` which will determine the size of the required
     /// temporary storage buffer. The user then allocates this buffer and calls
-    /// [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`" which will perform analysis on the sparse matrix
-    /// \\f$op(A)\\f$. Finally, the user completes the computation by calling `hipsparseXbsrsv2_solve`. The buffer size,
-    /// buffer allocation, and analysis only need to be called once for a given sparse matrix \\f$op(A)\\f$ while the
-    /// computation stage can be repeatedly used with different \\f$x\\f$ and \\f$y\\f$ vectors. Once all calls to
+    /// `hipsparseXbsrsv2_analysis()` which will perform analysis on the sparse matrix
+    /// `op(A)`. Finally, the user completes the computation by calling `hipsparseXbsrsv2_solve`. The buffer size,
+    /// buffer allocation, and analysis only need to be called once for a given sparse matrix `op(A)` while the
+    /// computation stage can be repeatedly used with different `x` and `y` vectors. Once all calls to
     /// `hipsparseXbsrsv2_solve` are complete, the temporary buffer can be deallocated.
     ///
     /// Solving a triangular system involves inverting the diagonal blocks. This means that if the sparse matrix is
@@ -2468,8 +3048,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The user can specify that the sparse matrix should be interpreted as having identity blocks on the diagonal by setting the diagonal
     /// type on the descriptor `descrA` to [`HIPSPARSE_DIAG_TYPE_UNIT`] using [`hipsparseSetMatDiagType`]. If
-    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if the diagonal block \\f$A\_{j,j}\\f$
-    /// for some \\f$j\\f$ is not invertible.
+    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if the diagonal block `A_(j,j)`
+    /// for some `j` is not invertible.
     ///
     /// The sparse CSR matrix passed to `hipsparseXbsrsv2_solve` does not actually have to be a triangular matrix. Instead the
     /// triangular upper or lower part of the sparse matrix is solved based on [`hipsparseFillMode_t`] set on the descriptor
@@ -2484,43 +3064,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] and
     /// `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_bsrsv2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` matrix storage of BSR blocks.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedValA` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrSortedColIndA` array of `nnz` containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): f array of `m` elements, holding the right-hand side.
-    /// - `` (out): x array of `m` elements, holding the solution.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): matrix storage of BSR blocks.
+    /// - `transA` (in): matrix operation type.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse BSR matrix.
+    /// - `bsrSortedValA` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrSortedRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrSortedColIndA` (in): array of `nnz` containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `f` (in): array of `m` elements, holding the right-hand side.
+    /// - `x` (out): array of `m` elements, holding the solution.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nnzb`, `blockDim`,
-    /// `descrA`, `alpha`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`,
-    /// `f` or `x` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nnzb`, `blockDim`, `descrA`, `alpha`, `bsrSortedValA`, `bsrSortedRowPtrA`, `bsrSortedColIndA`, `f` or `x` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrsv2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const f32, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int,
@@ -2528,28 +3097,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Sparse matrix vector multiplication with mask operation using BSR storage format
     ///
-    /// `hipsparseXbsrxmv` multiplies the scalar \\f$\\alpha\\f$ with a sparse
-    /// \\f$(mb \\times \\text{blockDim}) \\times (nb \\times \\text{blockDim})\\f$
-    /// modified matrix, defined in BSR storage format, and the dense vector \\f$x\\f$ and adds the
-    /// result to the dense vector \\f$y\\f$ that is multiplied by the scalar \\f$\\beta\\f$,
+    /// `hipsparseXbsrxmv` multiplies the scalar `α` with a sparse
+    /// `(mb × blockDim) × (nb × blockDim)`
+    /// modified matrix, defined in BSR storage format, and the dense vector `x` and adds the
+    /// result to the dense vector `y` that is multiplied by the scalar `β`,
     /// such that
-    /// \\f\[
-    /// y := \\left( \\alpha \\cdot op(A) \\cdot x + \\beta \\cdot y \\right)\\left( \\text{mask} \\right),
-    /// \\f\]
-    /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if trans == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if trans == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if trans == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
     ///
-    /// The \\f$\\text{mask}\\f$ is defined as an array of block row indices.
+    /// ```text
+    /// y := ( α · op(A) · x + β · y )( mask ),
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// The `mask` is defined as an array of block row indices.
     /// The input sparse matrix is defined with a modified BSR storage format where the beginning and the end of each row
-    /// is defined with two arrays, `bsrRowPtr` and `bsr_end_ptr` (both of size `mb`), rather the usual `bsrRowPtr` of size `mb`+1.
+    /// is defined with two arrays, `bsrRowPtr` and `bsr_end_ptr` (both of size `mb`), rather the usual `bsrRowPtr` of size `mb+1`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
@@ -2559,47 +3128,88 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): dir matrix storage of BSR blocks.
-    /// - `` (in): trans matrix operation type.
-    /// - `` (in): `sizeOfMask` number of updated block rows of the array `y`.
-    /// - `` (in): mb number of block rows of the sparse BSR matrix.
-    /// - `` (in): nb number of block columns of the sparse BSR matrix.
-    /// - `` (in): nnzb number of non-zero blocks of the sparse BSR matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): descr descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `bsrVal` array of `nnzb` blocks of the sparse BSR matrix.
-    /// - `` (in): `bsrMaskPtr` array of `sizeOfMask` elements that give the indices of the updated block rows.
-    /// - `` (in): `bsrRowPtr` array of `mb` elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrEndPtr` array of `mb` elements that point to the end of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColInd` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `blockDim` block dimension of the sparse BSR matrix.
-    /// - `` (in): x array of `nb`\*`blockDim` elements (\\f$op(A) = A\\f$) or `mb`\*`blockDim` elements (\\f$op(A) = A^T\\f$ or \\f$op(A) = A^H\\f$).
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): y array of `mb`\*`blockDim` elements (\\f$op(A) = A\\f$) or `nb`\*`blockDim` elements (\\f$op(A) = A^T\\f$ or \\f$op(A) = A^H\\f$).
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dir` (in): matrix storage of BSR blocks.
+    /// - `trans` (in): matrix operation type.
+    /// - `sizeOfMask` (in): number of updated block rows of the array `y`.
+    /// - `mb` (in): number of block rows of the sparse BSR matrix.
+    /// - `nb` (in): number of block columns of the sparse BSR matrix.
+    /// - `nnzb` (in): number of non-zero blocks of the sparse BSR matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descr` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrVal` (in): array of `nnzb` blocks of the sparse BSR matrix.
+    /// - `bsrMaskPtr` (in): array of `sizeOfMask` elements that give the indices of the updated block rows.
+    /// - `bsrRowPtr` (in): array of `mb` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrEndPtr` (in): array of `mb` elements that point to the end of every block row of the sparse BSR matrix.
+    /// - `bsrColInd` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `blockDim` (in): block dimension of the sparse BSR matrix.
+    /// - `x` (in): array of `nb*blockDim` elements (`op(A) = A`) or `mb*blockDim` elements (`op(A) = A^T` or `op(A) = A^H`).
+    /// - `beta` (in): scalar `β`.
+    /// - `y` (inout): array of `mb*blockDim` elements (`op(A) = A`) or `nb*blockDim` elements (`op(A) = A^T` or `op(A) = A^H`).
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `blockDim`,
-    /// `sizeOfMask`, `descr`, `alpha`, `bsrVal`, `bsrRowPtr`, `bsrEndPtr`,
-    /// `bsrColInd`, `x`, `beta` or `y` is invalid or if `sizeOfMask` is greater
-    /// than `mb`.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `blockDim`==1, `trans` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `blockDim`, `sizeOfMask`, `descr`, `alpha`, `bsrVal`, `bsrRowPtr`, `bsrEndPtr`, `bsrColInd`, `x`, `beta` or `y` is invalid or if `sizeOfMask` is greater than `mb`.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `blockDim==1`, `trans` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSbsrxmv(handle: hipsparseHandle_t, dir: hipsparseDirection_t, trans: hipsparseOperation_t,
         sizeOfMask: c_int, mb: c_int, nb: c_int, nnzb: c_int, alpha: *const f32, descr: hipsparseMatDescr_t,
         bsrVal: *const f32, bsrMaskPtr: *const c_int, bsrRowPtr: *const c_int, bsrEndPtr: *const c_int,
         bsrColInd: *const c_int, blockDim: c_int, x: *const f32, beta: *const f32, y: *mut f32) -> hipsparseStatus_t;
+    /// Description: Scatter elements from a sparse vector into a dense vector.
+    ///
+    /// [`hipsparseScatter`] scatters the elements from the sparse vector `x` in the dense
+    /// vector `y`.
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     y[x_ind[i]] = x_val[i];
+    /// }
+    /// ```
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseScatter(handle: hipsparseHandle_t, vecX: hipsparseSpVecDescr_t,
         vecY: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
+    /// Scatter elements from a sparse vector into a dense vector.
+    ///
+    /// [`hipsparseScatter`] scatters the elements from the sparse vector `x` in the dense
+    /// vector `y`.
+    ///
+    /// ```c
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     y[x_ind[i]] = x_val[i];
+    /// }
+    /// ```
+    ///
+    /// [`hipsparseScatter`] supports the following uniform precision data types for the sparse and dense vectors `x` and
+    /// `y`.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | X / Y |
+    /// |---|
+    /// | `HIP_R_8I` |
+    /// | `HIP_R_16F` |
+    /// | `HIP_R_16BF` |
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `vecX` (in): sparse vector descriptor `x`.
+    /// - `vecY` (out): dense vector descriptor `y`.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `vecX` or `vecY` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseScatter(handle: hipsparseHandle_t, vecX: hipsparseConstSpVecDescr_t,
         vecY: hipsparseDnVecDescr_t) -> hipsparseStatus_t;
@@ -2607,54 +3217,55 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Given the input CSC matrix of size `mxn`, the routine writes the matrix to the dense array `A` such
     /// that `A` has leading dimension `ld` and is column ordered. This means that `A` has size `ldxn` where
-    /// `ld`\>=m. All the parameters are assumed to have been pre-allocated by the user. If the input CSC matrix
+    /// `ld>=m`. All the parameters are assumed to have been pre-allocated by the user. If the input CSC matrix
     /// has index base of one, it must be set in the [`hipsparseMatDescr_t`]. See [`hipsparseSetMatIndexBase()`]
     /// prior to calling `hipsparseXcsc2dense`.
     ///
     /// For example, consider the sparse CSC matrix:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{cscRowInd} &= \\begin{bmatrix} 0 & 1 & 2 & 1 & 2 & 0 & 2 \\end{bmatrix} \\\\
-    /// \\text{cscColPtr} &= \\begin{bmatrix} 0 & 3 & 4 & 5 & 7 \\end{bmatrix} \\\\
-    /// \\text{cscVal} &= \\begin{bmatrix} 1 & 3 & 5 & 4 & 6 & 2 & 7 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// cscRowInd =
+    ///   0 1 2 1 2 0 2
+    ///   cscColPtr =
+    ///   0 3 4 5 7
+    ///   cscVal =
+    ///   1 3 5 4 6 2 7
+    /// ```
     ///
     /// `hipsparseXcsc2dense` is used to convert to the dense matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
     /// where the values in the `A` array are column ordered:
-    /// \\f\[
-    /// \\text{A} &= \\begin{bmatrix} 1 & 3 & 5 & 0 & 4 & 0 & 0 & 0 & 6 & 2 & 0 & 7 \\end{bmatrix} \\\\
-    /// \\f\]
+    ///
+    /// ```text
+    /// A =
+    ///   1 3 5 0 4 0 0 0 6 2 0 7
+    /// ```
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the application
     /// on the host before the entire result is ready.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `cscVal` array of nnz ( = `cscColPtr`\[n\] - `cscColPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `cscRowInd` integer array of nnz ( = `cscColPtr`\[n\] - `cscColPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (in): `cscColPtr` integer array of `n`+1 elements that contains the start of every column and the end of the last column plus one.
-    /// - `` (out): A array of dimensions (\\p ld, `n`)
-    /// - `` (out): ld leading dimension of dense array `A`.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `cscVal` (in): array of nnz ( = `cscColPtr[n`\] - `cscColPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `cscRowInd` (in): integer array of nnz ( = `cscColPtr[n`\] - `cscColPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `cscColPtr` (in): integer array of `n+1` elements that contains the start of every column and the end of the last column plus one.
+    /// - `A` (out): array of dimensions (`ld`, `n`)
+    /// - `ld` (out): leading dimension of dense array `A`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ld`, `A`, `cscVal` `cscColPtr`
-    /// or `cscRowInd` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ld`, `A`, `cscVal` `cscColPtr` or `cscRowInd` pointer is invalid.
     "5.7" pub fn hipsparseScsc2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         cscVal: *const f32, cscRowInd: *const c_int, cscColPtr: *const c_int, A: *mut f32,
         ld: c_int) -> hipsparseStatus_t;
@@ -2662,108 +3273,92 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// `hipsparseXcsr2bsr` completes the conversion of a CSR matrix into a BSR matrix.
     /// It is assumed, that `bsrValC`, `bsrColIndC` and `bsrRowPtrC` are allocated. The
-    /// allocation size for `bsrRowPtr` is computed as `mb`+1 where `mb` is the number of
+    /// allocation size for `bsrRowPtr` is computed as `mb+1` where `mb` is the number of
     /// block rows in the BSR matrix defined as:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{mb} &= \\text{(m - 1) / `blockDim` + 1}
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// mb = (m - 1) / blockDim + 1
+    /// ```
     ///
     /// The allocation size for `bsrColIndC`, i.e. `bsrNnzb`, is computed using
     /// [`hipsparseXcsr2bsrNnz()`] which also fills the `bsrRowPtrC` array. The allocation size
     /// for `bsrValC` is then equal to:
     ///
-    /// \\f\[
-    /// \\text{bsrNnzb \* `blockDim` \* `blockDim`}
-    /// \\f\]
+    /// ```text
+    /// bsrNnzb * blockDim * blockDim
+    /// ```
     ///
     /// For example, given the CSR matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7 \\\\
-    /// 1 & 2 & 3 & 4
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    ///   1 2 3 4
+    /// ```
     ///
     /// The resulting BSR matrix using block dimension 2 would look like:
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 0 \\\\
-    /// 3 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 5 & 0 \\\\
-    /// 1 & 2
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 6 & 7 \\\\
-    /// 3 & 4
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// [
+    ///   1 0
+    ///   3 4
+    ///   0 2
+    ///   0 0
+    ///   5 0
+    ///   1 2
+    ///   6 7
+    ///   3 4
+    ///   ]
+    /// ```
     ///
     /// The call to [`hipsparseXcsr2bsrNnz`] results in the BSR row pointer array:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrRowPtrC} &= \\begin{bmatrix} 0 & 2 & 4 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bsrRowPtrC =
+    ///   0 2 4
+    /// ```
     ///
     /// and the call to `hipsparseXcsr2bsr` completes the conversion resulting in the BSR column indices and values arrays:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrColIndC} &= \\begin{bmatrix} 0 & 1 & 0 & 1 \\end{bmatrix} \\\\
-    /// \\text{bsrValC} &= \\begin{bmatrix} 1 & 0 & 3 & 4 & 0 & 2 & 0 & 0 & 5 & 0 & 1 & 2 & 6 & 7 & 3 & 4 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bsrColIndC =
+    ///   0 1 0 1
+    ///   bsrValC =
+    ///   1 0 3 4 0 2 0 0 5 0 1 2 6 7 3 4
+    /// ```
     ///
     /// The `dirA` parameter determines the order of the BSR block values. The example above uses row order. Using column ordering
     /// would result instead in the BSR values array:
     ///
-    /// \\f\[
-    /// \\text{bsrValC} &= \\begin{bmatrix} 1 & 3 & 0 & 4 & 0 & 0 & 2 & 0 & 5 & 1 & 0 & 2 & 6 & 3 & 7 & 4 \\end{bmatrix} \\\\
-    /// \\f\]
+    /// ```text
+    /// bsrValC =
+    ///   1 3 0 4 0 0 2 0 5 1 0 2 6 3 7 4
+    /// ```
     ///
     /// **Note:** `hipsparseXcsr2bsr` requires extra temporary storage that is allocated internally if
-    /// `blockDim`\>16
-    ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2bsr`.cpp doc example
+    /// `blockDim>16`
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnz` elements containing the values of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): `blockDim` size of the blocks in the sparse BSR matrix.
-    /// - `` (in): `descrC` descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `bsrValC` array of `nnzb`\*`blockDim`\*`blockDim` containing the values of the sparse BSR matrix.
-    /// - `` (out): `bsrRowPtrC` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (out): `bsrColIndC` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnz` elements containing the values of the sparse CSR matrix.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `blockDim` (in): size of the blocks in the sparse BSR matrix.
+    /// - `descrC` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrValC` (out): array of `nnzb*blockDim*blockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrC` (out): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndC` (out): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `blockDim`, `bsrValC`, `bsrRowPtrC`,
-    /// `bsrColIndC`, `csrValA`, `csrRowPtrA` or `csrColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `blockDim`, `bsrValC`, `bsrRowPtrC`, `bsrColIndC`, `csrValA`, `csrRowPtrA` or `csrColIndA` pointer is invalid.
     "5.7" pub fn hipsparseScsr2bsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         blockDim: c_int, descrC: hipsparseMatDescr_t, bsrValC: *mut f32, bsrRowPtrC: *mut c_int,
@@ -2772,35 +3367,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// `hipsparseXcsr2csc` converts a CSR matrix into a CSC matrix. `hipsparseXcsr2csc`
     /// can also be used to convert a CSC matrix into a CSR matrix. `copyValues` decides
-    /// whether `cscSortedVal` is being filled during conversion (\\ref [`HIPSPARSE_ACTION_NUMERIC`])
-    /// or not (\\ref [`HIPSPARSE_ACTION_SYMBOLIC`]).
+    /// whether `cscSortedVal` is being filled during conversion ([`HIPSPARSE_ACTION_NUMERIC`])
+    /// or not ([`HIPSPARSE_ACTION_SYMBOLIC`]).
     ///
     /// For example given the matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
     /// Represented using the sparse CSR format as:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrSortedRowPtr} &= \\begin{bmatrix} 0 & 2 & 4 & 7 \\end{bmatrix} \\\\
-    /// \\text{csrSortedColInd} &= \\begin{bmatrix} 0 & 3 & 0 & 1 & 0 & 2 & 3 \\end{bmatrix} \\\\
-    /// \\text{csrSortedVal} &= \\begin{bmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrSortedRowPtr =
+    ///   0 2 4 7
+    ///   csrSortedColInd =
+    ///   0 3 0 1 0 2 3
+    ///   csrSortedVal =
+    ///   1 2 3 4 5 6 7
+    /// ```
     ///
     /// this function converts to sparse CSC format:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{cscSortedRowInd} &= \\begin{bmatrix} 0 & 1 & 2 & 1 & 2 & 0 & 2 \\end{bmatrix} \\\\
-    /// \\text{cscSortedColPtr} &= \\begin{bmatrix} 0 & 3 & 4 & 5 & 7 \\end{bmatrix} \\\\
-    /// \\text{cscSortedVal} &= \\begin{bmatrix} 1 & 3 & 5 & 4 & 6 & 2 & 7 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// cscSortedRowInd =
+    ///   0 1 2 1 2 0 2
+    ///   cscSortedColPtr =
+    ///   0 3 4 5 7
+    ///   cscSortedVal =
+    ///   1 3 5 4 6 2 7
+    /// ```
     ///
     /// The CSC arrays, `cscSortedRowInd`, `cscSortedColPtr`, and `cscSortedVal` must be allocated by the
     /// user prior to calling `hipsparseXcsr2csc()`.
@@ -2810,34 +3408,27 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2csc`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `csrSortedVal` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): `cscSortedVal` array of `nnz` elements of the sparse CSC matrix.
-    /// - `` (out): `cscSortedRowInd` array of `nnz` elements containing the row indices of the sparse CSC matrix.
-    /// - `` (out): `cscSortedColPtr` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix.
-    /// - `` (in): `copyValues` [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `csrSortedVal` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColInd` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `cscSortedVal` (out): array of `nnz` elements of the sparse CSC matrix.
+    /// - `cscSortedRowInd` (out): array of `nnz` elements containing the row indices of the sparse CSC matrix.
+    /// - `cscSortedColPtr` (out): array of `n+1` elements that point to the start of every column of the sparse CSC matrix.
+    /// - `copyValues` (in): [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `csrSortedVal`, `csrSortedRowPtr`,
-    /// `csrSortedColInd`, `cscSortedVal`, `cscSortedRowInd` or `cscSortedColPtr` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `csrSortedVal`, `csrSortedRowPtr`, `csrSortedColInd`, `cscSortedVal`, `cscSortedRowInd` or `cscSortedColPtr` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsr2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int, csrSortedVal: *const f32,
         csrSortedRowPtr: *const c_int, csrSortedColInd: *const c_int, cscSortedVal: *mut f32,
         cscSortedRowInd: *mut c_int, cscSortedColPtr: *mut c_int, copyValues: hipsparseAction_t,
@@ -2847,42 +3438,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `hipsparseXcsr2csr_compress` converts a CSR matrix into a compressed CSR matrix by
     /// removing entries in the input CSR matrix that are below a non-negative threshold `tol`:
     ///
-    /// \\f\[
-    /// C(i,j) = A(i, j) \\text{ if \|A(i, j)\| \> tol}
-    /// \\f\]
+    /// ```text
+    /// C(i,j) = A(i, j) if |A(i, j)| > tol
+    /// ```
     ///
-    /// The user must first call [`hipsparseSnnz_compress`] "`hipsparseXnnz_compress()`" to determine the number
+    /// The user must first call `hipsparseXnnz_compress()` to determine the number
     /// of nonzeros per row as well as the total number of nonzeros that will exist in resulting compressed CSR
     /// matrix. The user then uses this information to allocate the column indices array `csrColIndC` and the
     /// values array `csrValC`. The user then calls `hipsparseXcsr2csr_compress` to complete the conversion.
     ///
     /// **Note:** In the case of complex matrices only the magnitude of the real part of `tol` is used.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2csr_compress`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): `descrA` matrix descriptor for the CSR matrix
-    /// - `` (in): `csrValA` array of `nnzA` elements of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the uncompressed sparse CSR matrix.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the uncompressed sparse CSR matrix.
-    /// - `` (in): `nnzA` number of elements in the column indices and values arrays of the uncompressed sparse CSR matrix.
-    /// - `` (in): `nnzPerRow` array of length `m` containing the number of entries that will be kept per row in the final compressed CSR matrix.
-    /// - `` (out): `csrValC` array of `nnzC` elements of the compressed sparse CSC matrix.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 elements that point to the start of every column of the compressed sparse CSR matrix.
-    /// - `` (out): `csrColIndC` array of `nnzC` elements containing the row indices of the compressed sparse CSR matrix.
-    /// - `` (in): tol the non-negative tolerance used for compression. If `tol` is complex then only the magnitude of the real part is used. Entries in the input uncompressed CSR array that are below the tolerance are removed in output compressed CSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `descrA` (in): matrix descriptor for the CSR matrix
+    /// - `csrValA` (in): array of `nnzA` elements of the sparse CSR matrix.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the uncompressed sparse CSR matrix.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the uncompressed sparse CSR matrix.
+    /// - `nnzA` (in): number of elements in the column indices and values arrays of the uncompressed sparse CSR matrix.
+    /// - `nnzPerRow` (in): array of length `m` containing the number of entries that will be kept per row in the final compressed CSR matrix.
+    /// - `csrValC` (out): array of `nnzC` elements of the compressed sparse CSC matrix.
+    /// - `csrRowPtrC` (out): array of `m+1` elements that point to the start of every column of the compressed sparse CSR matrix.
+    /// - `csrColIndC` (out): array of `nnzC` elements containing the row indices of the compressed sparse CSR matrix.
+    /// - `tol` (in): the non-negative tolerance used for compression. If `tol` is complex then only the magnitude of the real part is used. Entries in the input uncompressed CSR array that are below the tolerance are removed in output compressed CSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `tol`, `csrValA`, `csrRowPtrA`,
-    /// `csrColIndA`, `csrValC`, `csrRowPtrC`, `csrColIndC` or `nnzPerRow` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `tol`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrValC`, `csrRowPtrC`, `csrColIndC` or `nnzPerRow` pointer is invalid.
     "5.7" pub fn hipsparseScsr2csr_compress(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f32, csrColIndA: *const c_int, csrRowPtrA: *const c_int, nnzA: c_int, nnzPerRow: *const c_int,
         csrValC: *mut f32, csrColIndC: *mut c_int, csrRowPtrC: *mut c_int, tol: f32) -> hipsparseStatus_t;
@@ -2895,57 +3481,55 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Given the input CSR matrix of size `mxn`, the routine writes the matrix to the dense array `A` such
     /// that `A` has leading dimension `ld` and is column ordered. This means that `A` has size `ldxn` where
-    /// `ld`\>=m. All the parameters are assumed to have been pre-allocated by the user. If the input CSR matrix
+    /// `ld>=m`. All the parameters are assumed to have been pre-allocated by the user. If the input CSR matrix
     /// has index base of one, it must be set in the [`hipsparseMatDescr_t`]. See [`hipsparseSetMatIndexBase()`]
     /// prior to calling `hipsparseXcsr2dense`.
     ///
     /// For example, consider the sparse CSR matrix:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 2 & 4 & 7 \\end{bmatrix} \\\\
-    /// \\text{csrColInd} &= \\begin{bmatrix} 0 & 3 & 0 & 1 & 0 & 2 & 3 \\end{bmatrix} \\\\
-    /// \\text{csrVal} &= \\begin{bmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrRowPtr =
+    ///   0 2 4 7
+    ///   csrColInd =
+    ///   0 3 0 1 0 2 3
+    ///   csrVal =
+    ///   1 2 3 4 5 6 7
+    /// ```
     ///
     /// `hipsparseXcsr2dense` is used to convert to the dense matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
     /// where the values in the `A` array are column ordered:
-    /// \\f\[
-    /// \\text{A} &= \\begin{bmatrix} 1 & 3 & 5 & 0 & 4 & 0 & 0 & 0 & 6 & 2 & 0 & 7 \\end{bmatrix} \\\\
-    /// \\f\]
+    ///
+    /// ```text
+    /// A =
+    ///   1 3 5 0 4 0 0 0 6 2 0 7
+    /// ```
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the application
     /// on the host before the entire result is ready.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2dense`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (in): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (out): A array of dimensions (\\p ld, `n`)
-    /// - `` (out): ld leading dimension of dense array `A`.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (in): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (in): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `A` (out): array of dimensions (`ld`, `n`)
+    /// - `ld` (out): leading dimension of dense array `A`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ld`, `A`, `csrVal`, `csrRowPtr` or `csrColInd`
-    /// pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ld`, `A`, `csrVal`, `csrRowPtr` or `csrColInd` pointer is invalid.
     "5.7" pub fn hipsparseScsr2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         csrVal: *const f32, csrRowPtr: *const c_int, csrColInd: *const c_int, A: *mut f32,
         ld: c_int) -> hipsparseStatus_t;
@@ -2953,146 +3537,124 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// `hipsparseXcsr2gebsr` converts a CSR matrix into a GEBSR matrix. It is assumed,
     /// that `bsrVal`, `bsrColInd` and `bsrRowPtr` are allocated. Allocation size
-    /// for `bsrRowPtr` is computed as `mb`+1 where `mb` is the number of block rows in
+    /// for `bsrRowPtr` is computed as `mb+1` where `mb` is the number of block rows in
     /// the GEBSR matrix. The number of nonzero blocks in the resulting GEBSR matrix
     /// is computed using [`hipsparseXcsr2gebsrNnz`] which also fills in `bsrRowPtr`.
     ///
     /// In more detail, `hipsparseXcsr2gebsr` is the third and final step on the conversion from CSR to GEBSR.
     /// The user first determines the size of the required user allocated temporary storage buffer using
-    /// [`hipsparseScsr2gebsr_bufferSize`] "`hipsparseXcsr2gebsr_bufferSize()`". The user then allocates this buffer
-    /// as well as the row pointer array `bsrRowPtr` with size `mb`+1, where `mb` is the number of block rows
+    /// `hipsparseXcsr2gebsr_bufferSize()`. The user then allocates this buffer
+    /// as well as the row pointer array `bsrRowPtr` with size `mb+1`, where `mb` is the number of block rows
     /// in the GEBSR matrix and `nb` is the number of block columns in GEBSR matrix:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{mb} &= \\text{(m - 1) / `rowBlockDim` + 1} \\\\
-    /// \\text{nb} &= \\text{(n - 1) / `colBlockDim` + 1}
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// mb = (m - 1) / rowBlockDim + 1
+    ///   nb = (n - 1) / colBlockDim + 1
+    /// ```
     ///
     /// Both the temporary storage buffer and the GEBSR row pointer array are then passed to [`hipsparseXcsr2gebsrNnz`]
     /// which fills the GEBSR row pointer array `bsrRowPtr` and also computes the number of nonzero blocks,
     /// `bsrNnzDevhost`, that will exist in the GEBSR matrix. The user then allocates both the GEBSR column indices array
     /// `bsrColInd` with size `bsrNnzDevhost` as well as the GEBSR values array `bsrVal` with size
-    /// `bsrNnzDevhost`\*`rowBlockDim`\*`colBlockDim`. Finally, with all arrays allocated, the conversion is completed by calling
+    /// `bsrNnzDevhost*rowBlockDim*colBlockDim`. Finally, with all arrays allocated, the conversion is completed by calling
     /// `hipsparseXcsr2gebsr`.
     ///
     /// For example, assuming the matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 & 4 & 0 \\\\
-    /// 3 & 4 & 0 & 0 & 5 & 1 \\\\
-    /// 5 & 0 & 6 & 7 & 6 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2 4 0
+    ///   3 4 0 0 5 1
+    ///   5 0 6 7 6 2
+    /// ```
     ///
     /// represented in CSR format with the arrays:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 3 & 7 & 12 \\end{bmatrix} \\\\
-    /// \\text{csrColInd} &= \\begin{bmatrix} 0 & 3 & 4 & 0 & 1 & 4 & 5 & 0 & 2 & 3 & 4 & 5 \\end{bmatrix} \\\\
-    /// \\text{csrVal} &= \\begin{bmatrix} 1 & 2 & 4 & 3 & 4 & 5 & 1 & 5 & 6 & 7 & 6 & 2 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
     ///
-    /// then using `rowBlockDim`=3 and `colBlockDim`=2, the final GEBSR matrix is:
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 0 \\\\
-    /// 3 & 4 \\\\
-    /// 3 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 0 \\\\
-    /// 6 & 7
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 4 & 0 \\\\
-    /// 5 & 1 \\\\
-    /// 6 & 2
-    /// \\end{array}
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    /// ```text
+    /// csrRowPtr =
+    ///   0 3 7 12
+    ///   csrColInd =
+    ///   0 3 4 0 1 4 5 0 2 3 4 5
+    ///   csrVal =
+    ///   1 2 4 3 4 5 1 5 6 7 6 2
+    /// ```
+    ///
+    /// then using `rowBlockDim=3` and `colBlockDim=2`, the final GEBSR matrix is:
+    ///
+    /// ```text
+    /// [
+    ///   1 0
+    ///   3 4
+    ///   3 0
+    ///   0 2
+    ///   0 0
+    ///   6 7
+    ///   4 0
+    ///   5 1
+    ///   6 2
+    ///   ]
+    /// ```
     ///
     /// and is represented with the arrays:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrRowPtr} &= \\begin{bmatrix} 0 & 3 \\end{bmatrix} \\\\
-    /// \\text{bsrColInd} &= \\begin{bmatrix} 0 & 1 & 2 \\end{bmatrix} \\\\
-    /// \\text{bsrVal} &= \\begin{bmatrix} 1 & 0 & 3 & 4 & 3 & 0 & 0 & 2 & 0 & 0 & 6 & 7 & 4 & 0 & 5 & 1 & 6 & 2 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bsrRowPtr =
+    ///   0 3
+    ///   bsrColInd =
+    ///   0 1 2
+    ///   bsrVal =
+    ///   1 0 3 4 3 0 0 2 0 0 6 7 4 0 5 1 6 2
+    /// ```
     ///
     /// The above example assumes that the blocks are row ordered. If instead the blocks are column ordered, the `bsrVal` arrays
     /// becomes:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrVal} &= \\begin{bmatrix} 1 & 3 & 3 & 0 & 4 & 0 & 0 & 0 & 6 & 2 & 0 & 7 & 4 & 5 & 6 & 0 & 1 & 2 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bsrVal =
+    ///   1 3 3 0 4 0 0 0 6 2 0 7 4 5 6 0 1 2
+    /// ```
     ///
     /// The block order direction is determined by `dir`.
     ///
     /// It may be the case that `rowBlockDim` does not divide evenly into `m` and/or that `colBlockDim` does not divide
     /// evenly into `n`. In these cases, the CSR matrix is expanded in size in order to fit full GEBSR blocks. For example,
-    /// using the original CSR matrix but this time with `rowBlockDim`=2 and `colBlockDim`=3, the resulting GEBSR matrix
+    /// using the original CSR matrix but this time with `rowBlockDim=2` and `colBlockDim=3`, the resulting GEBSR matrix
     /// would looks like:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c c}
-    /// 1 & 0 & 0 \\\\
-    /// 3 & 4 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 2 & 4 & 0 \\\\
-    /// 0 & 5 & 1
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c c}
-    /// 5 & 0 & 6 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 7 & 6 & 2 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array}
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
-    ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2gebsr`.cpp doc example
+    /// ```text
+    /// [
+    ///   1 0 0
+    ///   3 4 0
+    ///   2 4 0
+    ///   0 5 1
+    ///   5 0 6
+    ///   0 0 0
+    ///   7 6 2
+    ///   0 0 0
+    ///   ]
+    /// ```
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): dir the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `csr_descr` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrVal` array of `nnz` elements containing the values of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): `bsr_descr` descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `bsrVal` array of `nnzb`\* `rowBlockDim`\* `colBlockDim` containing the values of the sparse BSR matrix.
-    /// - `` (out): `bsrRowPtr` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (out): `bsrColInd` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `rowBlockDim` row size of the blocks in the sparse GEneral BSR matrix.
-    /// - `` (in): `colBlockDim` col size of the blocks in the sparse GEneral BSR matrix.
-    /// - `` (in): pbuffer buffer allocated by the user whose size is determined by calling [`hipsparseScsr2gebsr_bufferSize`] "`hipsparseXcsr2gebsr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dir` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `csr_descr` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrVal` (in): array of `nnz` elements containing the values of the sparse CSR matrix.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColInd` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `bsr_descr` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrVal` (out): array of `nnzb*` `rowBlockDim*` `colBlockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtr` (out): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColInd` (out): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `rowBlockDim` (in): row size of the blocks in the sparse GEneral BSR matrix.
+    /// - `colBlockDim` (in): col size of the blocks in the sparse GEneral BSR matrix.
+    /// - `pbuffer` (in): buffer allocated by the user whose size is determined by calling `hipsparseXcsr2gebsr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `bsrVal`,
-    /// `bsrRowPtr`, `bsrColInd`, `csrVal`, `csrRowPtr` or `csrColInd` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `bsrVal`, `bsrRowPtr`, `bsrColInd`, `csrVal`, `csrRowPtr` or `csrColInd` pointer is invalid.
     "5.7" pub fn hipsparseScsr2gebsr(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int, n: c_int,
         csr_descr: hipsparseMatDescr_t, csrVal: *const f32, csrRowPtr: *const c_int, csrColInd: *const c_int,
         bsr_descr: hipsparseMatDescr_t, bsrVal: *mut f32, bsrRowPtr: *mut c_int, bsrColInd: *mut c_int,
@@ -3100,9 +3662,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Convert a sparse CSR matrix into a sparse GEBSR matrix
     ///
     /// `hipsparseXcsr2gebsr_bufferSize` returns the size of the temporary buffer that
-    /// is required by [`hipsparseXcsr2gebsrNnz`] and [`hipsparseScsr2gebsr`] "`hipsparseXcsr2gebsr()`".
+    /// is required by [`hipsparseXcsr2gebsrNnz`] and `hipsparseXcsr2gebsr()`.
     /// Once the temporary buffer size has been determined, it must be allocated by the user prior
-    /// to calling [`hipsparseXcsr2gebsrNnz`] and [`hipsparseScsr2gebsr`] "`hipsparseXcsr2gebsr()`".
+    /// to calling [`hipsparseXcsr2gebsrNnz`] and `hipsparseXcsr2gebsr()`.
     ///
     /// See [`hipsparseScsr2gebsr()`] for complete code example.
     ///
@@ -3110,24 +3672,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): dir direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): `csr_descr` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrVal` array of `nnz` elements containing the values of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtr` integer array containing `m`+1 elements that point to the start of each row of the CSR matrix
-    /// - `` (in): `csrColInd` integer array of the column indices for each non-zero element in the CSR matrix
-    /// - `` (in): `rowBlockDim` the row block dimension of the GEneral BSR matrix. Between 1 and `m`
-    /// - `` (in): `colBlockDim` the col block dimension of the GEneral BSR matrix. Between 1 and `n`
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcsr2gebsrNnz()`] and [`hipsparseScsr2gebsr`] "`hipsparseXcsr2gebsr()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dir` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `csr_descr` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrVal` (in): array of `nnz` elements containing the values of the sparse CSR matrix.
+    /// - `csrRowPtr` (in): integer array containing `m+1` elements that point to the start of each row of the CSR matrix
+    /// - `csrColInd` (in): integer array of the column indices for each non-zero element in the CSR matrix
+    /// - `rowBlockDim` (in): the row block dimension of the GEneral BSR matrix. Between 1 and `m`
+    /// - `colBlockDim` (in): the col block dimension of the GEneral BSR matrix. Between 1 and `n`
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcsr2gebsrNnz()`] and `hipsparseXcsr2gebsr()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `csrVal`,
-    /// `csrRowPtr`, `csrColInd` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `csrVal`, `csrRowPtr`, `csrColInd` or `pBufferSizeInBytes` pointer is invalid.
     "5.7" pub fn hipsparseScsr2gebsr_bufferSize(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int,
         n: c_int, csr_descr: hipsparseMatDescr_t, csrVal: *const f32, csrRowPtr: *const c_int, csrColInd: *const c_int,
         rowBlockDim: c_int, colBlockDim: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
@@ -3142,135 +3702,115 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csr2hyb`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrSortedValA` array containing the values of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array containing the column indices of the sparse CSR matrix.
-    /// - `` (out): `hybA` sparse matrix in HYB format.
-    /// - `` (in): `userEllWidth` width of the ELL part of the HYB matrix (only required if `partitionType` == [`HIPSPARSE_HYB_PARTITION_USER`]).
-    /// - `` (in): `partitionType` [`HIPSPARSE_HYB_PARTITION_AUTO`] (recommended), [`HIPSPARSE_HYB_PARTITION_USER`] or [`HIPSPARSE_HYB_PARTITION_MAX`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValA` (in): array containing the values of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array containing the column indices of the sparse CSR matrix.
+    /// - `hybA` (out): sparse matrix in HYB format.
+    /// - `userEllWidth` (in): width of the ELL part of the HYB matrix (only required if `partitionType` == [`HIPSPARSE_HYB_PARTITION_USER`]).
+    /// - `partitionType` (in): [`HIPSPARSE_HYB_PARTITION_AUTO`] (recommended), [`HIPSPARSE_HYB_PARTITION_USER`] or [`HIPSPARSE_HYB_PARTITION_MAX`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `userEllWidth`, `partitionType`,
-    /// `descrA`, `hybA`, `csrSortedValA`, `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] the buffer for the HYB matrix could not be
-    /// allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `userEllWidth`, `partitionType`, `descrA`, `hybA`, `csrSortedValA`, `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: the buffer for the HYB matrix could not be allocated.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsr2hyb(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         hybA: hipsparseHybMat_t, userEllWidth: c_int, partitionType: hipsparseHybPartition_t) -> hipsparseStatus_t;
-    /// Coloring of the adjacency graph of the matrix \\f$A\\f$ stored in the CSR format.
+    /// Coloring of the adjacency graph of the matrix `A` stored in the CSR format.
     ///
     /// `hipsparseXcsrcolor` performs the coloring of the undirected graph represented by the (symmetric) sparsity
-    /// pattern of the matrix \\f$A\\f$ stored in CSR format. Graph coloring is a way of coloring the nodes of a graph
+    /// pattern of the matrix `A` stored in CSR format. Graph coloring is a way of coloring the nodes of a graph
     /// such that no two adjacent nodes are of the same color. The `fractionToColor` is a parameter to only color
     /// a given percentage of the graph nodes, the remaining uncolored nodes receive distinct new colors. The optional
-    /// `reordering` array is a permutation array such that unknowns of the same color are grouped. The matrix \\f$A\\f$
-    /// must be stored as a general matrix with a symmetric sparsity pattern, and if the matrix \\f$A\\f$ is non-symmetric
-    /// then the user is responsible to provide the symmetric part \\f$\\frac{A+A^T}{2}\\f$.
+    /// `reordering` array is a permutation array such that unknowns of the same color are grouped. The matrix `A`
+    /// must be stored as a general matrix with a symmetric sparsity pattern, and if the matrix `A` is non-symmetric
+    /// then the user is responsible to provide the symmetric part `(A+A^T) / 2`.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of sparse matrix \\f$A\\f$.
-    /// - `` (in): nnz number of non-zero entries of sparse matrix \\f$A\\f$.
-    /// - `` (in): `descrA` sparse matrix descriptor.
-    /// - `` (in): `csrValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): `fractionToColor` fraction of nodes to be colored, which should be in the interval \\f$\[0.0,1.0\]\\f$, for example \\f$0.8\\f$ implies that \\f$80\\f$ percent of nodes will be colored.
-    /// - `` (out): ncolors resulting number of distinct colors.
-    /// - `` (out): coloring resulting mapping of colors.
-    /// - `` (out): reordering optional resulting reordering permutation if `reordering` is a non-null pointer.
-    /// - `` (inout): info structure that holds the information collected during the coloring algorithm.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of sparse matrix `A`.
+    /// - `nnz` (in): number of non-zero entries of sparse matrix `A`.
+    /// - `descrA` (in): sparse matrix descriptor.
+    /// - `csrValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `fractionToColor` (in): fraction of nodes to be colored, which should be in the interval `[0.0,1.0]`, for example `0.8` implies that `80` percent of nodes will be colored.
+    /// - `ncolors` (out): resulting number of distinct colors.
+    /// - `coloring` (out): resulting mapping of colors.
+    /// - `reordering` (out): optional resulting reordering permutation if `reordering` is a non-null pointer.
+    /// - `info` (inout): structure that holds the information collected during the coloring algorithm.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`,
-    /// `fractionToColor`, `ncolors`, `coloring` or `info` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `fractionToColor`, `ncolors`, `coloring` or `info` pointer is invalid.
     "5.7" pub fn hipsparseScsrcolor(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int, fractionToColor: *const f32,
         ncolors: *mut c_int, coloring: *mut c_int, reordering: *mut c_int,
         info: hipsparseColorInfo_t) -> hipsparseStatus_t;
     /// Sparse matrix sparse matrix addition using CSR storage format
     ///
-    /// `hipsparseXcsrgeam` multiplies the scalar \\f$\\alpha\\f$ with the sparse
-    /// \\f$m \\times n\\f$ matrix \\f$A\\f$, defined in CSR storage format, multiplies the
-    /// scalar \\f$\\beta\\f$ with the sparse \\f$m \\times n\\f$ matrix \\f$B\\f$, defined in CSR
+    /// `hipsparseXcsrgeam` multiplies the scalar `α` with the sparse
+    /// `m × n` matrix `A`, defined in CSR storage format, multiplies the
+    /// scalar `β` with the sparse `m × n` matrix `B`, defined in CSR
     /// storage format, and adds both resulting matrices to obtain the sparse
-    /// \\f$m \\times n\\f$ matrix \\f$C\\f$, defined in CSR storage format, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot A + \\beta \\cdot B.
-    /// \\f\]
+    /// `m × n` matrix `C`, defined in CSR storage format, such that
+    ///
+    /// ```text
+    /// C := α · A + β · B.
+    /// ```
     ///
     /// This computation involves a multi step process. First the user must allocate `csrRowPtrC`
-    /// to have size `m`+1. The user then calls [`hipsparseXcsrgeamNnz`] which fills in the `csrRowPtrC`
-    /// array as well as computes the total number of nonzeros in \\f$C\\f$, `nnzC`. The user then allocates both
+    /// to have size `m+1`. The user then calls [`hipsparseXcsrgeamNnz`] which fills in the `csrRowPtrC`
+    /// array as well as computes the total number of nonzeros in `C`, `nnzC`. The user then allocates both
     /// arrays `csrColIndC` and `csrValC` to have size `nnzC` and calls `hipsparseXcsrgeam` to complete
-    /// the computation. The desired index base in the output CSR matrix \\f$C\\f$ is set in the
+    /// the computation. The desired index base in the output CSR matrix `C` is set in the
     /// [`hipsparseMatDescr_t`] `descrC`. See [`hipsparseSetMatIndexBase()`].
     ///
-    /// **Note:** Both scalars \\f$\\alpha\\f$ and \\f$beta\\f$ have to be valid.
+    /// **Note:** Both scalars `α` and `beta` have to be valid.
     ///
     /// **Note:** Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the
     /// host. It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrgeam`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrValA` array of `nnzA` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrValB` array of `nnzB` elements of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of elements of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `csrColIndC` array of elements containing the column indices of the sparse CSR matrix \\f$C\\f$.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrValA` (in): array of `nnzA` elements of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `beta` (in): scalar `β`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrValB` (in): array of `nnzB` elements of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `B`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of elements of the sparse CSR matrix `C`.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `csrColIndC` (out): array of elements containing the column indices of the sparse CSR matrix `C`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `nnzB`,
-    /// `alpha`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `beta`,
-    /// `descrB`, `csrValB`, `csrRowPtrB`, `csrColIndB`, `descrC`, `csrValC`,
-    /// `csrRowPtrC` or `csrColIndC` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `nnzB`, `alpha`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `beta`, `descrB`, `csrValB`, `csrRowPtrB`, `csrColIndB`, `descrC`, `csrValC`, `csrRowPtrC` or `csrColIndC` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgeam(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f32,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const f32, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, beta: *const f32, descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const f32,
@@ -3278,68 +3818,60 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
     /// Sparse matrix sparse matrix addition using CSR storage format
     ///
-    /// `hipsparseXcsrgeam2` multiplies the scalar \\f$\\alpha\\f$ with the sparse
-    /// \\f$m \\times n\\f$ matrix \\f$A\\f$, defined in CSR storage format, multiplies the
-    /// scalar \\f$\\beta\\f$ with the sparse \\f$m \\times n\\f$ matrix \\f$B\\f$, defined in CSR
+    /// `hipsparseXcsrgeam2` multiplies the scalar `α` with the sparse
+    /// `m × n` matrix `A`, defined in CSR storage format, multiplies the
+    /// scalar `β` with the sparse `m × n` matrix `B`, defined in CSR
     /// storage format, and adds both resulting matrices to obtain the sparse
-    /// \\f$m \\times n\\f$ matrix \\f$C\\f$, defined in CSR storage format, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot A + \\beta \\cdot B.
-    /// \\f\]
+    /// `m × n` matrix `C`, defined in CSR storage format, such that
+    ///
+    /// ```text
+    /// C := α · A + β · B.
+    /// ```
     ///
     /// This computation involves a multi step process. First the user must call
-    /// [`hipsparseScsrgeam2_bufferSizeExt`] "`hipsparseXcsrgeam2_bufferSizeExt()`" in order to determine the
+    /// `hipsparseXcsrgeam2_bufferSizeExt()` in order to determine the
     /// required user allocated temporary buffer size. The user then allocates this buffer and also allocates
-    /// `csrRowPtrC` to have size `m`+1. Both the temporary storage buffer and `csrRowPtrC` array are then
+    /// `csrRowPtrC` to have size `m+1`. Both the temporary storage buffer and `csrRowPtrC` array are then
     /// passed to [`hipsparseXcsrgeam2Nnz`] which fills in the `csrRowPtrC` array as well as computes the total
     /// number of nonzeros in C, `nnzC`. The user then allocates both arrays `csrColIndC` and `csrValC` to have
     /// size `nnzC` and calls `hipsparseXcsrgeam2` to complete the computation. The desired index base in
     /// the output CSR matrix C is set in the [`hipsparseMatDescr_t`] `descrC`. See [`hipsparseSetMatIndexBase()`].
     ///
-    /// **Note:** Both scalars \\f$\\alpha\\f$ and \\f$beta\\f$ have to be valid.
+    /// **Note:** Both scalars `α` and `beta` have to be valid.
     ///
     /// **Note:** Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the
     /// host. It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrgeam2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedValA` array of `nnzA` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedValB` array of `nnzB` elements of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedRowPtrB` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrSortedValC` array of elements of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `csrSortedRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `csrSortedColIndC` array of elements containing the column indices of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrSortedValA` (in): array of `nnzA` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `beta` (in): scalar `β`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrSortedValB` (in): array of `nnzB` elements of the sparse CSR matrix `B`.
+    /// - `csrSortedRowPtrB` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `B`.
+    /// - `csrSortedColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValC` (out): array of elements of the sparse CSR matrix `C`.
+    /// - `csrSortedRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `csrSortedColIndC` (out): array of elements containing the column indices of the sparse CSR matrix `C`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `nnzB`,
-    /// `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `beta`,
-    /// `descrB`, `csrSortedValB`, `csrSortedRowPtrB`, `csrSortedColIndB`, `descrC`, `csrSortedValC`,
-    /// `csrSortedRowPtrC`, `csrSortedColIndC` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `nnzB`, `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `beta`, `descrB`, `csrSortedValB`, `csrSortedRowPtrB`, `csrSortedColIndB`, `descrC`, `csrSortedValC`, `csrSortedRowPtrC`, `csrSortedColIndC` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgeam2(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f32,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, beta: *const f32, descrB: hipsparseMatDescr_t, nnzB: c_int,
@@ -3354,39 +3886,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedValA` array of `nnzA` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedValB` array of `nnzB` elements of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedRowPtrB` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrSortedValC` array of elements of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `csrSortedRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `csrSortedColIndC` array of elements containing the column indices of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcsrgeam2Nnz()`] and [`hipsparseScsrgeam2`] "`hipsparseXcsrgeam2()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrSortedValA` (in): array of `nnzA` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `beta` (in): scalar `β`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrSortedValB` (in): array of `nnzB` elements of the sparse CSR matrix `B`.
+    /// - `csrSortedRowPtrB` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `B`.
+    /// - `csrSortedColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValC` (out): array of elements of the sparse CSR matrix `C`.
+    /// - `csrSortedRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `csrSortedColIndC` (out): array of elements containing the column indices of the sparse CSR matrix `C`.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcsrgeam2Nnz()`] and `hipsparseXcsrgeam2()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `nnzB`,
-    /// `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`,
-    /// `beta`, `descrB`, `csrSortedValB`, `csrSortedRowPtrB`, `csrSortedColIndB`,
-    /// `descrC`, `csrSortedValC`, `csrSortedRowPtrC`, `csrSortedColIndC`, or
-    /// `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `nnzB`, `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `beta`, `descrB`, `csrSortedValB`, `csrSortedRowPtrB`, `csrSortedColIndB`, `descrC`, `csrSortedValC`, `csrSortedRowPtrC`, `csrSortedColIndC`, or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgeam2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const f32,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, beta: *const f32, descrB: hipsparseMatDescr_t, nnzB: c_int,
@@ -3395,36 +3920,35 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedColIndC: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Sparse matrix sparse matrix multiplication using CSR storage format
     ///
-    /// `hipsparseXcsrgemm` multiplies the sparse \\f$m \\times k\\f$ matrix \\f$op(A)\\f$, defined in
-    /// CSR storage format with the sparse \\f$k \\times n\\f$ matrix \\f$op(B)\\f$, defined in CSR
-    /// storage format, and stores the result in the sparse \\f$m \\times n\\f$ matrix \\f$C\\f$,
+    /// `hipsparseXcsrgemm` multiplies the sparse `m × k` matrix `op(A)`, defined in
+    /// CSR storage format with the sparse `k × n` matrix `op(B)`, defined in CSR
+    /// storage format, and stores the result in the sparse `m × n` matrix `C`,
     /// defined in CSR storage format, such that
-    /// \\f\[
-    /// C := op(A) \\cdot op(B),
-    /// \\f\]
+    ///
+    /// ```text
+    /// C := op(A) · op(B),
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// B^H, & \\text{if `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if transB == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// This computation involves a multi step process. First the user must allocate `csrRowPtrC`
-    /// to have size `m`+1. The user then calls [`hipsparseXcsrgemmNnz`] which fills in the `csrRowPtrC`
+    /// to have size `m+1`. The user then calls [`hipsparseXcsrgemmNnz`] which fills in the `csrRowPtrC`
     /// array as well as computes the total number of nonzeros in C, `nnzC`. The user then allocates both
     /// arrays `csrColIndC` and `csrValC` to have size `nnzC` and calls `hipsparseXcsrgemm` to complete
     /// the computation. The desired index base in the output CSR matrix C is set in the
@@ -3442,48 +3966,35 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Please note, that for matrix products with more than 4096 non-zero entries per
     /// row, additional temporary storage buffer is allocated by the algorithm.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrgemm`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$op(A)\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$op(A)\\f$ and number of rows of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrValA` array of `nnzA` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements (\\f$op(A) == A\\f$, `k`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(A)\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrValB` array of `nnzB` elements of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `k`+1 elements (\\f$op(B) == B\\f$, `m`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnzC` elements of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix \\f$C\\f$.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `op(A)` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `op(A)` and number of rows of the sparse CSR matrix `op(B)`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrValA` (in): array of `nnzA` elements of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements (`op(A) == A`, `k+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(A)`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrValB` (in): array of `nnzB` elements of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `k+1` elements (`op(B) == B`, `m+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(B)`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnzC` elements of the sparse CSR matrix `C`.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `csrColIndC` (out): array of `nnzC` elements containing the column indices of the sparse CSR matrix `C`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`,
-    /// `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrValB`,
-    /// `csrRowPtrB`, `csrColIndB`, `descrC`, `csrValC`, `csrRowPtrC`, `csrColIndC`
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] additional buffer for long rows could not be
-    /// allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`],
-    /// `transB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrValB`, `csrRowPtrB`, `csrColIndB`, `descrC`, `csrValC`, `csrRowPtrC`, `csrColIndC` is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], `transB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgemm(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, n: c_int, k: c_int, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t,
@@ -3492,32 +4003,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
     /// Sparse matrix sparse matrix multiplication using CSR storage format
     ///
-    /// `hipsparseXcsrgemm2` multiplies the scalar \\f$\\alpha\\f$ with the sparse
-    /// \\f$m \\times k\\f$ matrix \\f$A\\f$, defined in CSR storage format, and the sparse
-    /// \\f$k \\times n\\f$ matrix \\f$B\\f$, defined in CSR storage format, and adds the result
-    /// to the sparse \\f$m \\times n\\f$ matrix \\f$D\\f$ that is multiplied by \\f$\\beta\\f$. The
-    /// final result is stored in the sparse \\f$m \\times n\\f$ matrix \\f$C\\f$, defined in CSR
+    /// `hipsparseXcsrgemm2` multiplies the scalar `α` with the sparse
+    /// `m × k` matrix `A`, defined in CSR storage format, and the sparse
+    /// `k × n` matrix `B`, defined in CSR storage format, and adds the result
+    /// to the sparse `m × n` matrix `D` that is multiplied by `β`. The
+    /// final result is stored in the sparse `m × n` matrix `C`, defined in CSR
     /// storage format, such
     /// that
-    /// \\f\[
-    /// C := \\alpha \\cdot A \\cdot B + \\beta \\cdot D
-    /// \\f\]
+    ///
+    /// ```text
+    /// C := α · A · B + β · D
+    /// ```
     ///
     /// This computation involves a multi step process. First the user must call
-    /// [`hipsparseScsrgemm2_bufferSizeExt`] "`hipsparseXcsrgemm2_bufferSizeExt()`" in order to
+    /// `hipsparseXcsrgemm2_bufferSizeExt()` in order to
     /// determine the required user allocated temporary buffer size. The user then allocates this
-    /// buffer and also allocates `csrRowPtrC` to have size `m`+1. Both the temporary storage
+    /// buffer and also allocates `csrRowPtrC` to have size `m+1`. Both the temporary storage
     /// buffer and `csrRowPtrC` array are then passed to [`hipsparseXcsrgemm2Nnz`] which fills
     /// in the `csrRowPtrC` array as well as computes the total number of nonzeros in C, `nnzC`.
     /// The user then allocates both arrays `csrColIndC` and `csrValC` to have size `nnzC` and
     /// calls `hipsparseXcsrgemm2` to complete the computation. The desired index base in the output
     /// CSR matrix C is set in the [`hipsparseMatDescr_t`] `descrC`. See [`hipsparseSetMatIndexBase()`].
     ///
-    /// **Note:** If \\f$\\alpha == 0\\f$, then \\f$C = \\beta \\cdot D\\f$ will be computed.
+    /// **Note:** If `α == 0`, then `C = β · D` will be computed.
     ///
-    /// **Note:** If \\f$\\beta == 0\\f$, then \\f$C = \\alpha \\cdot A \\cdot B\\f$ will be computed.
+    /// **Note:** If `β == 0`, then `C = α · A · B` will be computed.
     ///
-    /// **Note:** \\f$\\alpha == beta == 0\\f$ is invalid.
+    /// **Note:** `α == beta == 0` is invalid.
     ///
     /// **Note:** Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
     ///
@@ -3527,54 +4039,42 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Please note, that for matrix products with more than 4096 non-zero entries per
     /// row, additional temporary storage buffer is allocated by the algorithm.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrgemm2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$op(A)\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$op(A)\\f$ and number of rows of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrValA` array of `nnzA` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements (\\f$op(A) == A\\f$, `k`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(A)\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrValB` array of `nnzB` elements of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `k`+1 elements (\\f$op(B) == B\\f$, `m`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (in): `descrD` descriptor of the sparse CSR matrix \\f$D\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzD` number of non-zero entries of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrValD` array of `nnzD` elements of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrRowPtrD` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrColIndD` array of `nnzD` elements containing the column indices of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnzC` elements of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): info structure that holds meta data for the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseScsrgemm2_bufferSizeExt()`], [`hipsparseDcsrgemm2_bufferSizeExt()`], [`hipsparseCcsrgemm2_bufferSizeExt()`] or [`hipsparseZcsrgemm2_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `op(A)` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `op(A)` and number of rows of the sparse CSR matrix `op(B)`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrValA` (in): array of `nnzA` elements of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements (`op(A) == A`, `k+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(A)`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrValB` (in): array of `nnzB` elements of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `k+1` elements (`op(B) == B`, `m+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(B)`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `beta` (in): scalar `β`.
+    /// - `descrD` (in): descriptor of the sparse CSR matrix `D`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzD` (in): number of non-zero entries of the sparse CSR matrix `D`.
+    /// - `csrValD` (in): array of `nnzD` elements of the sparse CSR matrix `D`.
+    /// - `csrRowPtrD` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `D`.
+    /// - `csrColIndD` (in): array of `nnzD` elements containing the column indices of the sparse CSR matrix `D`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnzC` elements of the sparse CSR matrix `C`.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `csrColIndC` (out): array of `nnzC` elements containing the column indices of the sparse CSR matrix `C`.
+    /// - `info` (in): structure that holds meta data for the sparse CSR matrix `C`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseScsrgemm2_bufferSizeExt()`], [`hipsparseDcsrgemm2_bufferSizeExt()`], [`hipsparseCcsrgemm2_bufferSizeExt()`] or [`hipsparseZcsrgemm2_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`,
-    /// `nnzD`, `alpha`, `beta`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`,
-    /// `descrB`, `csrValB`, `csrRowPtrB`, `csrColIndB`, `descrD`, `csrValD`,
-    /// `csrRowPtrD`, `csrColIndD`, `csrValC`, `csrRowPtrC`, `csrColIndC`, `info`
-    /// or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] additional buffer for long rows could not be
-    /// allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnzD`, `alpha`, `beta`, `descrA`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrValB`, `csrRowPtrB`, `csrColIndB`, `descrD`, `csrValD`, `csrRowPtrD`, `csrColIndD`, `csrValC`, `csrRowPtrC`, `csrColIndC`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgemm2(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, alpha: *const f32,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const f32, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const f32,
@@ -3596,38 +4096,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$op(A)\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$op(A)\\f$ and number of rows of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements (\\f$op(A) == A\\f$, `k`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(A)\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `k`+1 elements (\\f$op(B) == B\\f$, `m`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (in): `descrD` descriptor of the sparse CSR matrix \\f$D\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzD` number of non-zero entries of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrRowPtrD` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrColIndD` array of `nnzD` elements containing the column indices of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (inout): info structure that holds meta data for the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcsrgemm2Nnz()`], [`hipsparseScsrgemm2()`], [`hipsparseDcsrgemm2()`], [`hipsparseCcsrgemm2()`] and [`hipsparseZcsrgemm2()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `op(A)` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `op(A)` and number of rows of the sparse CSR matrix `op(B)`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements (`op(A) == A`, `k+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(A)`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `k+1` elements (`op(B) == B`, `m+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(B)`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `beta` (in): scalar `β`.
+    /// - `descrD` (in): descriptor of the sparse CSR matrix `D`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzD` (in): number of non-zero entries of the sparse CSR matrix `D`.
+    /// - `csrRowPtrD` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `D`.
+    /// - `csrColIndD` (in): array of `nnzD` elements containing the column indices of the sparse CSR matrix `D`.
+    /// - `info` (inout): structure that holds meta data for the sparse CSR matrix `C`.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcsrgemm2Nnz()`], [`hipsparseScsrgemm2()`], [`hipsparseDcsrgemm2()`], [`hipsparseCcsrgemm2()`] and [`hipsparseZcsrgemm2()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnz_D`,
-    /// `alpha`, `beta`, `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`,
-    /// `csrColIndB`, `descrD`, `csrRowPtrD`, `csrColIndD`, `info` or `pBufferSizeInBytes`
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnz_D`, `alpha`, `beta`, `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`, `descrD`, `csrRowPtrD`, `csrColIndD`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrgemm2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         alpha: *const f32, descrA: hipsparseMatDescr_t, nnzA: c_int, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         descrB: hipsparseMatDescr_t, nnzB: c_int, csrRowPtrB: *const c_int, csrColIndB: *const c_int, beta: *const f32,
@@ -3637,109 +4131,104 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// storage format
     ///
     /// `hipsparseXcsric02` computes the incomplete Cholesky factorization with 0 fill-ins
-    /// and no pivoting of a sparse \\f$m \\times m\\f$ CSR matrix \\f$A\\f$, such that
-    /// \\f\[
-    /// A \\approx LL^T
-    /// \\f\]
-    /// where the lower triangular matrix \\f$L\\f$ is computed using:
-    /// \\f\[
-    /// `L_`{ij} = \\left\\{
-    /// \\begin{array}{ll}
-    /// \\sqrt{A\_{jj} - `sum_`{k=0}^{j-1}(L\_{jk})^{2}}, & \\text{if i == j} \\\\
-    /// \\frac{1}{L\_{jj}}(A\_{jj} - `sum_`{k=0}^{j-1}L\_{ik} \\times `L_`{jk}), & \\text{if i \> j}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
-    /// for each entry found in the CSR matrix \\f$A\\f$.
+    /// and no pivoting of a sparse `m × m` CSR matrix `A`, such that
+    ///
+    /// ```text
+    /// A ≈ LL^T
+    /// ```
+    ///
+    /// where the lower triangular matrix `L` is computed using:
+    ///
+    /// ```text
+    /// L_ij = {
+    ///   √(A_jj - ∑_(k=0)^(j-1)(L_jk)^2), if i == j
+    ///   1 / (L_jj)(A_jj - ∑_(k=0)^(j-1)L_ik × L_jk), if i > j
+    /// ```
+    ///
+    /// for each entry found in the CSR matrix `A`.
     ///
     /// Computing the above incomplete Cholesky factorization requires three steps to complete. First,
     /// the user determines the size of the required temporary storage buffer by calling
-    /// [`hipsparseScsric02_bufferSize`] "`hipsparseXcsric02_bufferSize()`". Once this buffer size has been determined,
-    /// the user allocates the buffer and passes it to [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`".
+    /// `hipsparseXcsric02_bufferSize()`. Once this buffer size has been determined,
+    /// the user allocates the buffer and passes it to `hipsparseXcsric02_analysis()`.
     /// This will perform analysis on the sparsity pattern of the matrix. Finally, the user calls [`hipsparseScsric02`],
     /// [`hipsparseDcsric02`], [`hipsparseCcsric02`], or [`hipsparseZcsric02`] to perform the actual factorization. The calculation
     /// of the buffer size and the analysis of the sparse matrix only need to be performed once for a given sparsity pattern
     /// while the factorization can be repeatedly applied to multiple matrices having the same sparsity pattern. Once all calls
-    /// to [`hipsparseScsric02`] "`hipsparseXcsric02()`" are complete, the temporary buffer can be deallocated.
+    /// to `hipsparseXcsric02()` are complete, the temporary buffer can be deallocated.
     ///
-    /// When computing the Cholesky factorization, it is possible that \\f$L\_{jj} == 0\\f$ which would result in a division by zero.
-    /// This could occur from either \\f$A\_{jj}\\f$ not existing in the sparse CSR matrix (referred to as a structural zero) or because
-    /// \\f$A\_{jj} - `sum_`{k=0}^{j-1}(L\_{jk})^{2} == 0\\f$ (referred to as a numerical zero). For example, running the Cholesky
+    /// When computing the Cholesky factorization, it is possible that `L_jj == 0` which would result in a division by zero.
+    /// This could occur from either `A_jj` not existing in the sparse CSR matrix (referred to as a structural zero) or because
+    /// `A_jj - ∑_(k=0)^(j-1)(L_jk)^2 == 0` (referred to as a numerical zero). For example, running the Cholesky
     /// factorization on the following matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 2 & 1 & 0 \\\\
-    /// 1 & 2 & 1 \\\\
-    /// 0 & 1 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 2 1 0
+    ///   1 2 1
+    ///   0 1 2
+    /// ```
+    ///
     /// results in a successful Cholesky factorization, however running with the matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 2 & 1 & 0 \\\\
-    /// 1 & 1/2 & 1 \\\\
-    /// 0 & 1 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 2 1 0
+    ///   1 1/2 1
+    ///   0 1 2
+    /// ```
+    ///
     /// results in a numerical zero because:
-    /// \\f\[
-    /// \\begin{array}{ll}
-    /// `L_`{00} &= \\sqrt{2} \\\\
-    /// `L_`{10} &= \\frac{1}{\\sqrt{2}} \\\\
-    /// `L_`{11} &= \\sqrt{\\frac{1}{2} - (\\frac{1}{\\sqrt{2}})^2}
-    /// &= 0
-    /// \\end{array}
-    /// \\f\]
+    ///
+    /// ```text
+    /// L_00 = √2
+    ///   L_10 = 1 / (√2)
+    ///   L_11 = √(1 / 2 - (1 / (√2))^2) = 0
+    /// ```
+    ///
     /// The user can detect the presence of a structural zero by calling [`hipsparseXcsric02_zeroPivot()`] after
-    /// [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`" and/or the presence of a structural or
-    /// numerical zero by calling [`hipsparseXcsric02_zeroPivot()`] after [`hipsparseScsric02`] "`hipsparseXcsric02()`":
+    /// `hipsparseXcsric02_analysis()` and/or the presence of a structural or
+    /// numerical zero by calling [`hipsparseXcsric02_zeroPivot()`] after `hipsparseXcsric02()`:
     ///
     /// ```c
     /// hipsparseDcsric02(handle,
-    /// m,
-    /// nnz,
-    /// descrM,
-    /// csrVal,
-    /// csrRowPtr,
-    /// csrColInd,
-    /// info,
-    /// HIPSPARSE_SOLVE_POLICY_USE_LEVEL,
-    /// buffer);
+    ///                   m,
+    ///                   nnz,
+    ///                   descrM,
+    ///                   csrVal,
+    ///                   csrRowPtr,
+    ///                   csrColInd,
+    ///                   info,
+    ///                   HIPSPARSE_SOLVE_POLICY_USE_LEVEL,
+    ///                   buffer);
     ///
     /// // Check for zero pivot
     /// if(CUSPARSE_STATUS_ZERO_PIVOT == hipsparseXcsric02_zeroPivot(handle, info, &position))
     /// {
-    /// printf("L has structural and/or numerical zero at L(%d,%d)\n", position, position);
+    ///     printf("L has structural and/or numerical zero at L(%d,%d)\n", position, position);
     /// }
     /// ```
     ///
     /// In both cases, [`hipsparseXcsric02_zeroPivot()`] will report the first zero pivot (either numerical or structural)
-    /// found. See full example below. The user can also set the diagonal type to be \\f$1\\f$ using [`hipsparseSetMatDiagType()`]
-    /// which will interpret the matrix \\f$A\\f$ as having ones on its diagonal (even if no nonzero exists in the sparsity pattern).
+    /// found. See full example below. The user can also set the diagonal type to be `1` using [`hipsparseSetMatDiagType()`]
+    /// which will interpret the matrix `A` as having ones on its diagonal (even if no nonzero exists in the sparsity pattern).
     ///
-    /// `hipsparseXcsric02` computes the Cholesky factorization inplace meaning that the values array `csrSortedValA_valM` of the \\f$A\\f$
-    /// matrix is overwritten with the \\f$L\\f$ matrix stored in the lower triangular part of \\f$A\\f$:
+    /// `hipsparseXcsric02` computes the Cholesky factorization inplace meaning that the values array `csrSortedValA_valM` of the `A`
+    /// matrix is overwritten with the `L` matrix stored in the lower triangular part of `A`:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\begin{bmatrix}
-    /// `a_`{00} & `a_`{01} & `a_`{02} \\\\
-    /// `a_`{10} & `a_`{11} & `a_`{12} \\\\
-    /// `a_`{20} & `a_`{21} & `a_`{22}
-    /// \\end{bmatrix}
-    /// \\rightarrow
-    /// \\begin{bmatrix}
-    /// `l_`{00} & `a_`{01} & `a_`{02} \\\\
-    /// `l_`{10} & `l_`{11} & `a_`{12} \\\\
-    /// `l_`{20} & `l_`{21} & `l_`{22}
-    /// \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
-    /// The row pointer array `csrSortedRowPtrA` and the column indices array `csrSortedColIndA` remain the same for \\f$A\\f$ and the
-    /// output as the incomplete factorization does not generate new nonzeros in the output which do not already exist in \\f$A\\f$.
+    /// ```text
+    /// a_00 a_01 a_02
+    ///   a_10 a_11 a_12
+    ///   a_20 a_21 a_22
+    ///   →
+    ///   l_00 a_01 a_02
+    ///   l_10 l_11 a_12
+    ///   l_20 l_21 l_22
+    /// ```
     ///
-    /// The performance of computing Cholesky factorization with `hipSPARSE` greatly depends on the sparisty pattern
-    /// the the matrix \\f$A\\f$ as this is what determines the amount of parallelism available.
+    /// The row pointer array `csrSortedRowPtrA` and the column indices array `csrSortedColIndA` remain the same for `A` and the
+    /// output as the incomplete factorization does not generate new nonzeros in the output which do not already exist in `A`.
+    ///
+    /// The performance of computing Cholesky factorization with hipSPARSE greatly depends on the sparisty pattern
+    /// the the matrix `A` as this is what determines the amount of parallelism available.
     ///
     /// **Note:** The sparse CSR matrix has to be sorted. This can be achieved by calling
     /// [`hipsparseXcsrsort()`].
@@ -3747,35 +4236,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csric02`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (inout): `csrSortedValA_valM` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA_valM` (inout): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA_valM`,
-    /// `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA_valM`, `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsric02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csric02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -3789,93 +4269,76 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsric02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXcsric02_bufferSize` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`" and
-    /// [`hipsparseScsric02`] "`hipsparseXcsric02()`". The temporary storage buffer must be allocated
+    /// that is required by `hipsparseXcsric02_analysis()` and
+    /// `hipsparseXcsric02()`. The temporary storage buffer must be allocated
     /// by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`" and [`hipsparseScsric02`] "`hipsparseXcsric02()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsric02_analysis()` and `hipsparseXcsric02()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsric02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// `hipsparseXcsric02_bufferSizeExt` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`"
-    /// and [`hipsparseScsric02`] "`hipsparseXcsric02()`". The temporary storage buffer must be
+    /// in bytes that is required by `hipsparseXcsric02_analysis()`
+    /// and `hipsparseXcsric02()`. The temporary storage buffer must be
     /// allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsric02_analysis`] "`hipsparseXcsric02_analysis()`" and [`hipsparseScsric02`] "`hipsparseXcsric02()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsric02_analysis()` and `hipsparseXcsric02()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsric02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
@@ -3883,89 +4346,85 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// storage format
     ///
     /// `hipsparseXcsrilu02` computes the incomplete LU factorization with 0 fill-ins and no
-    /// pivoting of a sparse \\f$m \\times m\\f$ CSR matrix \\f$A\\f$, such that
-    /// \\f\[
-    /// A \\approx LU
-    /// \\f\]
-    /// where the lower triangular matrix \\f$L\\f$ and the upper triangular matrix \\f$U\\f$ are computed using:
-    /// \\f\[
-    /// \\begin{array}{ll}
-    /// `L_`{ij} = \\frac{1}{U\_{jj}}(A\_{ij} - `sum_`{k=0}^{j-1}L\_{ik} \\times `U_`{kj}), & \\text{if i \> j} \\\\
-    /// `U_`{ij} = (`A_`{ij} - `sum_`{k=0}^{j-1}L\_{ik} \\times `U_`{kj}), & \\text{if i \<= j}
-    /// \\end{array}
-    /// \\f\]
-    /// for each entry found in the CSR matrix \\f$A\\f$.
+    /// pivoting of a sparse `m × m` CSR matrix `A`, such that
     ///
-    /// Computing the above incomplete \\f$LU\\f$ factorization requires three steps to complete. First,
+    /// ```text
+    /// A ≈ LU
+    /// ```
+    ///
+    /// where the lower triangular matrix `L` and the upper triangular matrix `U` are computed using:
+    ///
+    /// ```text
+    /// L_ij = 1 / (U_jj)(A_ij - ∑_(k=0)^(j-1)L_ik × U_kj), if i > j
+    ///   U_ij = (A_ij - ∑_(k=0)^(j-1)L_ik × U_kj), if i <= j
+    /// ```
+    ///
+    /// for each entry found in the CSR matrix `A`.
+    ///
+    /// Computing the above incomplete `LU` factorization requires three steps to complete. First,
     /// the user determines the size of the required temporary storage buffer by calling
-    /// [`hipsparseScsrilu02_bufferSize`] "`hipsparseXcsrilu02_bufferSize()`". Once this buffer size has been determined,
-    /// the user allocates the buffer and passes it to [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`".
+    /// `hipsparseXcsrilu02_bufferSize()`. Once this buffer size has been determined,
+    /// the user allocates the buffer and passes it to `hipsparseXcsrilu02_analysis()`.
     /// This will perform analysis on the sparsity pattern of the matrix. Finally, the user calls [`hipsparseScsrilu02`],
     /// [`hipsparseDcsrilu02`], [`hipsparseCcsrilu02`], or [`hipsparseZcsrilu02`] to perform the actual factorization. The calculation
     /// of the buffer size and the analysis of the sparse matrix only need to be performed once for a given sparsity pattern
     /// while the factorization can be repeatedly applied to multiple matrices having the same sparsity pattern. Once all calls
-    /// to [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`" are complete, the temporary buffer can be deallocated.
+    /// to `hipsparseXcsrilu02()` are complete, the temporary buffer can be deallocated.
     ///
-    /// When computing the \\f$LU\\f$ factorization, it is possible that \\f$U\_{jj} == 0\\f$ which would result in a division by zero.
-    /// This could occur from either \\f$A\_{jj}\\f$ not existing in the sparse CSR matrix (referred to as a structural zero) or because
-    /// \\f$A\_{ij} - `sum_`{k=0}^{j-1}L\_{ik} \\times `U_`{kj} == 0\\f$ (referred to as a numerical zero). For example, running the
-    /// \\f$LU\\f$ factorization on the following matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 2 & 1 & 0 \\\\
-    /// 1 & 2 & 1 \\\\
-    /// 0 & 1 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
-    /// results in a successful \\f$LU\\f$ factorization, however running with the matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 2 & 1 & 0 \\\\
-    /// 1 & 1/2 & 1 \\\\
-    /// 0 & 1 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// When computing the `LU` factorization, it is possible that `U_jj == 0` which would result in a division by zero.
+    /// This could occur from either `A_jj` not existing in the sparse CSR matrix (referred to as a structural zero) or because
+    /// `A_ij - ∑_(k=0)^(j-1)L_ik × U_kj == 0` (referred to as a numerical zero). For example, running the
+    /// `LU` factorization on the following matrix:
+    ///
+    /// ```text
+    /// 2 1 0
+    ///   1 2 1
+    ///   0 1 2
+    /// ```
+    ///
+    /// results in a successful `LU` factorization, however running with the matrix:
+    ///
+    /// ```text
+    /// 2 1 0
+    ///   1 1/2 1
+    ///   0 1 2
+    /// ```
+    ///
     /// results in a numerical zero because:
-    /// \\f\[
-    /// \\begin{array}{ll}
-    /// `U_`{00} &= 2 \\\\
-    /// `U_`{01} &= 1 \\\\
-    /// `L_`{10} &= \\frac{1}{2} \\\\
-    /// `U_`{11} &= \\frac{1}{2} - \\frac{1}{2}
-    /// &= 0
-    /// \\end{array}
-    /// \\f\]
+    ///
+    /// ```text
+    /// U_00 = 2
+    ///   U_01 = 1
+    ///   L_10 = 1 / 2
+    ///   U_11 = 1 / 2 - 1 / 2 = 0
+    /// ```
+    ///
     /// The user can detect the presence of a structural zero by calling [`hipsparseXcsrilu02_zeroPivot()`] after
-    /// [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`" and/or the presence of a structural or
-    /// numerical zero by calling [`hipsparseXcsrilu02_zeroPivot()`] after [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`".
+    /// `hipsparseXcsrilu02_analysis()` and/or the presence of a structural or
+    /// numerical zero by calling [`hipsparseXcsrilu02_zeroPivot()`] after `hipsparseXcsrilu02()`.
     /// In both cases, [`hipsparseXcsrilu02_zeroPivot()`] will report the first zero pivot (either numerical or structural)
-    /// found. See example below. The user can also set the diagonal type to be \\f$1\\f$ using [`hipsparseSetMatDiagType()`]
-    /// which will interpret the matrix \\f$A\\f$ as having ones on its diagonal (even if no nonzero exists in the sparsity pattern).
+    /// found. See example below. The user can also set the diagonal type to be `1` using [`hipsparseSetMatDiagType()`]
+    /// which will interpret the matrix `A` as having ones on its diagonal (even if no nonzero exists in the sparsity pattern).
     ///
-    /// `hipsparseXcsrilu02` computes the \\f$LU\\f$ factorization inplace meaning that the values array `csrSortedValA_valM` of the \\f$A\\f$
-    /// matrix is overwritten with the \\f$L\\f$ matrix stored in the strictly lower triangular part of \\f$A\\f$ and the \\f$U\\f$ matrix
-    /// stored in the upper part of \\f$A\\f$:
+    /// `hipsparseXcsrilu02` computes the `LU` factorization inplace meaning that the values array `csrSortedValA_valM` of the `A`
+    /// matrix is overwritten with the `L` matrix stored in the strictly lower triangular part of `A` and the `U` matrix
+    /// stored in the upper part of `A`:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\begin{bmatrix}
-    /// `a_`{00} & `a_`{01} & `a_`{02} \\\\
-    /// `a_`{10} & `a_`{11} & `a_`{12} \\\\
-    /// `a_`{20} & `a_`{21} & `a_`{22}
-    /// \\end{bmatrix}
-    /// \\rightarrow
-    /// \\begin{bmatrix}
-    /// `u_`{00} & `u_`{01} & `u_`{02} \\\\
-    /// `l_`{10} & `u_`{11} & `u_`{12} \\\\
-    /// `l_`{20} & `l_`{21} & `u_`{22}
-    /// \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
-    /// The row pointer array `csrSortedRowPtrA` and the column indices array `csrSortedColIndA` remain the same for \\f$A\\f$ and \\f$LU\\f$ as
-    /// the incomplete factorization does not generate new nonzeros in \\f$LU\\f$ which do not already exist in \\f$A\\f$.
+    /// ```text
+    /// a_00 a_01 a_02
+    ///   a_10 a_11 a_12
+    ///   a_20 a_21 a_22
+    ///   →
+    ///   u_00 u_01 u_02
+    ///   l_10 u_11 u_12
+    ///   l_20 l_21 u_22
+    /// ```
     ///
-    /// The performance of computing \\f$LU\\f$ factorization with `hipSPARSE` greatly depends on the sparisty pattern
-    /// the the matrix \\f$A\\f$ as this is what determines the amount of parallelism available.
+    /// The row pointer array `csrSortedRowPtrA` and the column indices array `csrSortedColIndA` remain the same for `A` and `LU` as
+    /// the incomplete factorization does not generate new nonzeros in `LU` which do not already exist in `A`.
+    ///
+    /// The performance of computing `LU` factorization with hipSPARSE greatly depends on the sparisty pattern
+    /// the the matrix `A` as this is what determines the amount of parallelism available.
     ///
     /// **Note:** The sparse CSR matrix has to be sorted. This can be achieved by calling
     /// [`hipsparseXcsrsort()`].
@@ -3973,32 +4432,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrilu02`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (inout): `csrSortedValA_valM` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA_valM` (inout): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA_valM`,
-    /// `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA_valM`, `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsrilu02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csrilu02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -4013,91 +4465,82 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsrilu02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXcsrilu02_bufferSize` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`"
-    /// and [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`". The temporary storage buffer
+    /// in bytes that is required by `hipsparseXcsrilu02_analysis()`
+    /// and `hipsparseXcsrilu02()`. The temporary storage buffer
     /// must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`" and [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsrilu02_analysis()` and `hipsparseXcsrilu02()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsrilu02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// `hipsparseXcsrilu02_bufferSizeExt` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`"
-    /// and [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`". The temporary storage buffer
+    /// in bytes that is required by `hipsparseXcsrilu02_analysis()`
+    /// and `hipsparseXcsrilu02()`. The temporary storage buffer
     /// must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`" and [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsrilu02_analysis()` and `hipsparseXcsrilu02()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsrilu02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// `hipsparseXcsrilu02_numericBoost` enables the user to replace a numerical value in
-    /// an incomplete LU factorization. `tol` is used to determine whether a numerical value
-    /// is replaced by `boost_val`, such that \\f$A\_{j,j} = \\text{boost\_val}\\f$ if
-    /// \\f$\\text{tol} \\ge \\left\|A\_{j,j}\\right\|\\f$.
+    /// an incomplete LU factorization.
+    ///
+    /// `tol` is used to determine whether a numerical value
+    /// is replaced by `boost_val`, such that `A_(j,j) = boost_val` if
+    /// `tol ≥ |A_(j,j)|`.
     ///
     /// **Note:** The boost value is enabled by setting `enable_boost` to 1 or disabled by
     /// setting `enable_boost` to 0.
@@ -4106,140 +4549,127 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): `enable_boost` enable/disable numeric boost.
-    /// - `` (in): tol tolerance to determine whether a numerical value is replaced or not.
-    /// - `` (in): `boost_val` boost value to replace a numerical value.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `enable_boost` (in): enable/disable numeric boost.
+    /// - `tol` (in): tolerance to determine whether a numerical value is replaced or not.
+    /// - `boost_val` (in): boost value to replace a numerical value.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info`, `tol` or `boost_val` pointer
-    /// is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info`, `tol` or `boost_val` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseScsrilu02_numericBoost(handle: hipsparseHandle_t, info: csrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut f32) -> hipsparseStatus_t;
     /// Sparse matrix dense matrix multiplication using CSR storage format
     ///
-    /// `hipsparseXcsrmm` multiplies the scalar \\f$\\alpha\\f$ with a sparse \\f$m \\times k\\f$
-    /// matrix \\f$A\\f$, defined in CSR storage format, and the column-oriented dense \\f$k \\times n\\f$
-    /// matrix \\f$B\\f$ and adds the result to the column-oriented dense \\f$m \\times n\\f$ matrix \\f$C\\f$ that
-    /// is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot op(A) \\cdot B + \\beta \\cdot C,
-    /// \\f\]
+    /// `hipsparseXcsrmm` multiplies the scalar `α` with a sparse `m × k`
+    /// matrix `A`, defined in CSR storage format, and the column-oriented dense `k × n`
+    /// matrix `B` and adds the result to the column-oriented dense `m × n` matrix `C` that
+    /// is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// C := α · op(A) · B + β · C,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// ```c
     /// for(i = 0; i < ldc; ++i)
     /// {
-    /// for(j = 0; j < n; ++j)
-    /// {
-    /// C[i][j] = beta * C[i][j];
+    ///     for(j = 0; j < n; ++j)
+    ///     {
+    ///         C[i][j] = beta * C[i][j];
     ///
-    /// for(k = csrRowPtr[i]; k < csrRowPtr[i + 1]; ++k)
-    /// {
-    /// C[i][j] += alpha * csrVal[k] * B[csrColInd[k]][j];
-    /// }
-    /// }
+    ///         for(k = csrRowPtr[i]; k < csrRowPtr[i + 1]; ++k)
+    ///         {
+    ///             C[i][j] += alpha * csrVal[k] * B[csrColInd[k]][j];
+    ///         }
+    ///     }
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrmm`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): n number of columns of the dense matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): B array of dimension `ldb`\*n (\\f$op(B) == B\\f$), `ldb`\*k otherwise.
-    /// - `` (in): ldb leading dimension of \\f$B\\f$, must be at least \\f$\\max{(1, k)}\\f$ (\\f$op(B) == B\\f$), \\f$\\max{(1, n)}\\f$ otherwise.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): C array of dimension `ldc`\*n.
-    /// - `` (in): ldc leading dimension of \\f$C\\f$, must be at least \\f$\\max{(1, m)}\\f$ (\\f$op(A) == A\\f$), \\f$\\max{(1, k)}\\f$ otherwise.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `A`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `B` (in): array of dimension `ldb*n` (`op(B) == B`), `ldb*k` otherwise.
+    /// - `ldb` (in): leading dimension of `B`, must be at least `max(1, k)` (`op(B) == B`), `max(1, n)` otherwise.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): array of dimension `ldc*n`.
+    /// - `ldc` (in): leading dimension of `C`, must be at least `max(1, m)` (`op(A) == A`), `max(1, k)` otherwise.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnz`, `ldb`, `ldc`
-    /// `descrA`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`,
-    /// `B`, `beta` or `C` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnz`, `ldb`, `ldc` `descrA`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`, `beta` or `C` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrmm(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int, k: c_int,
         nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t, csrSortedValA: *const f32,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f32, ldb: c_int, beta: *const f32,
         C: *mut f32, ldc: c_int) -> hipsparseStatus_t;
     /// Sparse matrix dense matrix multiplication using CSR storage format
     ///
-    /// `hipsparseXcsrmm2` multiplies the scalar \\f$\\alpha\\f$ with a sparse \\f$m \\times k\\f$
-    /// matrix \\f$A\\f$, defined in CSR storage format, and the column-oriented dense \\f$k \\times n\\f$
-    /// matrix \\f$B\\f$ and adds the result to the column-oriented dense \\f$m \\times n\\f$ matrix \\f$C\\f$ that
-    /// is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot op(A) \\cdot op(B) + \\beta \\cdot C,
-    /// \\f\]
+    /// `hipsparseXcsrmm2` multiplies the scalar `α` with a sparse `m × k`
+    /// matrix `A`, defined in CSR storage format, and the column-oriented dense `k × n`
+    /// matrix `B` and adds the result to the column-oriented dense `m × n` matrix `C` that
+    /// is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// C := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// B^H, & \\text{if `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if transB == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// ```c
     /// for(i = 0; i < ldc; ++i)
     /// {
-    /// for(j = 0; j < n; ++j)
-    /// {
-    /// C[i][j] = beta * C[i][j];
+    ///     for(j = 0; j < n; ++j)
+    ///     {
+    ///         C[i][j] = beta * C[i][j];
     ///
-    /// for(k = csrRowPtr[i]; k < csrRowPtr[i + 1]; ++k)
-    /// {
-    /// C[i][j] += alpha * csrVal[k] * B[csrColInd[k]][j];
-    /// }
-    /// }
+    ///         for(k = csrRowPtr[i]; k < csrRowPtr[i + 1]; ++k)
+    ///         {
+    ///             C[i][j] += alpha * csrVal[k] * B[csrColInd[k]][j];
+    ///         }
+    ///     }
     /// }
     /// ```
     ///
@@ -4248,36 +4678,30 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): n number of columns of the dense matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): B array of dimension `ldb`\*n (\\f$op(B) == B\\f$), `ldb`\*k otherwise.
-    /// - `` (in): ldb leading dimension of \\f$B\\f$, must be at least \\f$\\max{(1, k)}\\f$ (\\f$op(B) == B\\f$), \\f$\\max{(1, n)}\\f$ otherwise.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): C array of dimension `ldc`\*n.
-    /// - `` (in): ldc leading dimension of \\f$C\\f$, must be at least \\f$\\max{(1, m)}\\f$ (\\f$op(A) == A\\f$), \\f$\\max{(1, k)}\\f$ otherwise.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `A`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `B` (in): array of dimension `ldb*n` (`op(B) == B`), `ldb*k` otherwise.
+    /// - `ldb` (in): leading dimension of `B`, must be at least `max(1, k)` (`op(B) == B`), `max(1, n)` otherwise.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): array of dimension `ldc*n`.
+    /// - `ldc` (in): leading dimension of `C`, must be at least `max(1, m)` (`op(A) == A`), `max(1, k)` otherwise.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnz`, `ldb`, `ldc`
-    /// `descrA`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`,
-    /// `B`, `beta` or `C` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnz`, `ldb`, `ldc` `descrA`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`, `beta` or `C` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrmm2(handle: hipsparseHandle_t, transA: hipsparseOperation_t, transB: hipsparseOperation_t,
         m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f32,
@@ -4287,33 +4711,33 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sparse matrix vector multiplication using CSR storage format
     ///
-    /// `hipsparseXcsrmv` multiplies the scalar \\f$\\alpha\\f$ with a sparse \\f$m \\times n\\f$
-    /// matrix, defined in CSR storage format, and the dense vector \\f$x\\f$ and adds the
-    /// result to the dense vector \\f$y\\f$ that is multiplied by the scalar \\f$\\beta\\f$,
+    /// `hipsparseXcsrmv` multiplies the scalar `α` with a sparse `m × n`
+    /// matrix, defined in CSR storage format, and the dense vector `x` and adds the
+    /// result to the dense vector `y` that is multiplied by the scalar `β`,
     /// such that
-    /// \\f\[
-    /// y := \\alpha \\cdot op(A) \\cdot x + \\beta \\cdot y,
-    /// \\f\]
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// ```c
     /// for(i = 0; i < m; ++i)
     /// {
-    /// y[i] = beta * y[i];
+    ///     y[i] = beta * y[i];
     ///
-    /// for(j = csrRowPtr[i]; j < csrRowPtr[i + 1]; ++j)
-    /// {
-    /// y[i] = y[i] + alpha * csrVal[j] * x[csrColInd[j]];
-    /// }
+    ///     for(j = csrRowPtr[i]; j < csrRowPtr[i + 1]; ++j)
+    ///     {
+    ///         y[i] = y[i] + alpha * csrVal[j] * x[csrColInd[j]];
+    ///     }
     /// }
     /// ```
     ///
@@ -4322,37 +4746,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrmv`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): x array of `n` elements (\\f$op(A) == A\\f$) or `m` elements (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): y array of `m` elements (\\f$op(A) == A\\f$) or `n` elements (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `x` (in): array of `n` elements (`op(A) == A`) or `m` elements (`op(A) == A^T` or `op(A) == A^H`).
+    /// - `beta` (in): scalar `β`.
+    /// - `y` (inout): array of `m` elements (`op(A) == A`) or `n` elements (`op(A) == A^T` or `op(A) == A^H`).
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n` or `nnz`, `descr`,
-    /// `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `x`,
-    /// `beta` or `y` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n` or `nnz`, `descr`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `x`, `beta` or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t, csrSortedValA: *const f32,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, x: *const f32, beta: *const f32,
@@ -4368,81 +4783,65 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo algorithm to use.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(B)\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): B array of `m` \\f$\\times\\f$ `nrhs` elements of the rhs matrix \\f$B\\f$.
-    /// - `` (in): ldb leading dimension of rhs matrix \\f$B\\f$.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): algorithm to use.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(B)`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `B` (in): array of `m` `×` `nrhs` elements of the rhs matrix `B`.
+    /// - `ldb` (in): leading dimension of rhs matrix `B`.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nrhs`, `nnz`, `alpha`,
-    /// `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`,
-    /// `info` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nrhs`, `nnz`, `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsm2_analysis(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f32,
         ldb: c_int, info: csrsm2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXcsrsm2_bufferSizeExt` returns the size of the temporary storage buffer
-    /// in bytes that is required by [`hipsparseScsrsm2_analysis`] "`hipsparseXcsrsm2_analysis()`"
-    /// and [`hipsparseScsrsm2_solve`] "`hipsparseXcsrsm2_solve()`". The temporary storage buffer
+    /// in bytes that is required by `hipsparseXcsrsm2_analysis()`
+    /// and `hipsparseXcsrsm2_solve()`. The temporary storage buffer
     /// must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo algorithm to use.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(B)\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): B array of `m` \\f$\\times\\f$ `nrhs` elements of the rhs matrix \\f$B\\f$.
-    /// - `` (in): ldb leading dimension of rhs matrix \\f$B\\f$.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsrsm2_analysis`] "`hipsparseXcsrsm2_analysis()`" and [`hipsparseScsrsm2_solve`] "`hipsparseXcsrsm2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): algorithm to use.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(B)`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `B` (in): array of `m` `×` `nrhs` elements of the rhs matrix `B`.
+    /// - `ldb` (in): leading dimension of rhs matrix `B`.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsrsm2_analysis()` and `hipsparseXcsrsm2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nrhs`, `nnz`, `alpha`,
-    /// `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`,
-    /// `info` or `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nrhs`, `nnz`, `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsm2_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const f32,
@@ -4451,105 +4850,89 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sparse triangular system solve using CSR storage format
     ///
     /// `hipsparseXcsrsm2_solve` solves a sparse triangular linear system of a sparse
-    /// \\f$m \\times m\\f$ matrix, defined in CSR storage format, a column-oriented dense solution matrix
-    /// \\f$X\\f$ and the column-oriented dense right-hand side matrix \\f$B\\f$ that is multiplied by \\f$\\alpha\\f$, such that
-    /// \\f\[
-    /// op(A) \\cdot op(X) = \\alpha \\cdot op(B),
-    /// \\f\]
+    /// `m × m` matrix, defined in CSR storage format, a column-oriented dense solution matrix
+    /// `X` and the column-oriented dense right-hand side matrix `B` that is multiplied by `α`, such that
+    ///
+    /// ```text
+    /// op(A) · op(X) = α · op(B),
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if transA == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if transA == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// ,
-    /// \\f\[
-    /// op(B) = \\left\\{
-    /// \\begin{array}{ll}
-    /// B, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// B^T, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// B^H, & \\text{if `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if transB == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// and
-    /// \\f\[
-    /// op(X) = \\left\\{
-    /// \\begin{array}{ll}
-    /// X, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// X^T, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// X^H, & \\text{if `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
     ///
-    /// The solution is performed inplace meaning that the matrix \\f$B\\f$ is overwritten with the solution
-    /// \\f$X\\f$ after calling `hipsparseXcsrsm2_solve`. Given that the sparse matrix \\f$A\\f$ is a square matrix, its
-    /// size is \\f$m \\times m\\f$ regardless of whether \\f$A\\f$ is transposed or not. The size of the column-oriented dense
-    /// matrices \\f$B\\f$ and \\f$X\\f$ have size that depends on the value of `transB`:
+    /// ```text
+    /// op(X) = {
+    ///   X, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   X^T, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   X^H, if transB == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
-    /// \\f\[
-    /// op(B)/op(X) = \\left\\{
-    /// \\begin{array}{ll}
-    /// ldb \\times nrhs, \\text{ } ldb \\ge m, & \\text{if `transB` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transB` == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// ldb \\times m, \\text{ } ldb \\ge nrhs, & \\text{if `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    /// The solution is performed inplace meaning that the matrix `B` is overwritten with the solution
+    /// `X` after calling `hipsparseXcsrsm2_solve`. Given that the sparse matrix `A` is a square matrix, its
+    /// size is `m × m` regardless of whether `A` is transposed or not. The size of the column-oriented dense
+    /// matrices `B` and `X` have size that depends on the value of `transB`:
+    ///
+    /// ```text
+    /// op(B)/op(X) = {
+    ///   ldb × nrhs, ldb ≥ m, if transB == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transB == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   ldb × m, ldb ≥ nrhs, if transB == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// `hipsparseXcsrsm2_solve` requires a user allocated temporary buffer. Its size is returned by
-    /// [`hipsparseScsrsm2_bufferSizeExt`] "`hipsparseXcsrsm2_bufferSizeExt()`". The size of the required buffer is
+    /// `hipsparseXcsrsm2_bufferSizeExt()`. The size of the required buffer is
     /// larger when `transA` equals [`HIPSPARSE_OPERATION_TRANSPOSE`] or [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]
-    /// and when `transB` is [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]. The subsequent solve will also be faster when \\f$A\\f$
-    /// is non-transposed and \\f$B\\f$ is transposed (or conjugate transposed). For example, instead of solving:
+    /// and when `transB` is [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]. The subsequent solve will also be faster when `A`
+    /// is non-transposed and `B` is transposed (or conjugate transposed). For example, instead of solving:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// `a_`{00} & 0 & 0 \\\\
-    /// `a_`{10} & `a_`{11} & 0 \\\\
-    /// `a_`{20} & `a_`{21} & `a_`{22} \\\\
-    /// \\end{bmatrix}
-    /// \\cdot
-    /// \\begin{bmatrix}
-    /// `x_`{00} & `x_`{01} \\\\
-    /// `x_`{10} & `x_`{11} \\\\
-    /// `x_`{20} & `x_`{21} \\\\
-    /// \\end{bmatrix}
-    ///
-    /// \\begin{bmatrix}
-    /// `b_`{00} & `b_`{01} \\\\
-    /// `b_`{10} & `b_`{11} \\\\
-    /// `b_`{20} & `b_`{21} \\\\
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// a_00 0 0
+    ///   a_10 a_11 0
+    ///   a_20 a_21 a_22
+    ///   ·
+    ///   x_00 x_01
+    ///   x_10 x_11
+    ///   x_20 x_21
+    ///   =
+    ///   b_00 b_01
+    ///   b_10 b_11
+    ///   b_20 b_21
+    /// ```
     ///
     /// Consider solving:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// `a_`{00} & 0 & 0 \\\\
-    /// `a_`{10} & `a_`{11} & 0 \\\\
-    /// `a_`{20} & `a_`{21} & `a_`{22}
-    /// \\end{bmatrix}
-    /// \\cdot
-    /// \\begin{bmatrix}
-    /// `x_`{00} & `x_`{10} & `x_`{20} \\\\
-    /// `x_`{01} & `x_`{11} & `x_`{21}
-    /// \\end{bmatrix}^{T}
-    ///
-    /// \\begin{bmatrix}
-    /// `b_`{00} & `b_`{10} & `b_`{20} \\\\
-    /// `b_`{01} & `b_`{11} & `b_`{21}
-    /// \\end{bmatrix}^{T}
-    /// \\f\]
+    /// ```text
+    /// a_00 0 0
+    ///   a_10 a_11 0
+    ///   a_20 a_21 a_22
+    ///   ·
+    ///   x_00 x_10 x_20
+    ///   x_01 x_11 x_21
+    ///   ^T =
+    ///   b_00 b_10 b_20
+    ///   b_01 b_11 b_21
+    ///   ^T
+    /// ```
     ///
     /// Once the temporary storage buffer has been allocated, analysis meta data is required. It can be obtained by
-    /// [`hipsparseScsrsm2_analysis`] "`hipsparseXcsrsm2_analysis()`". The triangular solve is completed by calling
+    /// `hipsparseXcsrsm2_analysis()`. The triangular solve is completed by calling
     /// `hipsparseXcsrsm2_solve` and once all solves are performed, the temporary storage buffer allocated by the
     /// user can be freed.
     ///
@@ -4562,8 +4945,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The user can specify that the sparse matrix should be interpreted as having ones on the diagonal by setting the diagonal type
     /// on the descriptor `descrA` to [`HIPSPARSE_DIAG_TYPE_UNIT`] using [`hipsparseSetMatDiagType`]. If
-    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if \\f$A\_{j,j} = 0\\f$ for
-    /// some \\f$j\\f$.
+    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if `A_(j,j) = 0` for
+    /// some `j`.
     ///
     /// The sparse CSR matrix passed to `hipsparseXcsrsm2_solve` does not actually have to be a triangular matrix. Instead the
     /// triangular upper or lower part of the sparse matrix is solved based on [`hipsparseFillMode_t`] set on the descriptor
@@ -4579,49 +4962,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Currently, only `transA` != [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] and
     /// `transB` != [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrsm2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo algorithm to use.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): nrhs number of columns of the dense matrix \\f$op(B)\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (inout): B array of `m` \\f$\\times\\f$ `nrhs` elements of the rhs matrix \\f$B\\f$.
-    /// - `` (in): ldb leading dimension of rhs matrix \\f$B\\f$.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): algorithm to use.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`.
+    /// - `nrhs` (in): number of columns of the dense matrix `op(B)`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `B` (inout): array of `m` `×` `nrhs` elements of the rhs matrix `B`.
+    /// - `ldb` (in): leading dimension of rhs matrix `B`.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nrhs`, `nnz`, `alpha`,
-    /// `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`,
-    /// `info` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`],
-    /// `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nrhs`, `nnz`, `alpha`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `B`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`], `transB` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsm2_solve(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const f32, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *mut f32,
         ldb: c_int, info: csrsm2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXcsrsv2_analysis` performs the analysis step for
-    /// [`hipsparseScsrsv2_solve`] "`hipsparseXcsrsv2_solve()`". It is expected that this
+    /// `hipsparseXcsrsv2_solve()`. It is expected that this
     /// function will be executed only once for a given matrix and particular operation
     /// type.
     ///
@@ -4630,128 +5002,109 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descr`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descr`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsv2_analysis(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXcsrsv2_bufferSize` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseScsrsv2_analysis`] "[`hipsparseScsrsv2_analysis()`]" and
-    /// [`hipsparseScsrsv2_solve`] "`hipsparseXcsrsv2_solve()`". The temporary storage buffer must
+    /// that is required by [`hipsparseScsrsv2_analysis()`] and
+    /// `hipsparseXcsrsv2_solve()`. The temporary storage buffer must
     /// be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsrsv2_analysis`] "`hipsparseXcsrsv2_analysis()`" and [`hipsparseScsrsv2_solve`] "`hipsparseXcsrsv2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsrsv2_analysis()` and `hipsparseXcsrsv2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsv2_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// `hipsparseXcsrsv2_bufferSizeExt` returns the size of the temporary storage buffer in bytes
-    /// that is required by [`hipsparseScsrsv2_analysis`] "`hipsparseXcsrsv2_analysis()`" and
-    /// [`hipsparseScsrsv2_solve`] "[`hipsparseScsrsv2_solve()`]". The temporary storage buffer must be
+    /// that is required by `hipsparseXcsrsv2_analysis()` and
+    /// [`hipsparseScsrsv2_solve()`]. The temporary storage buffer must be
     /// allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): info structure that holds the information collected during the analysis step.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseScsrsv2_analysis`] "`hipsparseXcsrsv2_analysis()`" and [`hipsparseScsrsv2_solve`] "`hipsparseXcsrsv2_solve()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (out): structure that holds the information collected during the analysis step.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXcsrsv2_analysis()` and `hipsparseXcsrsv2_solve()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `info` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsv2_bufferSizeExt(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Sparse triangular solve using CSR storage format
     ///
     /// `hipsparseXcsrsv2_solve` solves a sparse triangular linear system of a sparse
-    /// \\f$m \\times m\\f$ matrix, defined in CSR storage format, a dense solution vector
-    /// \\f$y\\f$ and the right-hand side \\f$x\\f$ that is multiplied by \\f$\\alpha\\f$, such that
-    /// \\f\[
-    /// op(A) \\cdot y = \\alpha \\cdot x,
-    /// \\f\]
+    /// `m × m` matrix, defined in CSR storage format, a dense solution vector
+    /// `y` and the right-hand side `x` that is multiplied by `α`, such that
+    ///
+    /// ```text
+    /// op(A) · y = α · x,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if trans == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]} \\\\
-    /// A^T, & \\text{if trans == [`HIPSPARSE_OPERATION_TRANSPOSE`]} \\\\
-    /// A^H, & \\text{if trans == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
     ///
     /// Performing the above operation requires three steps. First, the user calls
-    /// [`hipsparseScsrsv2_bufferSize`] "`hipsparseXcsrsv2_bufferSize()`" (or
-    /// [`hipsparseScsrsv2_bufferSizeExt`] "`hipsparseXcsrsv2_bufferSizeExt()`") which will determine the size of the
+    /// `hipsparseXcsrsv2_bufferSize()` (or
+    /// `hipsparseXcsrsv2_bufferSizeExt()`) which will determine the size of the
     /// required temporary storage buffer. The user then allocates this buffer and calls
-    /// [`hipsparseScsrsv2_analysis`] "`hipsparseXcsrsv2_analysis()`" which will perform analysis on the sparse matrix
-    /// \\f$op(A)\\f$. Finally, the user completes the computation by calling `hipsparseXcsrsv2_solve`. The buffer size,
-    /// buffer allocation, and analysis only need to be called once for a given sparse matrix \\f$op(A)\\f$ while the
-    /// computation stage can be repeatedly used with different \\f$x\\f$ and \\f$y\\f$ vectors. Once all calls to
+    /// `hipsparseXcsrsv2_analysis()` which will perform analysis on the sparse matrix
+    /// `op(A)`. Finally, the user completes the computation by calling `hipsparseXcsrsv2_solve`. The buffer size,
+    /// buffer allocation, and analysis only need to be called once for a given sparse matrix `op(A)` while the
+    /// computation stage can be repeatedly used with different `x` and `y` vectors. Once all calls to
     /// `hipsparseXcsrsv2_solve` are complete, the temporary buffer can be deallocated.
     ///
     /// Solving a triangular system involves division by the diagonal elements. This means that if the sparse matrix is
@@ -4763,8 +5116,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The user can specify that the sparse matrix should be interpreted as having ones on the diagonal by setting the diagonal type
     /// on the descriptor `descrA` to [`HIPSPARSE_DIAG_TYPE_UNIT`] using [`hipsparseSetMatDiagType`]. If
-    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if \\f$A\_{j,j} = 0\\f$ for
-    /// some \\f$j\\f$.
+    /// [`hipsparseDiagType_t`] == [`HIPSPARSE_DIAG_TYPE_UNIT`], no zero pivot will be reported, even if `A_(j,j) = 0` for
+    /// some `j`.
     ///
     /// The sparse CSR matrix passed to `hipsparseXcsrsv2_solve` does not actually have to be a triangular matrix. Instead the
     /// triangular upper or lower part of the sparse matrix is solved based on [`hipsparseFillMode_t`] set on the descriptor
@@ -4780,41 +5133,30 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] and
     /// `transA` == [`HIPSPARSE_OPERATION_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrsv2`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrSortedValA` array of `nnz` elements of the sparse CSR matrix.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrSortedColIndA` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (in): f array of `m` elements, holding the right-hand side.
-    /// - `` (out): x array of `m` elements, holding the solution.
-    /// - `` (in): policy [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix.
+    /// - `csrSortedValA` (in): array of `nnz` elements of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `f` (in): array of `m` elements, holding the right-hand side.
+    /// - `x` (out): array of `m` elements, holding the solution.
+    /// - `policy` (in): [`HIPSPARSE_SOLVE_POLICY_NO_LEVEL`] or [`HIPSPARSE_SOLVE_POLICY_USE_LEVEL`].
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `descrA`,
-    /// `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`,
-    /// `f` or `x` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `descrA`, `alpha`, `csrSortedValA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `f` or `x` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` == [`HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseScsrsv2_solve(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, nnz: c_int,
         alpha: *const f32, descrA: hipsparseMatDescr_t, csrSortedValA: *const f32, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, f: *const f32, x: *mut f32, policy: hipsparseSolvePolicy_t,
@@ -4831,40 +5173,41 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// `hipsparseXdense2csc` converts the matrix A in dense format into a sparse matrix in CSC format.
     ///
-    /// Given a dense, column ordered, matrix `A` with leading dimension `ld` where `ld`\>=m,
+    /// Given a dense, column ordered, matrix `A` with leading dimension `ld` where `ld>=m`,
     /// `hipsparseXdense2csc` converts the matrix to a sparse CSC format matrix.
     /// All the parameters are assumed to have been pre-allocated by the user and the arrays
     /// are filled in based on number of nonzeros per row, which can be pre-computed with
-    /// [`hipsparseSnnz`] "`hipsparseXnnz()`". We can set the desired index base in the output CSC
+    /// `hipsparseXnnz()`. We can set the desired index base in the output CSC
     /// matrix by setting it in the [`hipsparseMatDescr_t`]. See [`hipsparseSetMatIndexBase()`].
     ///
     /// As an example, if using index base zero (i.e. the default) and the dense
     /// matrix:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
-    /// where the `A` values have column ordering with leading dimension `ld`=m:
-    /// \\f\[
-    /// \\text{A} &= \\begin{bmatrix} 1 & 3 & 5 & 0 & 4 & 0 & 0 & 0 & 6 & 2 & 0 & 7 \\end{bmatrix} \\\\
-    /// \\f\]
+    /// where the `A` values have column ordering with leading dimension `ld=m`:
+    ///
+    /// ```text
+    /// A =
+    ///   1 3 5 0 4 0 0 0 6 2 0 7
+    /// ```
     ///
     /// the conversion results in the CSC arrays:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{cscRowInd} &= \\begin{bmatrix} 0 & 1 & 2 & 1 & 2 & 0 & 2 \\end{bmatrix} \\\\
-    /// \\text{cscColPtr} &= \\begin{bmatrix} 0 & 3 & 4 & 5 & 7 \\end{bmatrix} \\\\
-    /// \\text{cscVal} &= \\begin{bmatrix} 1 & 3 & 5 & 4 & 6 & 2 & 7 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// cscRowInd =
+    ///   0 1 2 1 2 0 2
+    ///   cscColPtr =
+    ///   0 3 4 5 7
+    ///   cscVal =
+    ///   1 3 5 4 6 2 7
+    /// ```
     ///
-    /// This function works very similar to [`hipsparseSdense2csr`] "`hipsparseXdense2csr()`".
+    /// This function works very similar to `hipsparseXdense2csr()`.
     /// & See [`hipsparseSdense2csr()`] for a code example.
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the
@@ -4872,127 +5215,112 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): A array of dimensions (\\p ld, `n`)
-    /// - `` (in): ld leading dimension of dense array `A`.
-    /// - `` (in): `nnzPerColumn` array of size `n` containing the number of non-zero elements per column.
-    /// - `` (out): `cscVal` array of nnz ( = `cscColPtr`\[n\] - `cscColPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (out): `cscRowInd` integer array of nnz ( = `cscColPtr`\[n\] - `cscColPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (out): `cscColPtr` integer array of `n`+1 elements that contains the start of every column and the end of the last column plus one.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `A` (in): array of dimensions (`ld`, `n`)
+    /// - `ld` (in): leading dimension of dense array `A`.
+    /// - `nnzPerColumn` (in): array of size `n` containing the number of non-zero elements per column.
+    /// - `cscVal` (out): array of nnz ( = `cscColPtr[n`\] - `cscColPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `cscRowInd` (out): integer array of nnz ( = `cscColPtr[n`\] - `cscColPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `cscColPtr` (out): integer array of `n+1` elements that contains the start of every column and the end of the last column plus one.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ld`, `A`, `nnzPerColumn` or `cscVal` `cscColPtr`
-    /// or `cscRowInd` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ld`, `A`, `nnzPerColumn` or `cscVal` `cscColPtr` or `cscRowInd` pointer is invalid.
     "5.7" pub fn hipsparseSdense2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const f32, ld: c_int, nnzPerColumn: *const c_int, cscVal: *mut f32, cscRowInd: *mut c_int,
         cscColPtr: *mut c_int) -> hipsparseStatus_t;
     /// `hipsparseXdense2csr` converts the matrix A in dense format into a sparse matrix in CSR format.
     ///
-    /// Given a dense, column ordered, matrix `A` with leading dimension `ld` where `ld`\>=m,
+    /// Given a dense, column ordered, matrix `A` with leading dimension `ld` where `ld>=m`,
     /// `hipsparseXdense2csr` converts the matrix to a sparse CSR format matrix. All the parameters
     /// are assumed to have been pre-allocated by the user and the arrays are filled in based on number
-    /// of nonzeros per row, which can be pre-computed with [`hipsparseSnnz`] "`hipsparseXnnz()`". The
+    /// of nonzeros per row, which can be pre-computed with `hipsparseXnnz()`. The
     /// desired index base in the output CSR matrix is set in the [`hipsparseMatDescr_t`]. See
     /// [`hipsparseSetMatIndexBase()`].
     ///
     /// As an example, if using index base zero (i.e. the default) and the dense
     /// matrix:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
     /// The conversion results in the CSR arrays:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 2 & 4 & 7 \\end{bmatrix} \\\\
-    /// \\text{csrColInd} &= \\begin{bmatrix} 0 & 3 & 0 & 1 & 0 & 2 & 3 \\end{bmatrix} \\\\
-    /// \\text{csrVal} &= \\begin{bmatrix} 1 & 2 & 3 & 4 & 5 & 6 & 7 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// csrRowPtr =
+    ///   0 2 4 7
+    ///   csrColInd =
+    ///   0 3 0 1 0 2 3
+    ///   csrVal =
+    ///   1 2 3 4 5 6 7
+    /// ```
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the
     /// application on the host before the entire result is ready.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_dense2csr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): A array of dimensions (\\p ld, `n`)
-    /// - `` (in): ld leading dimension of dense array `A`.
-    /// - `` (in): `nnzPerRow` array of size `n` containing the number of non-zero elements per row.
-    /// - `` (out): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (out): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (out): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `A` (in): array of dimensions (`ld`, `n`)
+    /// - `ld` (in): leading dimension of dense array `A`.
+    /// - `nnzPerRow` (in): array of size `n` containing the number of non-zero elements per row.
+    /// - `csrVal` (out): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (out): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (out): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ld`, `A`, `nnzPerRow`, `csrVal` `csrRowPtr` or `csrColInd`
-    /// pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ld`, `A`, `nnzPerRow`, `csrVal` `csrRowPtr` or `csrColInd` pointer is invalid.
     "5.7" pub fn hipsparseSdense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const f32, ld: c_int, nnzPerRow: *const c_int, csrVal: *mut f32, csrRowPtr: *mut c_int,
         csrColInd: *mut c_int) -> hipsparseStatus_t;
     /// Compute the dot product of a sparse vector with a dense vector.
     ///
-    /// `hipsparseXdoti` computes the dot product of the sparse vector \\f$x\\f$ with the
-    /// dense vector \\f$y\\f$, such that
-    /// \\f\[
+    /// `hipsparseXdoti` computes the dot product of the sparse vector `x` with the
+    /// dense vector `y`, such that
+    ///
+    /// ```text
     /// result := y^T x
-    /// \\f\]
+    /// ```
     ///
     /// ```c
     /// result = 0
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// result += xVal[i] * y[xInd[i]];
+    ///     result += xVal[i] * y[xInd[i]];
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_doti`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of vector \\f$x\\f$.
-    /// - `` (in): `xVal` array of `nnz` values.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (in): y array of values in dense format.
-    /// - `` (out): result pointer to the result, can be host or device memory
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of vector `x`.
+    /// - `xVal` (in): array of `nnz` values.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `y` (in): array of values in dense format.
+    /// - `result` (out): pointer to the result, can be host or device memory
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `xVal`,
-    /// `xInd`, `y` or `result` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] the buffer for the dot product reduction
-    /// could not be allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `xVal`, `xInd`, `y` or `result` is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: the buffer for the dot product reduction could not be allocated.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSdoti(handle: hipsparseHandle_t, nnz: c_int, xVal: *const f32, xInd: *const c_int,
         y: *const f32, result: *mut f32, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Specify the matrix diagonal type of a matrix descriptor
@@ -5023,14 +5351,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipsparseSetMatType(descrA: hipsparseMatDescr_t, type_: hipsparseMatrixType_t) -> hipsparseStatus_t;
     /// Specify pointer mode
     ///
-    /// [`hipsparseSetPointerMode`] specifies the pointer mode to be used by the `hipSPARSE`
+    /// [`hipsparseSetPointerMode`] specifies the pointer mode to be used by the hipSPARSE
     /// library context and all subsequent function calls. By default, all values are passed
     /// by reference on the host. Valid pointer modes are [`HIPSPARSE_POINTER_MODE_HOST`]
     /// or [`HIPSPARSE_POINTER_MODE_DEVICE`].
     "5.7" pub fn hipsparseSetPointerMode(handle: hipsparseHandle_t, mode: hipsparsePointerMode_t) -> hipsparseStatus_t;
     /// Specify user defined HIP stream
     ///
-    /// [`hipsparseSetStream`] specifies the stream to be used by the `hipSPARSE` library
+    /// [`hipsparseSetStream`] specifies the stream to be used by the hipSPARSE library
     /// context and all subsequent function calls.
     "5.7" pub fn hipsparseSetStream(handle: hipsparseHandle_t, streamId: hipStream_t) -> hipsparseStatus_t;
     /// Convert a sparse GEBSR matrix into a sparse CSR matrix
@@ -5038,86 +5366,65 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// `hipsparseXgebsr2csr` converts a GEBSR matrix into a CSR matrix. It is assumed,
     /// that `csrValC`, `csrColIndC` and `csrRowPtrC` are already allocated prior to
     /// calling `hipsparseXgebsr2csr`. Allocation size for `csrRowPtrC` equals
-    /// `m`+1 where:
+    /// `m+1` where:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{m} &= \\text{mb \* `rowBlockDim`} \\\\
-    /// \\text{n} &= \\text{nb \* `colBlockDim`}
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// m = mb * rowBlockDim
+    ///   n = nb * colBlockDim
+    /// ```
     ///
     /// Allocation size for `csrValC` and `csrColIndC` is computed by the the number of blocks in the GEBSR
-    /// matrix, `nnzb`, multiplied by the product of the block dimensions, i.e. `nnz`=nnzb\*rocBlockDim\*colBlockDim.
+    /// matrix, `nnzb`, multiplied by the product of the block dimensions, i.e. `nnz=nnzb*rocBlockDim*colBlockDim`.
     ///
     /// For example, given the GEBSR matrix:
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c \| c}
-    /// \\begin{array}{c c}
-    /// 6 & 2 \\\\
-    /// 1 & 4 \\\\
-    /// 5 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 3 \\\\
-    /// 5 & 0 \\\\
-    /// 0 & 7
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 0 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 0 & 0 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 3 & 0 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 7
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 2 & 2 \\\\
-    /// 4 & 3 \\\\
-    /// 1 & 4
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// [
+    ///   6 2
+    ///   1 4
+    ///   5 4
+    ///   0 3
+    ///   5 0
+    ///   0 7
+    ///   0 0
+    ///   0 0
+    ///   0 0
+    ///   0 0
+    ///   0 0
+    ///   0 0
+    ///   3 0
+    ///   0 0
+    ///   0 7
+    ///   2 2
+    ///   4 3
+    ///   1 4
+    ///   ]
+    /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gebsr2csr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): mb number of block rows in the sparse general BSR matrix.
-    /// - `` (in): nb number of block columns in the sparse general BSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse general BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `bsrValA` array of `nnzb`\*`rowBlockDim`\*`colBlockDim` containing the values of the sparse BSR matrix.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse BSR matrix.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
-    /// - `` (in): `rowBlockDim` row size of the blocks in the sparse general BSR matrix.
-    /// - `` (in): `colBlockDim` column size of the blocks in the sparse general BSR matrix.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnzb`\*`rowBlockDim`\*`colBlockDim` elements containing the values of the sparse CSR matrix.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 where `m`=mb\*rowBlockDim elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (out): `csrColIndC` array of `nnzb`\*`block_dim`\*`block_dim` elements containing the column indices of the sparse CSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `mb` (in): number of block rows in the sparse general BSR matrix.
+    /// - `nb` (in): number of block columns in the sparse general BSR matrix.
+    /// - `descrA` (in): descriptor of the sparse general BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrValA` (in): array of `nnzb*rowBlockDim*colBlockDim` containing the values of the sparse BSR matrix.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse BSR matrix.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse BSR matrix.
+    /// - `rowBlockDim` (in): row size of the blocks in the sparse general BSR matrix.
+    /// - `colBlockDim` (in): column size of the blocks in the sparse general BSR matrix.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnzb*rowBlockDim*colBlockDim` elements containing the values of the sparse CSR matrix.
+    /// - `csrRowPtrC` (out): array of `m+1` where `m=mb*rowBlockDim` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColIndC` (out): array of `nnzb*block_dim*block_dim` elements containing the column indices of the sparse CSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `block_dim`, `bsrValA`,
-    /// `bsrRowPtrA`, `bsrColIndA`, `csrValC`, `csrRowPtrC` or `csrColIndC` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `block_dim`, `bsrValA`, `bsrRowPtrA`, `bsrColIndA`, `csrValC`, `csrRowPtrC` or `csrColIndC` pointer is invalid.
     "5.7" pub fn hipsparseSgebsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         rowBlockDim: c_int, colBlockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut f32, csrRowPtrC: *mut c_int,
@@ -5126,101 +5433,87 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// `hipsparseXgebsr2gebsc` converts a GEBSR matrix into a GEBSC matrix. `hipsparseXgebsr2gebsc`
     /// can also be used to convert a GEBSC matrix into a GEBSR matrix. `copyValues` decides
-    /// whether `bscVal` is being filled during conversion (\\ref [`HIPSPARSE_ACTION_NUMERIC`])
-    /// or not (\\ref [`HIPSPARSE_ACTION_SYMBOLIC`]).
+    /// whether `bscVal` is being filled during conversion ([`HIPSPARSE_ACTION_NUMERIC`])
+    /// or not ([`HIPSPARSE_ACTION_SYMBOLIC`]).
     ///
     /// `hipsparseXgebsr2gebsc` requires extra temporary storage buffer that has to be allocated
     /// by the user. Storage buffer size can be determined by [`hipsparseSgebsr2gebsc_bufferSize`]
     /// "`hipsparseXgebsr2gebsc_bufferSize()`".
     ///
     /// For example, given the GEBSR matrix:
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 2 \\\\
-    /// 3 & 4 \\\\
-    /// 6 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 0 \\\\
-    /// 3 & 4
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 5 & 0 \\\\
-    /// 1 & 2 \\\\
-    /// 3 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 6 & 7 \\\\
-    /// 3 & 4 \\\\
-    /// 3 & 4
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// [
+    ///   1 2
+    ///   3 4
+    ///   6 0
+    ///   0 2
+    ///   0 0
+    ///   3 4
+    ///   5 0
+    ///   1 2
+    ///   3 4
+    ///   6 7
+    ///   3 4
+    ///   3 4
+    ///   ]
+    /// ```
     ///
     /// represented with the arrays:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrRowPtr} &= \\begin{bmatrix} 0 & 2 & 4 \\end{bmatrix} \\\\
-    /// \\text{bsrColInd} &= \\begin{bmatrix} 0 & 1 & 0 & 1 \\end{bmatrix} \\\\
-    /// \\text{bsrVal} &= \\begin{bmatrix} 1 & 2 & 3 & 4 & 6 & 0 & 0 & 2 & 0 & 0 & 3 & 4 & 5 & 0 & 1 & 2 & 3 & 4 & 6 & 7 & 3 & 4 & 3 & 4 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bsrRowPtr =
+    ///   0 2 4
+    ///   bsrColInd =
+    ///   0 1 0 1
+    ///   bsrVal =
+    ///   1 2 3 4 6 0 0 2 0 0 3 4 5 0 1 2 3 4 6 7 3 4 3 4
+    /// ```
     ///
     /// this function converts the matrix to GEBSC format:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bscRowInd} &= \\begin{bmatrix} 0 & 1 & 0 & 1 \\end{bmatrix} \\\\
-    /// \\text{bscColPtr} &= \\begin{bmatrix} 0 & 2 & 4 \\end{bmatrix} \\\\
-    /// \\text{bscVal} &= \\begin{bmatrix} 1 & 2 & 3 & 4 & 6 & 0 & 5 & 0 & 1 & 2 & 3 & 4 & 0 & 2 & 0 & 0 & 3 & 4 & 6 & 7 & 3 & 4 & 3 & 4 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// bscRowInd =
+    ///   0 1 0 1
+    ///   bscColPtr =
+    ///   0 2 4
+    ///   bscVal =
+    ///   1 2 3 4 6 0 5 0 1 2 3 4 0 2 0 0 3 4 6 7 3 4 3 4
+    /// ```
     ///
     /// The GEBSC arrays, `bscRowInd`, `bscColPtr`, and `bscVal` must be allocated by the user prior
     /// to calling `hipsparseXgebsr2gebsc()`. The `bscRowInd` array has size `nnzb`, the `bscColPtr`
-    /// array has size `nb`+1, and the `bscVal` array has size `nnzb`\*`rowBlockDim`\*`colBlockDim`.
+    /// array has size `nb+1`, and the `bscVal` array has size `nnzb*rowBlockDim*colBlockDim`.
     ///
     /// **Note:** The resulting matrix can also be seen as the transpose of the input matrix.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gebsr2gebsc`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): mb number of rows of the sparse GEneral BSR matrix.
-    /// - `` (in): nb number of columns of the sparse GEneral BSR matrix.
-    /// - `` (in): nnzb number of non-zero entries of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrVal` array of `nnzb` \* `rowBlockDim` \* `colBlockDim` elements of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrColInd` array of `nnz` elements containing the column indices of the sparse GEneral BSR matrix.
-    /// - `` (in): `rowBlockDim` row size of the blocks in the sparse general BSR matrix.
-    /// - `` (in): `colBlockDim` col size of the blocks in the sparse general BSR matrix.
-    /// - `` (out): `bscVal` array of `nnz` elements of the sparse BSC matrix.
-    /// - `` (out): `bscRowInd` array of `nnz` elements containing the row indices of the sparse BSC matrix.
-    /// - `` (out): `bscColPtr` array of `n`+1 elements that point to the start of every column of the sparse BSC matrix.
-    /// - `` (in): `copyValues` [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
-    /// - `` (in): `temp_buffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseSgebsr2gebsc_bufferSize`] "`hipsparseXgebsr2gebsc_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `mb` (in): number of rows of the sparse GEneral BSR matrix.
+    /// - `nb` (in): number of columns of the sparse GEneral BSR matrix.
+    /// - `nnzb` (in): number of non-zero entries of the sparse GEneral BSR matrix.
+    /// - `bsrVal` (in): array of `nnzb` \* `rowBlockDim` \* `colBlockDim` elements of the sparse GEneral BSR matrix.
+    /// - `bsrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse GEneral BSR matrix.
+    /// - `bsrColInd` (in): array of `nnz` elements containing the column indices of the sparse GEneral BSR matrix.
+    /// - `rowBlockDim` (in): row size of the blocks in the sparse general BSR matrix.
+    /// - `colBlockDim` (in): col size of the blocks in the sparse general BSR matrix.
+    /// - `bscVal` (out): array of `nnz` elements of the sparse BSC matrix.
+    /// - `bscRowInd` (out): array of `nnz` elements containing the row indices of the sparse BSC matrix.
+    /// - `bscColPtr` (out): array of `n+1` elements that point to the start of every column of the sparse BSC matrix.
+    /// - `copyValues` (in): [`HIPSPARSE_ACTION_SYMBOLIC`] or [`HIPSPARSE_ACTION_NUMERIC`].
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `temp_buffer` (in): temporary storage buffer allocated by the user, size is returned by `hipsparseXgebsr2gebsc_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `bsrVal`,
-    /// `bsrRowPtr`, `bsrColInd`, `bscVal`, `bscRowInd`, `bscColPtr` or
-    /// `temp_buffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `bsrVal`, `bsrRowPtr`, `bsrColInd`, `bscVal`, `bscRowInd`, `bscColPtr` or `temp_buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgebsr2gebsc(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int, bsrVal: *const f32,
         bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int, bscVal: *mut f32,
         bscRowInd: *mut c_int, bscColPtr: *mut c_int, copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t,
@@ -5228,7 +5521,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Convert a sparse GEBSR matrix into a sparse GEBSC matrix
     ///
     /// `hipsparseXgebsr2gebsc_bufferSize` returns the size of the temporary storage buffer
-    /// required by [`hipsparseSgebsr2gebsc`] "`hipsparseXgebsr2gebsc()`" and is the first step
+    /// required by `hipsparseXgebsr2gebsc()` and is the first step
     /// in converting a sparse matrix in GEBSR format to a sparse matrix in GEBSC format. Once
     /// the size of the temporary storage buffer has been determined, it must be allocated by the user.
     ///
@@ -5236,144 +5529,109 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): mb number of rows of the sparse GEneral BSR matrix.
-    /// - `` (in): nb number of columns of the sparse GEneral BSR matrix.
-    /// - `` (in): nnzb number of non-zero entries of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrVal` array of `nnzb`\*`rowBlockDim`\*`colBlockDim` containing the values of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrRowPtr` array of `mb`+1 elements that point to the start of every row of the sparse GEneral BSR matrix.
-    /// - `` (in): `bsrColInd` array of `nnzb` elements containing the column indices of the sparse GEneral BSR matrix.
-    /// - `` (in): `rowBlockDim` row size of the blocks in the sparse general BSR matrix.
-    /// - `` (in): `colBlockDim` col size of the blocks in the sparse general BSR matrix.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSgebsr2gebsc()`], [`hipsparseDgebsr2gebsc()`], [`hipsparseCgebsr2gebsc()`] and [`hipsparseZgebsr2gebsc()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `mb` (in): number of rows of the sparse GEneral BSR matrix.
+    /// - `nb` (in): number of columns of the sparse GEneral BSR matrix.
+    /// - `nnzb` (in): number of non-zero entries of the sparse GEneral BSR matrix.
+    /// - `bsrVal` (in): array of `nnzb*rowBlockDim*colBlockDim` containing the values of the sparse GEneral BSR matrix.
+    /// - `bsrRowPtr` (in): array of `mb+1` elements that point to the start of every row of the sparse GEneral BSR matrix.
+    /// - `bsrColInd` (in): array of `nnzb` elements containing the column indices of the sparse GEneral BSR matrix.
+    /// - `rowBlockDim` (in): row size of the blocks in the sparse general BSR matrix.
+    /// - `colBlockDim` (in): col size of the blocks in the sparse general BSR matrix.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSgebsr2gebsc()`], [`hipsparseDgebsr2gebsc()`], [`hipsparseCgebsr2gebsc()`] and [`hipsparseZgebsr2gebsc()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `bsrRowPtr`, `bsrColInd`
-    /// or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// `rocsparse_status_internal_error` an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `bsrRowPtr`, `bsrColInd` or `pBufferSizeInBytes` pointer is invalid.
+    /// - `rocsparse_status_internal_error`: an internal error occurred.
     "5.7" pub fn hipsparseSgebsr2gebsc_bufferSize(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const f32, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
-    /// This function converts the GEBSR sparse matrix \\f$A\\f$ to another GEBSR sparse matrix \\f$C\\f$.
+    /// This function converts the GEBSR sparse matrix `A` to another GEBSR sparse matrix `C`.
     ///
     /// The conversion uses three steps. First, the user calls [`hipsparseSgebsr2gebsr_bufferSize`]
     /// "`hipsparseXgebsr2gebsr_bufferSize()`" to determine the size of the required temporary storage buffer.
-    /// The user then allocates this buffer. Secondly, the user then allocates `mbC`+1 integers for the row
-    /// pointer array for \\f$C\\f$ where:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{mbC} &= \\text{(m - 1) / `rowBlockDimC` + 1} \\\\
-    /// \\text{nbC} &= \\text{(n - 1) / `colBlockDimC` + 1}
-    /// \\end{align}
-    /// \\f\]
-    /// The user then calls [`hipsparseXgebsr2gebsrNnz()`] to fill in the row pointer array for \\f$C\\f$ ( `bsrRowPtrC` ) and
-    /// determine the number of non-zero blocks that will exist in \\f$C\\f$. Finally, the user allocates space for the column
-    /// indices array of \\f$C\\f$ to have `nnzbC` elements and space for the values array of \\f$C\\f$ to have
-    /// `nnzbC`\*`rowBlockDimC`\*`colBlockDimC` and then calls `hipsparseXgebsr2gebsr` to complete the conversion.
+    /// The user then allocates this buffer. Secondly, the user then allocates `mbC+1` integers for the row
+    /// pointer array for `C` where:
+    ///
+    /// ```text
+    /// mbC = (m - 1) / rowBlockDimC + 1
+    ///   nbC = (n - 1) / colBlockDimC + 1
+    /// ```
+    ///
+    /// The user then calls [`hipsparseXgebsr2gebsrNnz()`] to fill in the row pointer array for `C` ( `bsrRowPtrC` ) and
+    /// determine the number of non-zero blocks that will exist in `C`. Finally, the user allocates space for the column
+    /// indices array of `C` to have `nnzbC` elements and space for the values array of `C` to have
+    /// `nnzbC*rowBlockDimC*colBlockDimC` and then calls `hipsparseXgebsr2gebsr` to complete the conversion.
     ///
     /// It may be the case that `rowBlockDimC` does not divide evenly into `m` and/or `colBlockDim` does not divide evenly
     /// into `n`. In these cases, the GEBSR matrix is expanded in size in order to fit full GEBSR blocks. For example, if
-    /// the original GEBSR matrix A (using `rowBlockDimA`=2, `colBlockDimA`=3) looks like:
+    /// the original GEBSR matrix A (using `rowBlockDimA=2`, `colBlockDimA=3`) looks like:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c c}
-    /// 1 & 0 & 0 \\\\
-    /// 3 & 4 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 2 & 0 & 0 \\\\
-    /// 4 & 5 & 6
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c c}
-    /// 1 & 2 & 3 \\\\
-    /// 1 & 2 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 4 & 0 & 0 \\\\
-    /// 3 & 0 & 1
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   1 0 0
+    ///   3 4 0
+    ///   2 0 0
+    ///   4 5 6
+    ///   1 2 3
+    ///   1 2 0
+    ///   4 0 0
+    ///   3 0 1
+    ///   ]
+    /// ```
     ///
-    /// then if we specify `rowBlockDimC`=3 and `colBlockDimC`=2, our output GEBSR matrix C would be:
+    /// then if we specify `rowBlockDimC=3` and `colBlockDimC=2`, our output GEBSR matrix C would be:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 0 \\\\
-    /// 3 & 4 \\\\
-    /// 1 & 2
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 4 \\\\
-    /// 3 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 0 \\\\
-    /// 5 & 6 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 1 & 2 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 3 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 1 \\\\
-    /// 0 & 0 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
-    ///
-    /// Example
-    /// \\snippet `example_hipsparse_gebsr2gebsr`.cpp doc example
+    /// ```text
+    /// [
+    ///   1 0
+    ///   3 4
+    ///   1 2
+    ///   0 2
+    ///   0 4
+    ///   3 4
+    ///   0 0
+    ///   5 6
+    ///   0 0
+    ///   1 2
+    ///   0 0
+    ///   0 0
+    ///   0 3
+    ///   0 0
+    ///   0 0
+    ///   0 1
+    ///   0 0
+    ///   0 0
+    ///   ]
+    /// ```
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): mb number of block rows of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nb number of block columns of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nnzb number of blocks in the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): `descrA` the descriptor of the general BSR sparse matrix \\f$A\\f$, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `bsrValA` array of `nnzb`\*`rowBlockDimA`\*`colBlockDimA` containing the values of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `rowBlockDimA` row size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `colBlockDimA` column size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `descrC` the descriptor of the general BSR sparse matrix \\f$C\\f$, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `bsrValC` array of `nnzbC`\*`rowBlockDimC`\*`colBlockDimC` containing the values of the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `bsrRowPtrC` array of `mbC`+1 elements that point to the start of every block row of the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `bsrColIndC` array of `nnzbC` elements containing the block column indices of the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `rowBlockDimC` row size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `colBlockDimC` column size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSgebsr2gebsr_bufferSize`] "`hipsparseXgebsr2gebsr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `mb` (in): number of block rows of the general BSR sparse matrix `A`.
+    /// - `nb` (in): number of block columns of the general BSR sparse matrix `A`.
+    /// - `nnzb` (in): number of blocks in the general BSR sparse matrix `A`.
+    /// - `descrA` (in): the descriptor of the general BSR sparse matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `bsrValA` (in): array of `nnzb*rowBlockDimA*colBlockDimA` containing the values of the sparse general BSR matrix `A`.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse general BSR matrix `A`.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse general BSR matrix `A`.
+    /// - `rowBlockDimA` (in): row size of the blocks in the sparse general BSR matrix `A`.
+    /// - `colBlockDimA` (in): column size of the blocks in the sparse general BSR matrix `A`.
+    /// - `descrC` (in): the descriptor of the general BSR sparse matrix `C`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `bsrValC` (in): array of `nnzbC*rowBlockDimC*colBlockDimC` containing the values of the sparse general BSR matrix `C`.
+    /// - `bsrRowPtrC` (in): array of `mbC+1` elements that point to the start of every block row of the sparse general BSR matrix `C`.
+    /// - `bsrColIndC` (in): array of `nnzbC` elements containing the block column indices of the sparse general BSR matrix `C`.
+    /// - `rowBlockDimC` (in): row size of the blocks in the sparse general BSR matrix `C`.
+    /// - `colBlockDimC` (in): column size of the blocks in the sparse general BSR matrix `C`.
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXgebsr2gebsr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`,
-    /// `rowBlockDimC`, `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `bsrValA`, `bsrRowPtrC`, `bsrColIndC`,
-    /// `bsrValC`, `descrA`, `descrC` or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`, `rowBlockDimC`, `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `bsrValA`, `bsrRowPtrC`, `bsrColIndC`, `bsrValC`, `descrA`, `descrC` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSgebsr2gebsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, descrC: hipsparseMatDescr_t,
@@ -5383,99 +5641,91 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// GEBSR matrix to another sparse GEBSR matrix.
     ///
     /// `hipsparseXgebsr2gebsr_bufferSize` returns the size of the temporary storage buffer that is required by
-    /// [`hipsparseXgebsr2gebsrNnz()`] and [`hipsparseSgebsr2gebsr`] "`hipsparseXgebsr2gebsr()`". The temporary storage
+    /// [`hipsparseXgebsr2gebsrNnz()`] and `hipsparseXgebsr2gebsr()`. The temporary storage
     /// buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): mb number of block rows of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nb number of block columns of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nnzb number of blocks in the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): `descrA` the descriptor of the general BSR sparse matrix \\f$A\\f$, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `bsrValA` array of `nnzb`\*`rowBlockDimA`\*`colBlockDimA` containing the values of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `rowBlockDimA` row size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `colBlockDimA` column size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `rowBlockDimC` row size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `colBlockDimC` column size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXgebsr2gebsrNnz()`], [`hipsparseSgebsr2gebsr()`], [`hipsparseDgebsr2gebsr()`], [`hipsparseCgebsr2gebsr()`], and [`hipsparseZgebsr2gebsr()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `mb` (in): number of block rows of the general BSR sparse matrix `A`.
+    /// - `nb` (in): number of block columns of the general BSR sparse matrix `A`.
+    /// - `nnzb` (in): number of blocks in the general BSR sparse matrix `A`.
+    /// - `descrA` (in): the descriptor of the general BSR sparse matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `bsrValA` (in): array of `nnzb*rowBlockDimA*colBlockDimA` containing the values of the sparse general BSR matrix `A`.
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse general BSR matrix `A`.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse general BSR matrix `A`.
+    /// - `rowBlockDimA` (in): row size of the blocks in the sparse general BSR matrix `A`.
+    /// - `colBlockDimA` (in): column size of the blocks in the sparse general BSR matrix `A`.
+    /// - `rowBlockDimC` (in): row size of the blocks in the sparse general BSR matrix `C`.
+    /// - `colBlockDimC` (in): column size of the blocks in the sparse general BSR matrix `C`.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXgebsr2gebsrNnz()`], [`hipsparseSgebsr2gebsr()`], [`hipsparseDgebsr2gebsr()`], [`hipsparseCgebsr2gebsr()`], and [`hipsparseZgebsr2gebsr()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`,
-    /// `rowBlockDimC`, `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `descrA` or `pBufferSizeInBytes` pointer
-    /// is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`, `rowBlockDimC`, `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `descrA` or `pBufferSizeInBytes` pointer is invalid.
     "5.7" pub fn hipsparseSgebsr2gebsr_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const f32, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, rowBlockDimC: c_int, colBlockDimC: c_int,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// Dense matrix sparse matrix multiplication using CSC storage format
     ///
-    /// `hipsparseXgemmi` multiplies the scalar \\f$\\alpha\\f$ with a dense column-oriented \\f$m \\times k\\f$
-    /// matrix \\f$A\\f$ and the sparse \\f$k \\times n\\f$ matrix \\f$B\\f$, defined in CSC
-    /// storage format and adds the result to the dense column-oriented \\f$m \\times n\\f$ matrix \\f$C\\f$ that
-    /// is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// C := \\alpha \\cdot A \\cdot B + \\beta \\cdot C
-    /// \\f\]
+    /// `hipsparseXgemmi` multiplies the scalar `α` with a dense column-oriented `m × k`
+    /// matrix `A` and the sparse `k × n` matrix `B`, defined in CSC
+    /// storage format and adds the result to the dense column-oriented `m × n` matrix `C` that
+    /// is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// C := α · A · B + β · C
+    /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gemmi`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix \\f$A\\f$.
-    /// - `` (in): n number of columns of the sparse CSC matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the dense matrix \\f$A\\f$.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSC matrix \\f$B\\f$.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): A array of dimension \\f$lda \\times k\\f$ (\\f$op(A) == A\\f$) or \\f$lda \\times m\\f$ (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
-    /// - `` (in): lda leading dimension of \\f$A\\f$, must be at least \\f$m\\f$ (\\f$op(A) == A\\f$) or \\f$k\\f$ (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
-    /// - `` (in): `cscValB` array of `nnz` elements of the sparse CSC matrix \\f$B\\f$.
-    /// - `` (in): `cscColPtrB` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix \\f$B\\f$.
-    /// - `` (in): `cscRowIndB` array of `nnz` elements containing the column indices of the sparse CSC matrix \\f$B\\f$.
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): C array of dimension \\f$ldc \\times n\\f$ that holds the values of \\f$C\\f$.
-    /// - `` (in): ldc leading dimension of \\f$C\\f$, must be at least \\f$m\\f$.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the sparse CSC matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the dense matrix `A`.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSC matrix `B`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `A` (in): array of dimension `lda × k` (`op(A) == A`) or `lda × m` (`op(A) == A^T` or `op(A) == A^H`).
+    /// - `lda` (in): leading dimension of `A`, must be at least `m` (`op(A) == A`) or `k` (`op(A) == A^T` or `op(A) == A^H`).
+    /// - `cscValB` (in): array of `nnz` elements of the sparse CSC matrix `B`.
+    /// - `cscColPtrB` (in): array of `n+1` elements that point to the start of every column of the sparse CSC matrix `B`.
+    /// - `cscRowIndB` (in): array of `nnz` elements containing the column indices of the sparse CSC matrix `B`.
+    /// - `beta` (in): scalar `β`.
+    /// - `C` (inout): array of dimension `ldc × n` that holds the values of `C`.
+    /// - `ldc` (in): leading dimension of `C`, must be at least `m`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnz`,
-    /// `lda`, `ldc`, `alpha`, `A`, `cscValB`, `cscColPtrB`, `cscRowIndB`,
-    /// `beta` or `C` is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnz`, `lda`, `ldc`, `alpha`, `A`, `cscValB`, `cscColPtrB`, `cscRowIndB`, `beta` or `C` is invalid.
     "5.7" pub fn hipsparseSgemmi(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const f32,
         A: *const f32, lda: c_int, cscValB: *const f32, cscColPtrB: *const c_int, cscRowIndB: *const c_int,
         beta: *const f32, C: *mut f32, ldc: c_int) -> hipsparseStatus_t;
     /// Dense matrix sparse vector multiplication
     ///
-    /// `hipsparseXgemvi` multiplies the scalar \\f$\\alpha\\f$ with a dense \\f$m \\times n\\f$
-    /// matrix \\f$A\\f$ and the sparse vector \\f$x\\f$ and adds the result to the dense vector
-    /// \\f$y\\f$ that is multiplied by the scalar \\f$\\beta\\f$, such that
-    /// \\f\[
-    /// y := \\alpha \\cdot op(A) \\cdot x + \\beta \\cdot y,
-    /// \\f\]
+    /// `hipsparseXgemvi` multiplies the scalar `α` with a dense `m × n`
+    /// matrix `A` and the sparse vector `x` and adds the result to the dense vector
+    /// `y` that is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    /// ```
     ///
     /// Performing the above operation involves two steps. First, the user calls
-    /// [`hipsparseSgemvi_bufferSize`] "`hipsparseXgemvi_bufferSize()`" in order to determine the size of
+    /// `hipsparseXgemvi_bufferSize()` in order to determine the size of
     /// the temporary storage buffer. Next, the user allocates this temporary buffer and passes it to
     /// `hipsparseXgemvi` to complete the computation. Once all calls to `hipsparseXgemvi` are complete the
     /// temporary storage buffer can be freed.
@@ -5485,223 +5735,200 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gemvi`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the dense matrix.
-    /// - `` (in): n number of columns of the dense matrix.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): A pointer to the dense matrix.
-    /// - `` (in): lda leading dimension of the dense matrix
-    /// - `` (in): nnz number of non-zero entries in the sparse vector
-    /// - `` (in): x array of `nnz` elements containing the values of the sparse vector
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the sparse vector
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): y array of `m` elements (\\f$op(A) == A\\f$) or `n` elements (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
-    /// - `` (in): `pBuffer` temporary storage buffer
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the dense matrix.
+    /// - `n` (in): number of columns of the dense matrix.
+    /// - `alpha` (in): scalar `α`.
+    /// - `A` (in): pointer to the dense matrix.
+    /// - `lda` (in): leading dimension of the dense matrix
+    /// - `nnz` (in): number of non-zero entries in the sparse vector
+    /// - `x` (in): array of `nnz` elements containing the values of the sparse vector
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the sparse vector
+    /// - `beta` (in): scalar `β`.
+    /// - `y` (inout): array of `m` elements (`op(A) == A`) or `n` elements (`op(A) == A^T` or `op(A) == A^H`).
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `pBuffer` (in): temporary storage buffer
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `nnz`, `alpha`,
-    /// `A`, `x`, `xInd`, `beta`, `y` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `nnz`, `alpha`, `A`, `x`, `xInd`, `beta`, `y` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSgemvi(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         alpha: *const f32, A: *const f32, lda: c_int, nnz: c_int, x: *const f32, xInd: *const c_int, beta: *const f32,
         y: *mut f32, idxBase: hipsparseIndexBase_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXgemvi_bufferSize` returns the size of the temporary storage buffer in bytes
-    /// required by [`hipsparseSgemvi`] "`hipsparseXgemvi()`". The temporary storage buffer must
+    /// required by `hipsparseXgemvi()`. The temporary storage buffer must
     /// be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): m number of rows of the dense matrix.
-    /// - `` (in): n number of columns of the dense matrix.
-    /// - `` (in): nnz number of non-zero entries in the sparse vector.
-    /// - `` (out): `pBufferSizeInBytes` temporary storage buffer size.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `m` (in): number of rows of the dense matrix.
+    /// - `n` (in): number of columns of the dense matrix.
+    /// - `nnz` (in): number of non-zero entries in the sparse vector.
+    /// - `pBufferSizeInBytes` (out): temporary storage buffer size.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz` or
-    /// `pBufferSizeInBytes` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz` or `pBufferSizeInBytes` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseSgemvi_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
     /// Interleaved Batch pentadiagonal solver
     ///
     /// `hipsparseXgpsvInterleavedBatch` solves a batch of pentadiagonal linear systems
-    /// \\f\[
-    /// P^{i}\*x^{i} = x^{i}
-    /// \\f\]
-    /// where for each batch \\f$i=0\\ldots\\f$ `batchCount`, \\f$P^{i}\\f$ is a sparse pentadiagonal matrix and
-    /// \\f$x^{i}\\f$ is a dense right-hand side vector. All of the pentadiagonal matrices, \\f$P^{i}\\f$, are
+    ///
+    /// ```text
+    /// P^i*x^i = x^i
+    /// ```
+    ///
+    /// where for each batch `i=0…` `batchCount`, `P^i` is a sparse pentadiagonal matrix and
+    /// `x^i` is a dense right-hand side vector. All of the pentadiagonal matrices, `P^i`, are
     /// packed in an interleaved fashion into five vectors: `ds` for the lowest diagonals, `dl` for the lower
     /// diagonals, `d` for the main diagonals, `du` for the upper diagonals, and `dw` for the highest digaonals.
     /// See below for a description of what this interleaved memory pattern looks like.
     ///
     /// Solving the batched pentadiagonal system involves two steps. First, the user calls
-    /// [`hipsparseSgpsvInterleavedBatch_bufferSizeExt`] "[`hipsparseSgpsvInterleavedBatch_bufferSizeExt()`]"
+    /// [`hipsparseSgpsvInterleavedBatch_bufferSizeExt()`]
     /// in order to determine the size of the required temporary storage buffer. Once determined, the user allocates
-    /// this buffer and passes it to [`hipsparseSgpsvInterleavedBatch`] "`hipsparseXgpsvInterleavedBatch()`"
-    /// to perform the actual solve. The \\f$x^{i}\\f$ vectors, which initially stores the right-hand side values, are
+    /// this buffer and passes it to `hipsparseXgpsvInterleavedBatch()`
+    /// to perform the actual solve. The `x^i` vectors, which initially stores the right-hand side values, are
     /// overwritten with the solution after the call to
-    /// [`hipsparseSgpsvInterleavedBatch`] "`hipsparseXgpsvInterleavedBatch()`".
+    /// `hipsparseXgpsvInterleavedBatch()`.
     ///
     /// Unlike the strided batch routines which write each batch matrix one after the other in memory, the interleaved
     /// routines write the batch matrices such that each element from each matrix is written consecutively one after
     /// the other. For example, consider the following batch matrices:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// t^{0}\_{00} & t^{0}\_{01} & t^{0}\_{02} \\\\
-    /// t^{0}\_{10} & t^{0}\_{11} & t^{0}\_{12} \\\\
-    /// t^{0}\_{20} & t^{0}\_{21} & t^{0}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{1}\_{00} & t^{1}\_{01} & t^{1}\_{02} \\\\
-    /// t^{1}\_{10} & t^{1}\_{11} & t^{1}\_{12} \\\\
-    /// t^{1}\_{20} & t^{1}\_{21} & t^{1}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{2}\_{00} & t^{2}\_{01} & t^{2}\_{02} \\\\
-    /// t^{2}\_{10} & t^{2}\_{11} & t^{2}\_{12} \\\\
-    /// t^{2}\_{20} & t^{2}\_{21} & t^{2}\_{22}
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// t^0_00 t^0_01 t^0_02
+    ///   t^0_10 t^0_11 t^0_12
+    ///   t^0_20 t^0_21 t^0_22
+    ///   t^1_00 t^1_01 t^1_02
+    ///   t^1_10 t^1_11 t^1_12
+    ///   t^1_20 t^1_21 t^1_22
+    ///   t^2_00 t^2_01 t^2_02
+    ///   t^2_10 t^2_11 t^2_12
+    ///   t^2_20 t^2_21 t^2_22
+    /// ```
     ///
     /// In interleaved format, the highest, higher, lowest, lower, and diagonal arrays would look like:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{lowest} &= \\begin{bmatrix} 0 & 0 & 0 & 0 & 0 & 0 & t^{0}\_{20} & t^{1}\_{20} & t^{2}\_{20} \\end{bmatrix} \\\\
-    /// \\text{lower} &= \\begin{bmatrix} 0 & 0 & 0 & t^{0}\_{10} & t^{1}\_{10} & t^{1}\_{10} & t^{0}\_{21} & t^{1}\_{21} & t^{2}\_{21} \\end{bmatrix} \\\\
-    /// \\text{diagonal} &= \\begin{bmatrix} t^{0}\_{00} & t^{1}\_{00} & t^{2}\_{00} & t^{0}\_{11} & t^{1}\_{11} & t^{2}\_{11} & t^{0}\_{22} & t^{1}\_{22} & t^{2}\_{22} \\end{bmatrix} \\\\
-    /// \\text{higher} &= \\begin{bmatrix} t^{0}\_{01} & t^{1}\_{01} & t^{2}\_{01} & t^{0}\_{12} & t^{1}\_{12} & t^{2}\_{12} & 0 & 0 & 0 \\end{bmatrix} \\\\
-    /// \\text{highest} &= \\begin{bmatrix} t^{0}\_{02} & t^{1}\_{02} & t^{2}\_{02} & 0 & 0 & 0 & 0 & 0 & 0 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
-    /// For the lowest array, the first `2`\*`batchCount` entries are zero, for the lower array, the first `batchCount` entries are zero,
-    /// for the upper array the last `batchCount` entries are zero, and for the highest array, the last `2`\*`batchCount` entries are zero.
+    ///
+    /// ```text
+    /// lowest =
+    ///   0 0 0 0 0 0 t^0_20 t^1_20 t^2_20
+    ///   lower =
+    ///   0 0 0 t^0_10 t^1_10 t^1_10 t^0_21 t^1_21 t^2_21
+    ///   diagonal =
+    ///   t^0_00 t^1_00 t^2_00 t^0_11 t^1_11 t^2_11 t^0_22 t^1_22 t^2_22
+    ///   higher =
+    ///   t^0_01 t^1_01 t^2_01 t^0_12 t^1_12 t^2_12 0 0 0
+    ///   highest =
+    ///   t^0_02 t^1_02 t^2_02 0 0 0 0 0 0
+    /// ```
+    ///
+    /// For the lowest array, the first `2*batchCount` entries are zero, for the lower array, the first `batchCount` entries are zero,
+    /// for the upper array the last `batchCount` entries are zero, and for the highest array, the last `2*batchCount` entries are zero.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo algorithm to solve the linear system.
-    /// - `` (in): m size of the pentadiagonal linear system.
-    /// - `` (inout): ds lower diagonal (distance 2) of pentadiagonal system. First two entries must be zero.
-    /// - `` (inout): dl lower diagonal of pentadiagonal system. First entry must be zero.
-    /// - `` (inout): d main diagonal of pentadiagonal system.
-    /// - `` (inout): du upper diagonal of pentadiagonal system. Last entry must be zero.
-    /// - `` (inout): dw upper diagonal (distance 2) of pentadiagonal system. Last two entries must be zero.
-    /// - `` (inout): x Dense array of right-hand-sides with dimension `batchCount` by `m`.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (in): `pBuffer` Temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): algorithm to solve the linear system.
+    /// - `m` (in): size of the pentadiagonal linear system.
+    /// - `ds` (inout): lower diagonal (distance 2) of pentadiagonal system. First two entries must be zero.
+    /// - `dl` (inout): lower diagonal of pentadiagonal system. First entry must be zero.
+    /// - `d` (inout): main diagonal of pentadiagonal system.
+    /// - `du` (inout): upper diagonal of pentadiagonal system. Last entry must be zero.
+    /// - `dw` (inout): upper diagonal (distance 2) of pentadiagonal system. Last two entries must be zero.
+    /// - `x` (inout): Dense array of right-hand-sides with dimension `batchCount` by `m`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `pBuffer` (in): Temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `alg`, `batchCount`, `ds`,
-    /// `dl`, `d`, `du`, `dw`, `x` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `alg`, `batchCount`, `ds`, `dl`, `d`, `du`, `dw`, `x` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgpsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, ds: *mut f32,
         dl: *mut f32, d: *mut f32, du: *mut f32, dw: *mut f32, x: *mut f32, batchCount: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXgpsvInterleavedBatch_bufferSizeExt` returns the size of the temporary storage
-    /// buffer in bytes that is required by [`hipsparseSgpsvInterleavedBatch`] "`hipsparseXgpsvInterleavedBatch()`".
+    /// buffer in bytes that is required by `hipsparseXgpsvInterleavedBatch()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo algorithm to solve the linear system.
-    /// - `` (in): m size of the pentadiagonal linear system.
-    /// - `` (in): ds lower diagonal (distance 2) of pentadiagonal system. First two entries must be zero.
-    /// - `` (in): dl lower diagonal of pentadiagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of pentadiagonal system.
-    /// - `` (in): du upper diagonal of pentadiagonal system. Last entry must be zero.
-    /// - `` (in): dw upper diagonal (distance 2) of pentadiagonal system. Last two entries must be zero.
-    /// - `` (in): x Dense array of right-hand-sides with dimension `batchCount` by `m`.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (out): `pBufferSizeInBytes` Number of bytes of the temporary storage buffer required.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): algorithm to solve the linear system.
+    /// - `m` (in): size of the pentadiagonal linear system.
+    /// - `ds` (in): lower diagonal (distance 2) of pentadiagonal system. First two entries must be zero.
+    /// - `dl` (in): lower diagonal of pentadiagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of pentadiagonal system.
+    /// - `du` (in): upper diagonal of pentadiagonal system. Last entry must be zero.
+    /// - `dw` (in): upper diagonal (distance 2) of pentadiagonal system. Last two entries must be zero.
+    /// - `x` (in): Dense array of right-hand-sides with dimension `batchCount` by `m`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `pBufferSizeInBytes` (out): Number of bytes of the temporary storage buffer required.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `alg`, `batchCount`, `ds`, `dl`,
-    /// `d`, `du`, `dw`, `x` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `alg`, `batchCount`, `ds`, `dl`, `d`, `du`, `dw`, `x` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgpsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         ds: *const f32, dl: *const f32, d: *const f32, du: *const f32, dw: *const f32, x: *const f32, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Gather elements from a dense vector and store them into a sparse vector.
     ///
     /// `hipsparseXgthr` gathers the elements that are listed in `xInd` from the dense
-    /// vector \\f$y\\f$ and stores them in the sparse vector \\f$x\\f$.
+    /// vector `y` and stores them in the sparse vector `x`.
     ///
     /// ```c
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// xVal[i] = y[xInd[i]];
+    ///     xVal[i] = y[xInd[i]];
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gthr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of \\f$x\\f$.
-    /// - `` (in): y array of values in dense format.
-    /// - `` (out): `xVal` array of `nnz` elements containing the values of \\f$x\\f$.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of `x`.
+    /// - `y` (in): array of values in dense format.
+    /// - `xVal` (out): array of `nnz` elements containing the values of `x`.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `y`, `xVal` or `xInd` is
-    /// invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `y`, `xVal` or `xInd` is invalid.
     "5.7" pub fn hipsparseSgthr(handle: hipsparseHandle_t, nnz: c_int, y: *const f32, xVal: *mut f32,
         xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Gather and zero out elements from a dense vector and store them into a sparse
     /// vector.
     ///
     /// `hipsparseXgthrz` gathers the elements that are listed in `xInd` from the dense
-    /// vector \\f$y\\f$ and stores them in the sparse vector \\f$x\\f$. The gathered elements
-    /// in \\f$y\\f$ are replaced by zero.
+    /// vector `y` and stores them in the sparse vector `x`. The gathered elements
+    /// in `y` are replaced by zero.
     ///
     /// ```c
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// xVal[i]    = y[xInd[i]];
-    /// y[xInd[i]] = 0;
+    ///     xVal[i]    = y[xInd[i]];
+    ///     y[xInd[i]] = 0;
     /// }
     /// ```
     ///
@@ -5710,174 +5937,161 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of \\f$x\\f$.
-    /// - `` (inout): y array of values in dense format.
-    /// - `` (out): `xVal` array of `nnz` elements containing the non-zero values of \\f$x\\f$.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of `x`.
+    /// - `y` (inout): array of values in dense format.
+    /// - `xVal` (out): array of `nnz` elements containing the non-zero values of `x`.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `y`, `xVal`
-    /// or `xInd` is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `y`, `xVal` or `xInd` is invalid.
     "5.7" pub fn hipsparseSgthrz(handle: hipsparseHandle_t, nnz: c_int, y: *mut f32, xVal: *mut f32, xInd: *const c_int,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Tridiagonal solver with pivoting
     ///
     /// `hipsparseXgtsv2` solves a tridiagonal system for multiple right hand sides using pivoting
-    /// \\f\[
-    /// T\*B = B
-    /// \\f\]
-    /// where \\f$T\\f$ is a sparse tridiagonal matrix and \\f$B\\f$ is a dense \\f$ldb \\times n\\f$ matrix storing the
-    /// right-hand side vectors in column order. The tridiagonal matrix \\f$T\\f$ is defined by three vectors: `dl`
+    ///
+    /// ```text
+    /// T*B = B
+    /// ```
+    ///
+    /// where `T` is a sparse tridiagonal matrix and `B` is a dense `ldb × n` matrix storing the
+    /// right-hand side vectors in column order. The tridiagonal matrix `T` is defined by three vectors: `dl`
     /// for the lower diagonal, `d` for the main diagonal and `du` for the upper diagonal.
     ///
     /// Solving the tridiagonal system involves two steps. First, the user calls
-    /// [`hipsparseSgtsv2_bufferSizeExt`] "`hipsparseXgtsv2_bufferSizeExt()`" in order to determine the size of the required
+    /// `hipsparseXgtsv2_bufferSizeExt()` in order to determine the size of the required
     /// temporary storage buffer. Once determined, the user allocates this buffer and passes it to
-    /// [`hipsparseSgtsv2`] "`hipsparseXgtsv2()`" to perform the actual solve. The \\f$B\\f$ dense matrix, which initially
+    /// `hipsparseXgtsv2()` to perform the actual solve. The `B` dense matrix, which initially
     /// stores the `n` right-hand side vectors, is overwritten with the `n` solution vectors after the call to
-    /// [`hipsparseSgtsv2`] "`hipsparseXgtsv2()`".
+    /// `hipsparseXgtsv2()`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// **Note:** This routine supports execution in a `hipGraph` context.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gtsv`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipSPARSE` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system (must be \>= 2).
-    /// - `` (in): n number of columns in the dense matrix B.
-    /// - `` (in): dl lower diagonal of tri-diagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. Last entry must be zero.
-    /// - `` (inout): B Dense matrix of size ( `ldb`, `n` ).
-    /// - `` (in): ldb Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipSPARSE library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system (must be \>= 2).
+    /// - `n` (in): number of columns in the dense matrix B.
+    /// - `dl` (in): lower diagonal of tri-diagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. Last entry must be zero.
+    /// - `B` (inout): Dense matrix of size ( `ldb`, `n` ).
+    /// - `ldb` (in): Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ldb`, `dl`, `d`,
-    /// `du`, `B` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`, `B` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f32, d: *const f32,
         du: *const f32, B: *mut f32, ldb: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Strided Batch tridiagonal solver (no pivoting)
     ///
     /// `hipsparseXgtsv2StridedBatch` solves a batched tridiagonal linear system
-    /// \\f\[
-    /// T^{i}\*x^{i} = x^{i}
-    /// \\f\]
-    /// where for each batch \\f$i=0\\ldots\\f$ `batchCount`, \\f$T^{i}\\f$ is a sparse tridiagonal matrix and
-    /// \\f$x^{i}\\f$ is a dense right-hand side vector. All of the tridiagonal matrices, \\f$T^{i}\\f$, are
+    ///
+    /// ```text
+    /// T^i*x^i = x^i
+    /// ```
+    ///
+    /// where for each batch `i=0…` `batchCount`, `T^i` is a sparse tridiagonal matrix and
+    /// `x^i` is a dense right-hand side vector. All of the tridiagonal matrices, `T^i`, are
     /// packed one after the other into three vectors: `dl` for the lower diagonals, `d` for the main
     /// diagonals and `du` for the upper diagonals. See below for a description of what this strided
     /// memory pattern looks like.
     ///
     /// Solving the batched tridiagonal system involves two steps. First, the user calls
-    /// [`hipsparseSgtsv2StridedBatch_bufferSizeExt`] "`hipsparseXgtsv2StridedBatch_bufferSizeExt()`"
+    /// `hipsparseXgtsv2StridedBatch_bufferSizeExt()`
     /// in order to determine the size of the required temporary storage buffer. Once determined, the user allocates
-    /// this buffer and passes it to [`hipsparseSgtsv2StridedBatch`] "`hipsparseXgtsv2StridedBatch()`"
-    /// to perform the actual solve. The \\f$x^{i}\\f$ vectors, which initially stores the right-hand side values, are
+    /// this buffer and passes it to `hipsparseXgtsv2StridedBatch()`
+    /// to perform the actual solve. The `x^i` vectors, which initially stores the right-hand side values, are
     /// overwritten with the solution after the call to
-    /// [`hipsparseSgtsv2StridedBatch`] "`hipsparseXgtsv2StridedBatch()`".
+    /// `hipsparseXgtsv2StridedBatch()`.
     ///
     /// The strided batch routines write each batch matrix one after the other in memory. For example, consider
     /// the following batch matrices:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// t^{0}\_{00} & t^{0}\_{01} & 0 \\\\
-    /// t^{0}\_{10} & t^{0}\_{11} & t^{0}\_{12} \\\\
-    /// 0 & t^{0}\_{21} & t^{0}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{1}\_{00} & t^{1}\_{01} & 0 \\\\
-    /// t^{1}\_{10} & t^{1}\_{11} & t^{1}\_{12} \\\\
-    /// 0 & t^{1}\_{21} & t^{1}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{2}\_{00} & t^{2}\_{01} & 0 \\\\
-    /// t^{2}\_{10} & t^{2}\_{11} & t^{2}\_{12} \\\\
-    /// 0 & t^{2}\_{21} & t^{2}\_{22}
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// t^0_00 t^0_01 0
+    ///   t^0_10 t^0_11 t^0_12
+    ///   0 t^0_21 t^0_22
+    ///   t^1_00 t^1_01 0
+    ///   t^1_10 t^1_11 t^1_12
+    ///   0 t^1_21 t^1_22
+    ///   t^2_00 t^2_01 0
+    ///   t^2_10 t^2_11 t^2_12
+    ///   0 t^2_21 t^2_22
+    /// ```
     ///
     /// In strided format, the upper, lower, and diagonal arrays would look like:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{lower} &= \\begin{bmatrix} 0 & t^{0}\_{10} & t^{0}\_{21} & 0 & t^{1}\_{10} & t^{1}\_{21} & 0 & t^{2}\_{10} & t^{2}\_{21} \\end{bmatrix} \\\\
-    /// \\text{diagonal} &= \\begin{bmatrix} t^{0}\_{00} & t^{0}\_{11} & t^{0}\_{22} & t^{1}\_{00} & t^{1}\_{11} & t^{1}\_{22} & t^{2}\_{00} & t^{2}\_{11} & t^{2}\_{22} \\end{bmatrix} \\\\
-    /// \\text{upper} &= \\begin{bmatrix} t^{0}\_{01} & t^{0}\_{12} & 0 & t^{1}\_{01} & t^{1}\_{12} & 0 & t^{2}\_{01} & t^{2}\_{12} & 0 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
-    /// For the lower array, for each batch `i`, the `i`\*`batchStride` entries are zero and for the upper array the
-    /// `i`\*`batchStride`+`batchStride`-1 entries are zero.
+    ///
+    /// ```text
+    /// lower =
+    ///   0 t^0_10 t^0_21 0 t^1_10 t^1_21 0 t^2_10 t^2_21
+    ///   diagonal =
+    ///   t^0_00 t^0_11 t^0_22 t^1_00 t^1_11 t^1_22 t^2_00 t^2_11 t^2_22
+    ///   upper =
+    ///   t^0_01 t^0_12 0 t^1_01 t^1_12 0 t^2_01 t^2_12 0
+    /// ```
+    ///
+    /// For the lower array, for each batch `i`, the `i*batchStride` entries are zero and for the upper array the
+    /// `i*batchStride+batchStride-1` entries are zero.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system (must be \>= 2).
-    /// - `` (in): dl lower diagonal of tri-diagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. Last entry must be zero.
-    /// - `` (inout): x Dense array of righthand-sides where the ith righthand-side starts at `x`+`batchStride`\*i.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (in): `batchStride` The number of elements that separate each system. Must satisfy `batchStride` \>= m.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system (must be \>= 2).
+    /// - `dl` (in): lower diagonal of tri-diagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. Last entry must be zero.
+    /// - `x` (inout): Dense array of righthand-sides where the ith righthand-side starts at `x+batchStride*i`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `batchStride` (in): The number of elements that separate each system. Must satisfy `batchStride` \>= m.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `batchCount`, `batchStride`, `dl`, `d`,
-    /// `du`, `x` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `batchCount`, `batchStride`, `dl`, `d`, `du`, `x` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2StridedBatch(handle: hipsparseHandle_t, m: c_int, dl: *const f32, d: *const f32,
         du: *const f32, x: *mut f32, batchCount: c_int, batchStride: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXgtsv2StridedBatch_bufferSizeExt` returns the size of the temporary storage
-    /// buffer in bytes that is required by [`hipsparseSgtsv2StridedBatch`] "`hipsparseXgtsv2StridedBatch()`".
+    /// buffer in bytes that is required by `hipsparseXgtsv2StridedBatch()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system.
-    /// - `` (in): dl lower diagonal of tri-diagonal system where the ith system lower diagonal starts at `dl`+`batchStride`\*i.
-    /// - `` (in): d main diagonal of tri-diagonal system where the ith system diagonal starts at `d`+`batchStride`\*i.
-    /// - `` (in): du upper diagonal of tri-diagonal system where the ith system upper diagonal starts at `du`+`batchStride`\*i.
-    /// - `` (inout): x Dense array of righthand-sides where the ith righthand-side starts at `x`+`batchStride`\*i.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (in): `batchStride` The number of elements that separate each system. Must satisfy `batchStride` \>= m.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSgtsv2StridedBatch`] "`hipsparseXgtsv2StridedBatch()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system.
+    /// - `dl` (in): lower diagonal of tri-diagonal system where the ith system lower diagonal starts at `dl+batchStride*i`.
+    /// - `d` (in): main diagonal of tri-diagonal system where the ith system diagonal starts at `d+batchStride*i`.
+    /// - `du` (in): upper diagonal of tri-diagonal system where the ith system upper diagonal starts at `du+batchStride*i`.
+    /// - `x` (inout): Dense array of righthand-sides where the ith righthand-side starts at `x+batchStride*i`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `batchStride` (in): The number of elements that separate each system. Must satisfy `batchStride` \>= m.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSgtsv2StridedBatch`] "`hipsparseXgtsv2StridedBatch()`".
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `batchCount`, `batchStride`, `dl`,
-    /// `d`, `du`, `x` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `batchCount`, `batchStride`, `dl`, `d`, `du`, `x` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2StridedBatch_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, dl: *const f32,
         d: *const f32, du: *const f32, x: *const f32, batchCount: c_int, batchStride: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// [`hipsparseSgtsv2_bufferSizeExt`] returns the size of the temporary storage buffer
-    /// that is required by [`hipsparseSgtsv2`] "`hipsparseXgtsv2()`". The temporary
+    /// that is required by `hipsparseXgtsv2()`. The temporary
     /// storage buffer must be allocated by the user.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
@@ -5887,206 +6101,186 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipSPARSE` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system (must be \>= 2).
-    /// - `` (in): n number of columns in the dense matrix B.
-    /// - `` (in): dl lower diagonal of tri-diagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. Last entry must be zero.
-    /// - `` (in): B Dense matrix of size ( `ldb`, `n` ).
-    /// - `` (in): ldb Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSgtsv2`] "`hipsparseXgtsv2()`".
+    /// - `handle` (in): handle to the hipSPARSE library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system (must be \>= 2).
+    /// - `n` (in): number of columns in the dense matrix B.
+    /// - `dl` (in): lower diagonal of tri-diagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. Last entry must be zero.
+    /// - `B` (in): Dense matrix of size ( `ldb`, `n` ).
+    /// - `ldb` (in): Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by `hipsparseXgtsv2()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`,
-    /// `B` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`, `B` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f32,
         d: *const f32, du: *const f32, B: *const f32, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Tridiagonal solver (no pivoting)
     ///
     /// `hipsparseXgtsv2_nopivot` solves a tridiagonal linear system for multiple right-hand sides without pivoting
-    /// \\f\[
-    /// T\*B = B
-    /// \\f\]
-    /// where \\f$T\\f$ is a sparse tridiagonal matrix and \\f$B\\f$ is a dense \\f$ldb \\times n\\f$ matrix storing the
-    /// right-hand side vectors in column order. The tridiagonal matrix \\f$T\\f$ is defined by three vectors: `dl`
+    ///
+    /// ```text
+    /// T*B = B
+    /// ```
+    ///
+    /// where `T` is a sparse tridiagonal matrix and `B` is a dense `ldb × n` matrix storing the
+    /// right-hand side vectors in column order. The tridiagonal matrix `T` is defined by three vectors: `dl`
     /// for the lower diagonal, `d` for the main diagonal and `du` for the upper diagonal.
     ///
     /// Solving the tridiagonal system with multiple right-hand sides without pivoting involves two steps. First,
-    /// the user calls [`hipsparseSgtsv2_nopivot_bufferSizeExt`] "`hipsparseXgtsv2_nopivot_bufferSizeExt()`" in order
+    /// the user calls `hipsparseXgtsv2_nopivot_bufferSizeExt()` in order
     /// to determine the size of the required temporary storage buffer. Once determined, the user allocates this
-    /// buffer and passes it to [`hipsparseSgtsv2_nopivot`] "`hipsparseXgtsv2_nopivot()`" to perform the actual
-    /// solve. The \\f$B\\f$ dense matrix, which initially stores the `n` right-hand side vectors, is overwritten
-    /// with the `n` solution vectors after the call to [`hipsparseSgtsv2_nopivot`] "`hipsparseXgtsv2_nopivot()`".
+    /// buffer and passes it to `hipsparseXgtsv2_nopivot()` to perform the actual
+    /// solve. The `B` dense matrix, which initially stores the `n` right-hand side vectors, is overwritten
+    /// with the `n` solution vectors after the call to `hipsparseXgtsv2_nopivot()`.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gtsv_no_pivot`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system (must be \>= 2).
-    /// - `` (in): n number of columns in the dense matrix B.
-    /// - `` (in): dl lower diagonal of tri-diagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. Last entry must be zero.
-    /// - `` (inout): B Dense matrix of size ( `ldb`, `n` ).
-    /// - `` (in): ldb Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system (must be \>= 2).
+    /// - `n` (in): number of columns in the dense matrix B.
+    /// - `dl` (in): lower diagonal of tri-diagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. Last entry must be zero.
+    /// - `B` (inout): Dense matrix of size ( `ldb`, `n` ).
+    /// - `ldb` (in): Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ldb`, `dl`, `d`,
-    /// `du`, `B` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`, `B` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2_nopivot(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f32, d: *const f32,
         du: *const f32, B: *mut f32, ldb: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXgtsv2_nopivot_bufferSizeExt` returns the size of the temporary storage
-    /// buffer in bytes that is required by [`hipsparseSgtsv2_nopivot`] "`hipsparseXgtsv2_nopivot()`".
+    /// buffer in bytes that is required by `hipsparseXgtsv2_nopivot()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m size of the tri-diagonal linear system (must be \>= 2).
-    /// - `` (in): n number of columns in the dense matrix B.
-    /// - `` (in): dl lower diagonal of tri-diagonal system. First entry must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. Last entry must be zero.
-    /// - `` (in): B Dense matrix of size ( `ldb`, `n` ).
-    /// - `` (in): ldb Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSgtsv2_nopivot`] "`hipsparseXgtsv2_nopivot()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): size of the tri-diagonal linear system (must be \>= 2).
+    /// - `n` (in): number of columns in the dense matrix B.
+    /// - `dl` (in): lower diagonal of tri-diagonal system. First entry must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. Last entry must be zero.
+    /// - `B` (in): Dense matrix of size ( `ldb`, `n` ).
+    /// - `ldb` (in): Leading dimension of B. Must satisfy `ldb` \>= max(1, m).
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSgtsv2_nopivot`] "`hipsparseXgtsv2_nopivot()`".
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`,
-    /// `B` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `ldb`, `dl`, `d`, `du`, `B` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsv2_nopivot_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const f32,
         d: *const f32, du: *const f32, B: *const f32, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Interleaved Batch tridiagonal solver
     ///
     /// `hipsparseXgtsvInterleavedBatch` solves a batched tridiagonal linear system
-    /// \\f\[
-    /// T^{i}\*x^{i} = x^{i}
-    /// \\f\]
-    /// where for each batch \\f$i=0\\ldots\\f$ `batchCount`, \\f$T^{i}\\f$ is a sparse tridiagonal matrix and
-    /// \\f$x^{i}\\f$ is a dense right-hand side vector. All of the tridiagonal matrices, \\f$T^{i}\\f$, are
+    ///
+    /// ```text
+    /// T^i*x^i = x^i
+    /// ```
+    ///
+    /// where for each batch `i=0…` `batchCount`, `T^i` is a sparse tridiagonal matrix and
+    /// `x^i` is a dense right-hand side vector. All of the tridiagonal matrices, `T^i`, are
     /// packed in an interleaved fashion into three vectors: `dl` for the lower diagonals, `d` for the main
     /// diagonals and `du` for the upper diagonals. See below for a description of what this interleaved
     /// memory pattern looks like.
     ///
     /// Solving the batched tridiagonal system involves two steps. First, the user calls
-    /// [`hipsparseSgtsvInterleavedBatch_bufferSizeExt`] "`hipsparseXgtsvInterleavedBatch_bufferSizeExt()`"
+    /// `hipsparseXgtsvInterleavedBatch_bufferSizeExt()`
     /// in order to determine the size of the required temporary storage buffer. Once determined, the user allocates
-    /// this buffer and passes it to [`hipsparseSgtsvInterleavedBatch`] "`hipsparseXgtsvInterleavedBatch()`"
-    /// to perform the actual solve. The \\f$x^{i}\\f$ vectors, which initially stores the right-hand side values, are
+    /// this buffer and passes it to `hipsparseXgtsvInterleavedBatch()`
+    /// to perform the actual solve. The `x^i` vectors, which initially stores the right-hand side values, are
     /// overwritten with the solution after the call to
-    /// [`hipsparseSgtsvInterleavedBatch`] "`hipsparseXgtsvInterleavedBatch()`".
+    /// `hipsparseXgtsvInterleavedBatch()`.
     ///
     /// The user can specify different algorithms for `hipsparseXgtsvInterleavedBatch`
-    /// to use. Options are thomas ( `algo`=0 ),
-    /// LU ( `algo`=1 ), or QR ( `algo`=2 ).
+    /// to use. Options are thomas ( `algo=0` ),
+    /// LU ( `algo=1` ), or QR ( `algo=2` ).
     ///
     /// Unlike the strided batch routines which write each batch matrix one after the other in memory, the interleaved
     /// routines write the batch matrices such that each element from each matrix is written consecutively one after
     /// the other. For example, consider the following batch matrices:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// t^{0}\_{00} & t^{0}\_{01} & 0 \\\\
-    /// t^{0}\_{10} & t^{0}\_{11} & t^{0}\_{12} \\\\
-    /// 0 & t^{0}\_{21} & t^{0}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{1}\_{00} & t^{1}\_{01} & 0 \\\\
-    /// t^{1}\_{10} & t^{1}\_{11} & t^{1}\_{12} \\\\
-    /// 0 & t^{1}\_{21} & t^{1}\_{22}
-    /// \\end{bmatrix}
-    /// \\begin{bmatrix}
-    /// t^{2}\_{00} & t^{2}\_{01} & 0 \\\\
-    /// t^{2}\_{10} & t^{2}\_{11} & t^{2}\_{12} \\\\
-    /// 0 & t^{2}\_{21} & t^{2}\_{22}
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// t^0_00 t^0_01 0
+    ///   t^0_10 t^0_11 t^0_12
+    ///   0 t^0_21 t^0_22
+    ///   t^1_00 t^1_01 0
+    ///   t^1_10 t^1_11 t^1_12
+    ///   0 t^1_21 t^1_22
+    ///   t^2_00 t^2_01 0
+    ///   t^2_10 t^2_11 t^2_12
+    ///   0 t^2_21 t^2_22
+    /// ```
     ///
     /// In interleaved format, the upper, lower, and diagonal arrays would look like:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{lower} &= \\begin{bmatrix} 0 & 0 & 0 & t^{0}\_{10} & t^{1}\_{10} & t^{1}\_{10} & t^{0}\_{21} & t^{1}\_{21} & t^{2}\_{21} \\end{bmatrix} \\\\
-    /// \\text{diagonal} &= \\begin{bmatrix} t^{0}\_{00} & t^{1}\_{00} & t^{2}\_{00} & t^{0}\_{11} & t^{1}\_{11} & t^{2}\_{11} & t^{0}\_{22} & t^{1}\_{22} & t^{2}\_{22} \\end{bmatrix} \\\\
-    /// \\text{upper} &= \\begin{bmatrix} t^{0}\_{01} & t^{1}\_{01} & t^{2}\_{01} & t^{0}\_{12} & t^{1}\_{12} & t^{2}\_{12} & 0 & 0 & 0 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// lower =
+    ///   0 0 0 t^0_10 t^1_10 t^1_10 t^0_21 t^1_21 t^2_21
+    ///   diagonal =
+    ///   t^0_00 t^1_00 t^2_00 t^0_11 t^1_11 t^2_11 t^0_22 t^1_22 t^2_22
+    ///   upper =
+    ///   t^0_01 t^1_01 t^2_01 t^0_12 t^1_12 t^2_12 0 0 0
+    /// ```
+    ///
     /// For the lower array, the first `batchCount` entries are zero and for the upper array the last `batchCount`
     /// entries are zero.
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_gtsv_interleaved_batch`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo Algorithm to use when solving tridiagonal systems. Options are thomas ( `algo`=0 ), LU ( `algo`=1 ), or QR ( `algo`=2 ). Thomas algorithm is the fastest but is not stable while LU and QR are slower but are stable.
-    /// - `` (in): m size of the tri-diagonal linear system.
-    /// - `` (inout): dl lower diagonal of tri-diagonal system. The first element of the lower diagonal must be zero.
-    /// - `` (inout): d main diagonal of tri-diagonal system.
-    /// - `` (inout): du upper diagonal of tri-diagonal system. The last element of the upper diagonal must be zero.
-    /// - `` (inout): x Dense array of righthand-sides with dimension `batchCount` by `m`.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): Algorithm to use when solving tridiagonal systems. Options are thomas ( `algo=0` ), LU ( `algo=1` ), or QR ( `algo=2` ). Thomas algorithm is the fastest but is not stable while LU and QR are slower but are stable.
+    /// - `m` (in): size of the tri-diagonal linear system.
+    /// - `dl` (inout): lower diagonal of tri-diagonal system. The first element of the lower diagonal must be zero.
+    /// - `d` (inout): main diagonal of tri-diagonal system.
+    /// - `du` (inout): upper diagonal of tri-diagonal system. The last element of the upper diagonal must be zero.
+    /// - `x` (inout): Dense array of righthand-sides with dimension `batchCount` by `m`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `batchCount`, `dl`, `d`,
-    /// `du`, `x` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `batchCount`, `dl`, `d`, `du`, `x` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int, dl: *mut f32,
         d: *mut f32, du: *mut f32, x: *mut f32, batchCount: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXgtsvInterleavedBatch_bufferSizeExt` returns the size of the temporary storage
-    /// buffer in bytes that is required by [`hipsparseSgtsvInterleavedBatch`] "`hipsparseXgtsvInterleavedBatch()`".
+    /// buffer in bytes that is required by `hipsparseXgtsvInterleavedBatch()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): algo Algorithm to use when solving tridiagonal systems. Options are thomas ( `algo`=0 ), LU ( `algo`=1 ), or QR ( `algo`=2 ). Thomas algorithm is the fastest but is not stable while LU and QR are slower but are stable.
-    /// - `` (in): m size of the tri-diagonal linear system.
-    /// - `` (in): dl lower diagonal of tri-diagonal system. The first element of the lower diagonal must be zero.
-    /// - `` (in): d main diagonal of tri-diagonal system.
-    /// - `` (in): du upper diagonal of tri-diagonal system. The last element of the upper diagonal must be zero.
-    /// - `` (inout): x Dense array of righthand-sides with dimension `batchCount` by `m`.
-    /// - `` (in): `batchCount` The number of systems to solve.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSgtsvInterleavedBatch`] "[`hipsparseSgtsvInterleavedBatch()`]".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `algo` (in): Algorithm to use when solving tridiagonal systems. Options are thomas ( `algo=0` ), LU ( `algo=1` ), or QR ( `algo=2` ). Thomas algorithm is the fastest but is not stable while LU and QR are slower but are stable.
+    /// - `m` (in): size of the tri-diagonal linear system.
+    /// - `dl` (in): lower diagonal of tri-diagonal system. The first element of the lower diagonal must be zero.
+    /// - `d` (in): main diagonal of tri-diagonal system.
+    /// - `du` (in): upper diagonal of tri-diagonal system. The last element of the upper diagonal must be zero.
+    /// - `x` (inout): Dense array of righthand-sides with dimension `batchCount` by `m`.
+    /// - `batchCount` (in): The number of systems to solve.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSgtsvInterleavedBatch()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `batchCount`, `dl`, `d`, `du`,
-    /// `x` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `batchCount`, `dl`, `d`, `du`, `x` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSgtsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         dl: *const f32, d: *const f32, du: *const f32, x: *const f32, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
@@ -6099,24 +6293,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `descrA` descriptor of the sparse HYB matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `hybA` sparse matrix in HYB format.
-    /// - `` (out): `csrSortedValA` array containing the values of the sparse CSR matrix.
-    /// - `` (out): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (out): `csrSortedColIndA` array containing the column indices of the sparse CSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `descrA` (in): descriptor of the sparse HYB matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `hybA` (in): sparse matrix in HYB format.
+    /// - `csrSortedValA` (out): array containing the values of the sparse CSR matrix.
+    /// - `csrSortedRowPtrA` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrSortedColIndA` (out): array containing the column indices of the sparse CSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `descrA`, `hybA`, `csrSortedValA`,
-    /// `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `descrA`, `hybA`, `csrSortedValA`, `csrSortedRowPtrA` or `csrSortedColIndA` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseShyb2csr(handle: hipsparseHandle_t, descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t,
         csrSortedValA: *mut f32, csrSortedRowPtrA: *mut c_int, csrSortedColIndA: *mut c_int) -> hipsparseStatus_t;
 }
@@ -6124,57 +6313,46 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Sparse matrix vector multiplication using HYB storage format
     ///
-    /// `hipsparseXhybmv` multiplies the scalar \\f$\\alpha\\f$ with a sparse \\f$m \\times n\\f$
-    /// matrix, defined in HYB storage format, and the dense vector \\f$x\\f$ and adds the
-    /// result to the dense vector \\f$y\\f$ that is multiplied by the scalar \\f$\\beta\\f$,
+    /// `hipsparseXhybmv` multiplies the scalar `α` with a sparse `m × n`
+    /// matrix, defined in HYB storage format, and the dense vector `x` and adds the
+    /// result to the dense vector `y` that is multiplied by the scalar `β`,
     /// such that
-    /// \\f\[
-    /// y := \\alpha \\cdot op(A) \\cdot x + \\beta \\cdot y,
-    /// \\f\]
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
     /// with
-    /// \\f\[
-    /// op(A) = \\left\\{
-    /// \\begin{array}{ll}
-    /// A, & \\text{if `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`]}
-    /// \\end{array}
-    /// \\right.
-    /// \\f\]
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if transA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
     /// **Note:** Currently, only `transA` == [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] is supported.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_hybmv`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix operation type.
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse HYB matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `hybA` matrix in HYB storage format.
-    /// - `` (in): x array of `n` elements (\\f$op(A) == A\\f$) or `m` elements (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
-    /// - `` (in): beta scalar \\f$\\beta\\f$.
-    /// - `` (inout): y array of `m` elements (\\f$op(A) == A\\f$) or `n` elements (\\f$op(A) == A^T\\f$ or \\f$op(A) == A^H\\f$).
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `descrA` (in): descriptor of the sparse HYB matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `hybA` (in): matrix in HYB storage format.
+    /// - `x` (in): array of `n` elements (`op(A) == A`) or `m` elements (`op(A) == A^T` or `op(A) == A^H`).
+    /// - `beta` (in): scalar `β`.
+    /// - `y` (inout): array of `m` elements (`op(A) == A`) or `n` elements (`op(A) == A^T` or `op(A) == A^H`).
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `descrA`, `alpha`,
-    /// `hybA`, `x`, `beta` or `y` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] the buffer could not be allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `descrA`, `alpha`, `hybA`, `x`, `beta` or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: the buffer could not be allocated.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseShybmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, alpha: *const f32,
         descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t, x: *const f32, beta: *const f32,
         y: *mut f32) -> hipsparseStatus_t;
@@ -6182,29 +6360,28 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// number of nonzero elements in a dense matrix.
     ///
     /// For example, given the dense matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    /// ```
     ///
     /// then using `dirA` == [`HIPSPARSE_DIRECTION_ROW`] results in:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{nnzPerRowColumn} &= \\begin{bmatrix} 2 & 2 & 3 \\end{bmatrix} \\\\
-    /// \\text{nnzTotalDevHostPtr} &= 7
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// nnzPerRowColumn =
+    ///   2 2 3
+    ///   nnzTotalDevHostPtr = 7
+    /// ```
     ///
     /// while using `dirA` == [`HIPSPARSE_DIRECTION_COLUMN`] results in:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{nnzPerRowColumn} &= \\begin{bmatrix} 3 & 1 & 1 & 2 \\end{bmatrix} \\\\
-    /// \\text{nnzTotalDevHostPtr} &= 7
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// nnzPerRowColumn =
+    ///   3 1 1 2
+    ///   nnzTotalDevHostPtr = 7
+    /// ```
     ///
     /// The array `nnzPerRowColumn` must be allocated by the user before calling `hipsparseXnnz` and
     /// has length equal to `m` if `dirA` == [`HIPSPARSE_DIRECTION_ROW`] or `n` if
@@ -6219,22 +6396,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the rocsparse library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): `descrA` the descriptor of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (out): `nnzPerRowColumn` array of size `m` or `n` containing the number of nonzero elements per row or column, respectively.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero elements in device or host memory.
+    /// - `handle` (in): handle to the rocsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `descrA` (in): the descriptor of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `nnzPerRowColumn` (out): array of size `m` or `n` containing the number of nonzero elements per row or column, respectively.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero elements in device or host memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `A` or `nnzPerRowColumn` or
-    /// `nnzTotalDevHostPtr` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `A` or `nnzPerRowColumn` or `nnzTotalDevHostPtr` pointer is invalid.
     "5.7" pub fn hipsparseSnnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, A: *const f32, lda: c_int, nnzPerRowColumn: *mut c_int,
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
@@ -6246,9 +6421,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Specifically given an input sparse matrix A in CSR format, the resulting compressed sparse CSR matrix C is
     /// computed using:
-    /// \\f\[
-    /// C(i,j) = A(i, j) \\text{ if \|A(i, j)\| \> tol}
-    /// \\f\]
+    ///
+    /// ```text
+    /// C(i,j) = A(i, j) if |A(i, j)| > tol
+    /// ```
     ///
     /// The user first allocates `nnzPerRow` with size `m` elements. Then calling `hipsparseXnnz_compress`,
     /// the function fills in the `nnzPerRow` array and sets the total number of nonzeros found in `nnzC`.
@@ -6257,29 +6433,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Note:** In the case of complex matrices only the magnitude of the real part of `tol` is used.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_nnz_compress`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): `descrA` the descriptor of the sparse CSR matrix.
-    /// - `` (in): `csrValA` array of `nnzA` elements of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the uncompressed sparse CSR matrix.
-    /// - `` (out): `nnzPerRow` array of length `m` containing the number of entries that will be kept per row in the final compressed CSR matrix.
-    /// - `` (out): `nnzC` number of elements in the column indices and values arrays of the compressed sparse CSR matrix. Can be either host or device pointer.
-    /// - `` (in): tol the non-negative tolerance used for compression. If `tol` is complex then only the magnitude of the real part is used. Entries in the input uncompressed CSR array that are below the tolerance are removed in output compressed CSR matrix.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `descrA` (in): the descriptor of the sparse CSR matrix.
+    /// - `csrValA` (in): array of `nnzA` elements of the sparse CSR matrix.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the uncompressed sparse CSR matrix.
+    /// - `nnzPerRow` (out): array of length `m` containing the number of entries that will be kept per row in the final compressed CSR matrix.
+    /// - `nnzC` (out): number of elements in the column indices and values arrays of the compressed sparse CSR matrix. Can be either host or device pointer.
+    /// - `tol` (in): the non-negative tolerance used for compression. If `tol` is complex then only the magnitude of the real part is used. Entries in the input uncompressed CSR array that are below the tolerance are removed in output compressed CSR matrix.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `tol`, `csrValA`, `csrRowPtrA`, `nnzPerRow` or `nnzC`
-    /// pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `tol`, `csrValA`, `csrRowPtrA`, `nnzPerRow` or `nnzC` pointer is invalid.
     "5.7" pub fn hipsparseSnnz_compress(handle: hipsparseHandle_t, m: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const f32, csrRowPtrA: *const c_int, nnzPerRow: *mut c_int, nnzC: *mut c_int,
         tol: f32) -> hipsparseStatus_t;
+    /// Description: Compute step of the sparse matrix sparse matrix product.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpGEMM_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
@@ -6287,6 +6460,62 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t, bufferSize2: *mut usize,
         externalBuffer2: *mut c_void) -> hipsparseStatus_t;
+    /// Compute step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// [`hipsparseSpGEMM_compute`] is called twice. First to compute the size of the second required user allocated
+    /// buffer. After this buffer size is determined, the user allocates it and calls [`hipsparseSpGEMM_compute`]
+    /// a second time with the newly allocated buffer passed in. This second call performs the actual computation
+    /// of `C' = α · A · B` (the result is stored in the temporary buffers).
+    ///
+    /// [`hipsparseSpGEMM_compute`] supports multiple combinations of data types and compute types. See [`hipsparseSpGEMM_copy`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// ```c
+    /// void*  dBuffer2  = NULL;
+    /// size_t bufferSize2 = 0;
+    ///
+    /// size_t bufferSize2 = 0;
+    /// hipsparseSpGEMM_compute(handle, opA, opB,
+    ///                         &alpha, matA, matB, &beta, matC,
+    ///                         computeType, HIPSPARSE_SPGEMM_DEFAULT,
+    ///                         spgemmDesc, &bufferSize2, NULL);
+    /// hipMalloc((void**) &dBuffer2, bufferSize2);
+    ///
+    /// // compute the intermediate product of A * B
+    /// hipsparseSpGEMM_compute(handle, opA, opB,
+    ///                         &alpha, matA, matB, &beta, matC,
+    ///                         computeType, HIPSPARSE_SPGEMM_DEFAULT,
+    ///                         spgemmDesc, &bufferSize2, dBuffer2);
+    /// ```
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SpGEMM computation.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    /// - `bufferSize2` (out): number of bytes of the temporary storage buffer.
+    /// - `externalBuffer2` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `matA`, `matB`, `matC` or `bufferSize2` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMM_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
@@ -6299,13 +6528,73 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t, beta: *const c_void,
         matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
+    /// Copy step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// [`hipsparseSpGEMM_copy`] is called once to copy the results (that are currently stored in the temporary arrays)
+    /// to the output sparse matrix. If `β != 0`, then the `beta · C` portion of the computation:
+    /// `C' = α · A · B + β * C` is handled. This is possible because `C'` and `C` must have
+    /// the same sparsity pattern.
+    ///
+    /// [`hipsparseSpGEMM_copy`] supports multiple combinations of data types and compute types. The tables below indicate the currently
+    /// supported different data types that can be used for for the sparse matrices `op(A)`, `op(B)`, `C`, and `C'`
+    /// and the compute type for `α` and `β`. The advantage of using different data types is to save on
+    /// memory bandwidth and storage when a user application allows while performing the actual computation in a higher precision.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B / C / C' / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// [`hipsparseSpGEMM_copy`] supports [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`] index precisions
+    /// for storing the row pointer and row/column indices arrays of the sparse matrices.
+    ///
+    /// **Note:** The two user allocated temporary buffers can only be freed after the call to [`hipsparseSpGEMM_copy`]
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SpGEMM computation.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `matA`, `matB`, `matC` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMM_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t, beta: *const c_void,
         matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
+    /// [`hipsparseSpGEMM_createDescr`] creates a sparse matrix sparse matrix product descriptor.
+    ///
+    /// It should be
+    /// destroyed at the end using [`hipsparseSpGEMM_destroyDescr()`].
     "5.7" pub fn hipsparseSpGEMM_createDescr(descr: *mut hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
+    /// [`hipsparseSpGEMM_destroyDescr`] destroys a sparse matrix sparse matrix product descriptor and releases all
+    /// resources used by the descriptor.
     "5.7" pub fn hipsparseSpGEMM_destroyDescr(descr: hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
+    /// Description: Work estimation step of the sparse matrix sparse matrix product.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpGEMM_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
@@ -6313,6 +6602,65 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t, bufferSize1: *mut usize,
         externalBuffer1: *mut c_void) -> hipsparseStatus_t;
+    /// Work estimation step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// [`hipsparseSpGEMM_workEstimation`] is called twice. We call it to compute the size of the first required user allocated
+    /// buffer. After this buffer size is determined, the user allocates it and calls [`hipsparseSpGEMM_workEstimation`]
+    /// a second time with the newly allocated buffer passed in. This second call inspects the matrices `A` and `B` to
+    /// determine the number of intermediate products that will result from multipltying `A` and `B` together.
+    ///
+    /// [`hipsparseSpGEMM_workEstimation`] supports multiple combinations of data types and compute types. See [`hipsparseSpGEMM_copy`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// ```c
+    /// void*  dBuffer1  = NULL;
+    /// size_t bufferSize1 = 0;
+    ///
+    /// hipsparseSpGEMMDescr_t spgemmDesc;
+    /// hipsparseSpGEMM_createDescr(&spgemmDesc);
+    ///
+    /// size_t bufferSize1 = 0;
+    /// hipsparseSpGEMM_workEstimation(handle, opA, opB,
+    ///                               &alpha, matA, matB, &beta, matC,
+    ///                               computeType, HIPSPARSE_SPGEMM_DEFAULT,
+    ///                               spgemmDesc, &bufferSize1, NULL);
+    /// hipMalloc((void**) &dBuffer1, bufferSize1);
+    ///
+    /// // Determine number of intermediate product when computing A * B
+    /// hipsparseSpGEMM_workEstimation(handle, opA, opB,
+    ///                                 &alpha, matA, matB, &beta, matC,
+    ///                                 computeType, HIPSPARSE_SPGEMM_DEFAULT,
+    ///                                 spgemmDesc, &bufferSize1, dBuffer1);
+    /// ```
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SpGEMM computation.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    /// - `bufferSize1` (out): number of bytes of the temporary storage buffer.
+    /// - `externalBuffer1` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `matA`, `matB`, `matC` or `bufferSize1` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMM_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
@@ -6325,6 +6673,34 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         beta: *const c_void, matC: hipsparseSpMatDescr_t, computeType: hipDataType, alg: hipsparseSpGEMMAlg_t,
         spgemmDescr: hipsparseSpGEMMDescr_t) -> hipsparseStatus_t;
+    /// Copy step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `computeType` (in): floating point precision for the SpGEMM computation.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `beta`, `matA`, `matB`, or `matC` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMMreuse_compute(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
@@ -6336,6 +6712,62 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         opB: hipsparseOperation_t, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize5: *mut usize, externalBuffer5: *mut c_void) -> hipsparseStatus_t;
+    /// Copy step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// ```c
+    /// // Get matrix C non-zero entries nnzC
+    /// int64_t rowsC, colsC, nnzC;
+    /// hipsparseSpMatGetSize(matC, &rowsC, &colsC, &nnzC);
+    ///
+    /// // Allocate matrix C
+    /// hipMalloc((void**) &dcsrColIndC, sizeof(int) * nnzC);
+    /// hipMalloc((void**) &dcsrValC,  sizeof(float) * nnzC);
+    ///
+    /// // Update matC with the new pointers. The C values array can be filled with data here
+    /// // which is used if beta != 0.
+    /// hipsparseCsrSetPointers(matC, dcsrRowPtrC, dcsrColIndC, dcsrValC);
+    ///
+    /// // Determine size of fifth user allocated buffer
+    /// hipsparseSpGEMMreuse_copy(handle, opA, opB, matA, matB, matC,
+    ///                              HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                              &bufferSize5, NULL);
+    ///
+    /// hipMalloc((void**) &dBuffer5, bufferSize5);
+    ///
+    /// // Copy data from temporary buffers to the newly allocated C matrix
+    /// hipsparseSpGEMMreuse_copy(handle, opA, opB, matA, matB, matC,
+    ///                              HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                              &bufferSize5, dBuffer5);
+    ///
+    /// // We can now free buffer 3
+    /// hipFree(dBuffer3);
+    /// ```
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    /// - `bufferSize5` (out): number of bytes of the temporary storage `externalBuffer5`.
+    /// - `externalBuffer5` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, `matC`, or `bufferSize5` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMMreuse_copy(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
@@ -6348,6 +6780,59 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize2: *mut usize, externalBuffer2: *mut c_void, bufferSize3: *mut usize, externalBuffer3: *mut c_void,
         bufferSize4: *mut usize, externalBuffer4: *mut c_void) -> hipsparseStatus_t;
+    /// Nnz calculation step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// ```c
+    /// // Determine size of second, third, and fourth user allocated buffer
+    /// hipsparseSpGEMMreuse_nnz(handle, opA, opB, matA, matB,
+    ///                             matC, HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                             &bufferSize2, NULL, &bufferSize3, NULL,
+    ///                             &bufferSize4, NULL);
+    ///
+    /// hipMalloc((void**) &dBuffer2, bufferSize2);
+    /// hipMalloc((void**) &dBuffer3, bufferSize3);
+    /// hipMalloc((void**) &dBuffer4, bufferSize4);
+    ///
+    /// // COmpute sparsity pattern of C matrix and store in temporary buffers
+    /// hipsparseSpGEMMreuse_nnz(handle, opA, opB, matA, matB,
+    ///                             matC, HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                             &bufferSize2, dBuffer2, &bufferSize3, dBuffer3,
+    ///                             &bufferSize4, dBuffer4);
+    ///
+    /// // We can now free buffer 1 and 2
+    /// hipFree(dBuffer1);
+    /// hipFree(dBuffer2);
+    /// ```
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    /// - `bufferSize2` (out): number of bytes of the temporary storage `externalBuffer2`.
+    /// - `externalBuffer2` (in): temporary storage buffer allocated by the user.
+    /// - `bufferSize3` (out): number of bytes of the temporary storage `externalBuffer3`.
+    /// - `externalBuffer3` (in): temporary storage buffer allocated by the user.
+    /// - `bufferSize4` (out): number of bytes of the temporary storage `externalBuffer4`.
+    /// - `externalBuffer4` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, `matC`, `bufferSize2`, `bufferSize3` or `bufferSize4` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMMreuse_nnz(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
@@ -6360,95 +6845,600 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         opB: hipsparseOperation_t, matA: hipsparseSpMatDescr_t, matB: hipsparseSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize1: *mut usize, externalBuffer1: *mut c_void) -> hipsparseStatus_t;
+    /// Work estimation step of the sparse matrix sparse matrix product:
+    ///
+    /// ```text
+    /// C' := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `C'`, `A`, `B`, `C` are sparse matrices and `C'` and `C` have the same sparsity pattern.
+    ///
+    /// [`hipsparseSpGEMMreuse_workEstimation`] is called twice. We call it to compute the size of the first required user allocated
+    /// buffer. After this buffer size is determined, the user allocates it and calls [`hipsparseSpGEMMreuse_workEstimation`]
+    /// a second time with the newly allocated buffer passed in. This second call inspects the matrices `A` and `B` to
+    /// determine the number of intermediate products that will result from multipltying `A` and `B` together.
+    ///
+    /// ```c
+    /// void*  dBuffer1  = NULL;
+    /// size_t bufferSize1 = 0;
+    ///
+    /// hipsparseSpGEMMDescr_t spgemmDesc;
+    /// hipsparseSpGEMM_createDescr(&spgemmDesc);
+    ///
+    /// size_t bufferSize1 = 0;
+    /// hipsparseSpGEMMreuse_workEstimation(handle, opA, opB, matA, matB, matC,
+    ///                                     HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                                     &bufferSize1, NULL);
+    /// hipMalloc((void**) &dBuffer1, bufferSize1);
+    ///
+    /// // Determine number of intermediate product when computing A * B
+    /// hipsparseSpGEMMreuse_workEstimation(handle, opA, opB, matA, matB, matC,
+    ///                                     HIPSPARSE_SPGEMM_DEFAULT, spgemmDesc,
+    ///                                     &bufferSize1, dBuffer1);
+    /// ```
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): sparse matrix `A` operation type.
+    /// - `opB` (in): sparse matrix `B` operation type.
+    /// - `matA` (in): sparse matrix `A` descriptor.
+    /// - `matB` (in): sparse matrix `B` descriptor.
+    /// - `matC` (out): sparse matrix `C` descriptor.
+    /// - `alg` (in): SpGEMM algorithm for the SpGEMM computation.
+    /// - `spgemmDescr` (in): SpGEMM descriptor.
+    /// - `bufferSize1` (out): number of bytes of the temporary storage buffer.
+    /// - `externalBuffer1` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, `matC` or `bufferSize1` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`] or `opB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpGEMMreuse_workEstimation(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstSpMatDescr_t,
         matC: hipsparseSpMatDescr_t, alg: hipsparseSpGEMMAlg_t, spgemmDescr: hipsparseSpGEMMDescr_t,
         bufferSize1: *mut usize, externalBuffer1: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Compute the sparse matrix multiplication with a dense matrix
+    ///
+    /// [`hipsparseSpMM`] computes sparse matrix multiplication with a dense matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMM(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t, beta: *const c_void,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Compute the sparse matrix multiplication with a dense matrix
+    ///
+    /// [`hipsparseSpMM`] multiplies the scalar `α` with a sparse `m × k` matrix `op(A)`,
+    /// defined in CSR, COO, BSR or Blocked ELL storage format, and the dense `k × n` matrix `op(B)`
+    /// and adds the result to the dense `m × n` matrix `C` that is multiplied by the scalar
+    /// `β`, such that
+    ///
+    /// ```text
+    /// C := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans_A == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans_A == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans_A == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// and
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if trans_B == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if trans_B == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if trans_B == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// Both `B` and `C` can be in row or column order.
+    ///
+    /// [`hipsparseSpMM`] requires three stages to complete. First, the user calls [`hipsparseSpMM_bufferSize`] to determine
+    /// the size of the required temporary storage buffer. Next, the user allocates this buffer and calls
+    /// [`hipsparseSpMM_preprocess`] which will perform analysis on the sparse matrix `op(A)`. Finally, the user calls
+    /// [`hipsparseSpMM`] to perform the actual computation. The buffer size and preprecess routines only need to be called once for a given
+    /// sparse matrix `op(A)` while the computation routine can be repeatedly used with different `B` and `C` matrices.
+    /// Once all calls to [`hipsparseSpMM`] are complete, the temporary buffer can be deallocated.
+    ///
+    /// As noted above, both `B` and `C` can be in row or column order (this includes mixing the order so that `B` is
+    /// row order and `C` is column order and vice versa). For best performance, use row order for both `B` and `C` as
+    /// this provides the best memory access.
+    ///
+    /// [`hipsparseSpMM`] supports multiple different algorithms. These algorithms have different trade offs depending on the sparsity
+    /// pattern of the matrix, whether or not the results need to be deterministic, and how many times the sparse-matrix product will
+    /// be performed.
+    ///
+    /// CSR Algorithms:
+    ///
+    /// | CSR Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SPMM_CSR_ALG1`] |
+    /// | [`HIPSPARSE_SPMM_CSR_ALG2`] |
+    /// | [`HIPSPARSE_SPMM_CSR_ALG3`] |
+    ///
+    /// COO Algorithms:
+    ///
+    /// | COO Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SPMM_COO_ALG1`] |
+    /// | [`HIPSPARSE_SPMM_COO_ALG2`] |
+    /// | [`HIPSPARSE_SPMM_COO_ALG3`] |
+    /// | [`HIPSPARSE_SPMM_COO_ALG4`] |
+    ///
+    /// Blocked-ELL Algorithms:
+    ///
+    /// | ELL Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SPMM_BLOCKED_ELL_ALG1`] |
+    ///
+    /// BSR Algorithms:
+    ///
+    /// | BSR Algorithms |
+    /// |---|
+    /// | `CUSPARSE_SPMM_BSR_ALG1` |
+    ///
+    /// One can also pass [`HIPSPARSE_SPMM_ALG_DEFAULT`] which will automatically select from the algorithms listed above
+    /// based on the sparse matrix format.
+    ///
+    /// When A is transposed, [`hipsparseSpMM`] will revert to using [`HIPSPARSE_SPMM_CSR_ALG2`]
+    /// for CSR format and [`HIPSPARSE_SPMM_COO_ALG1`] for COO format regardless of algorithm selected.
+    ///
+    /// [`hipsparseSpMM`] supports multiple combinations of data types and compute types. The tables below indicate the currently
+    /// supported different data types that can be used for for the sparse matrix `op(A)` and the dense matrices `op(B)` and
+    /// `C` and the compute type for `α` and `β`. The advantage of using different data types is to save on
+    /// memory bandwidth and storage when a user application allows while performing the actual computation in a higher precision.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B / C / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// Mixed Precisions:
+    ///
+    /// | A / B | C | `compute_type` |
+    /// |---|---|---|
+    /// | `HIP_R_8I` | `HIP_R_32I` | `HIP_R_32I` |
+    /// | `HIP_R_8I` | `HIP_R_32F` | `HIP_R_32F` |
+    /// | `HIP_R_16F` | `HIP_R_32F` | `HIP_R_32F` |
+    /// | `HIP_R_16BF` | `HIP_R_32F` | `HIP_R_32F` |
+    ///
+    /// [`hipsparseSpMM`] supports [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`] index precisions
+    /// for storing the row pointer and column indices arrays of the sparse matrices.
+    ///
+    /// [`hipsparseSpMM`] also supports batched computation for CSR and COO matrices. There are three supported batch modes:
+    ///
+    /// ```text
+    /// C_i = A × B_i
+    ///   C_i = A_i × B
+    ///   C_i = A_i × B_i
+    /// ```
+    ///
+    /// The batch mode is determined by the batch count and stride passed for each matrix. For example
+    /// to use the first batch mode (`C_i = A × B_i`) with 100 batches for non-transposed `A`,
+    /// `B`, and `C`, one passes:
+    ///
+    /// ```text
+    /// batchCountA=1
+    ///   batchCountB=100
+    ///   batchCountC=100
+    ///   offsetsBatchStrideA=0
+    ///   columnsValuesBatchStrideA=0
+    ///   batchStrideB=k*n
+    ///   batchStrideC=m*n
+    /// ```
+    ///
+    /// To use the second batch mode (`C_i = A_i × B`) one could use:
+    ///
+    /// ```text
+    /// batchCountA=100
+    ///   batchCountB=1
+    ///   batchCountC=100
+    ///   offsetsBatchStrideA=m+1
+    ///   columnsValuesBatchStrideA=nnz
+    ///   batchStrideB=0
+    ///   batchStrideC=m*n
+    /// ```
+    ///
+    /// And to use the third batch mode (`C_i = A_i × B_i`) one could use:
+    ///
+    /// ```text
+    /// batchCountA=100
+    ///   batchCountB=100
+    ///   batchCountC=100
+    ///   offsetsBatchStrideA=m+1
+    ///   columnsValuesBatchStrideA=nnz
+    ///   batchStrideB=k*n
+    ///   batchStrideC=m*n
+    /// ```
+    ///
+    /// See examples below.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `opB` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `matB` (in): matrix descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (in): matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpMM computation.
+    /// - `alg` (in): SpMM algorithm for the SpMM computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `beta`, or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMM(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstDnMatDescr_t, beta: *const c_void,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Calculate the buffer size required for the sparse matrix multiplication with a dense matrix
+    ///
+    /// [`hipsparseSpMM_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// sparse matrix multiplication with a dense matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t,
         beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
         bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpMM_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// sparse matrix multiplication with a dense matrix:
+    ///
+    /// ```text
+    /// C := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse `m × k` matrix in CSR, COO, BSR or Blocked ELL storage format,
+    /// `B` is a dense matrix of size `k × n` and `C` is a dense matrix of size `m × n`.
+    ///
+    /// [`hipsparseSpMM_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpMM`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `opB` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `matB` (in): matrix descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (in): matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpMM computation.
+    /// - `alg` (in): SpMM algorithm for the SpMM computation.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `beta`, or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstDnMatDescr_t, beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType,
         alg: hipsparseSpMMAlg_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// Description: Preprocess step of the sparse matrix multiplication with a dense matrix.
+    ///
+    /// [`hipsparseSpMM_preprocess`] performs the required preprocessing used when computing the
+    /// sparse matrix multiplication with a dense matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMM_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t,
         beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpMMAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseSpMM_preprocess`] performs the required preprocessing used when computing the
+    /// sparse matrix multiplication with a dense matrix:
+    ///
+    /// ```text
+    /// C := α · op(A) · op(B) + β · C,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse `m × k` matrix in CSR, COO, BSR or Blocked ELL storage format,
+    /// `B` is a dense matrix of size `k × n` and `C` is a dense matrix of size `m × n`.
+    ///
+    /// [`hipsparseSpMM_preprocess`] supports multiple combinations of data types and compute types. See [`hipsparseSpMM`] for a complete
+    /// listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `opB` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `matB` (in): matrix descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `matC` (in): matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpMM computation.
+    /// - `alg` (in): SpMM algorithm for the SpMM computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `beta`, or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMM_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstDnMatDescr_t, beta: *const c_void, matC: hipsparseDnMatDescr_t, computeType: hipDataType,
         alg: hipsparseSpMMAlg_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Compute the sparse matrix multiplication with a dense vector
+    ///
+    /// [`hipsparseSpMV`] computes sparse matrix multiplication with a dense vector
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMV(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Compute the sparse matrix multiplication with a dense vector
+    ///
+    /// [`hipsparseSpMV`] multiplies the scalar `α` with a sparse `m × n` matrix `op(A)`, defined in CSR,
+    /// CSC, COO, or COO (AoS) format, with the dense vector `x` and adds the result to the dense vector `y`
+    /// that is multiplied by the scalar `β`, such that
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// Performing the above operation involves multiple steps. First the user calls [`hipsparseSpMV_bufferSize`] to determine the
+    /// size of the required temporary storage buffer. The user then allocates this buffer and calls [`hipsparseSpMV_preprocess`].
+    /// Depending on the algorithm and sparse matrix format, this will perform analysis on the sparsity pattern of `op(A)`. Finally
+    /// the user completes the operation by calling [`hipsparseSpMV`]. The buffer size and preprecess routines only need to be called
+    /// once for a given sparse matrix `op(A)` while the computation can be repeatedly used with different `x` and `y`
+    /// vectors. Once all calls to [`hipsparseSpMV`] are complete, the temporary buffer can be deallocated.
+    ///
+    /// [`hipsparseSpMV`] supports multiple different algorithms. These algorithms have different trade offs depending on the sparsity
+    /// pattern of the matrix, whether or not the results need to be deterministic, and how many times the sparse-vector product will
+    /// be performed.
+    ///
+    /// CSR/CSC Algorithms:
+    ///
+    /// | CSR Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SPMV_CSR_ALG1`] |
+    /// | [`HIPSPARSE_SPMV_CSR_ALG2`] |
+    ///
+    /// COO Algorithms:
+    ///
+    /// | COO Algorithms |
+    /// |---|
+    /// | [`HIPSPARSE_SPMV_COO_ALG1`] |
+    /// | [`HIPSPARSE_SPMV_COO_ALG2`] |
+    ///
+    /// [`hipsparseSpMV`] supports multiple combinations of data types and compute types. The tables below indicate the currently
+    /// supported data types that can be used for the sparse matrix `op(A)` and the dense vectors `x` and `y` and the
+    /// compute type for `α` and `β`. The advantage of using different data types is to save on memory bandwidth
+    /// and storage when a user application allows while performing the actual computation in a higher precision.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / X / Y / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// Mixed Precisions:
+    ///
+    /// | A / X | Y | `compute_type` |
+    /// |---|---|---|
+    /// | `HIP_R_8I` | `HIP_R_32I` | `HIP_R_32I` |
+    /// | `HIP_R_8I` | `HIP_R_32F` | `HIP_R_32F` |
+    /// | `HIP_R_16F` | `HIP_R_32F` | `HIP_R_32F` |
+    /// | `HIP_R_16BF` | `HIP_R_32F` | `HIP_R_32F` |
+    ///
+    /// Mixed-regular real precisions:
+    ///
+    /// | A | X / Y / `compute_type` |
+    /// |---|---|
+    /// | `HIP_R_32F` | `HIP_R_64F` |
+    /// | `HIP_C_32F` | `HIP_C_64F` |
+    ///
+    /// Mixed-regular Complex precisions:
+    ///
+    /// | A | X / Y / `compute_type` |
+    /// |---|---|
+    /// | `HIP_R_32F` | `HIP_C_32F` |
+    /// | `HIP_R_64F` | `HIP_C_64F` |
+    ///
+    /// [`hipsparseSpMV`] supports [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`] index precisions
+    /// for storing the row pointer and row/column indices arrays of the sparse matrices.
+    ///
+    /// **Note:** None of the algorithms above are deterministic when `A` is transposed.
+    ///
+    /// **Note:** The sparse matrix formats currently supported are: [`HIPSPARSE_FORMAT_COO`], [`HIPSPARSE_FORMAT_COO_AOS`],
+    /// [`HIPSPARSE_FORMAT_CSR`], and [`HIPSPARSE_FORMAT_CSC`].
+    ///
+    /// **Note:** Only the [`hipsparseSpMV_bufferSize`] and [`hipsparseSpMV`] routines are non blocking and executed asynchronously
+    /// with respect to the host. They may return before the actual computation has finished. The [`hipsparseSpMV_preprocess`]
+    /// routine is blocking with respect to the host.
+    ///
+    /// **Note:** Only the [`hipsparseSpMV_bufferSize`] and the [`hipsparseSpMV`] routines support execution in a `hipGraph` context.
+    /// The [`hipsparseSpMV_preprocess`] stage does not support `hipGraph`.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `vecX` (in): vector descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `vecY` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpMV computation.
+    /// - `alg` (in): SpMV algorithm for the SpMV computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `beta`, `y` or `externalBuffer` pointer is invalid or if `opA`, `computeType`, `alg` is incorrect.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMV(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Buffer size step of the sparse matrix multiplication with a dense vector
+    ///
+    /// [`hipsparseSpMV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// sparse matrix multiplication with a dense vector
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpMV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// sparse matrix multiplication with a dense vector:
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse `m × n` matrix in CSR, CSC, COO, or COO (AoS) format, `x` is
+    /// a dense vector of length `n` and `y` is a dense vector of length `m`.
+    ///
+    /// [`hipsparseSpMV_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpMV`] for a complete
+    /// listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `vecX` (in): vector descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `vecY` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpMV computation.
+    /// - `alg` (in): SpMV algorithm for the SpMV computation.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `beta`, `y` or `pBufferSizeInBytes` pointer is invalid or if `opA`, `computeType`, `alg` is incorrect.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// Description: Preprocess step of the sparse matrix multiplication with a dense vector (optional)
+    ///
+    /// [`hipsparseSpMV_preprocess`] performs the optional preprocess used when computing the
+    /// sparse matrix multiplication with a dense vector
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMV_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, vecX: hipsparseDnVecDescr_t, beta: *const c_void, vecY: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpMVAlg_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseSpMV_preprocess`] performs analysis on the sparse matrix `op(A)` when computing the
+    /// sparse matrix multiplication with a dense vector:
+    ///
+    /// ```text
+    /// y := α · op(A) · x + β · y,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse `m × n` matrix in CSR, CSC, COO, or COO (AoS) format, `x`
+    /// is a dense vector of length `n` and `y` is a dense vector of length `m`. This step is
+    /// optional but if used may results in better performance.
+    ///
+    /// [`hipsparseSpMV_preprocess`] supports multiple combinations of data types and compute types. See [`hipsparseSpMV`] for
+    /// a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `vecX` (in): vector descriptor.
+    /// - `beta` (in): scalar `β`.
+    /// - `vecY` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpMV computation.
+    /// - `alg` (in): SpMV algorithm for the SpMV computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `beta`, `y` or `externalBuffer` pointer is invalid or if `opA`, `computeType`, `alg` is incorrect.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMV_preprocess(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, vecX: hipsparseConstDnVecDescr_t, beta: *const c_void,
         vecY: hipsparseDnVecDescr_t, computeType: hipDataType, alg: hipsparseSpMVAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Get attribute from sparse matrix descriptor
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMatGetAttribute(spMatDescr: hipsparseSpMatDescr_t, attribute: hipsparseSpMatAttribute_t,
         data: *mut c_void, dataSize: usize) -> hipsparseStatus_t;
+    /// Get attribute from sparse matrix descriptor
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetAttribute(spMatDescr: hipsparseConstSpMatDescr_t,
         attribute: hipsparseSpMatAttribute_t, data: *mut c_void, dataSize: usize) -> hipsparseStatus_t;
+    /// Description: Get the format of a sparse matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMatGetFormat(spMatDescr: hipsparseSpMatDescr_t,
         format: *mut hipsparseFormat_t) -> hipsparseStatus_t;
+    /// Get the format of a sparse matrix
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetFormat(spMatDescr: hipsparseConstSpMatDescr_t,
         format: *mut hipsparseFormat_t) -> hipsparseStatus_t;
+    /// Description: Get the index base of a sparse matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMatGetIndexBase(spMatDescr: hipsparseSpMatDescr_t,
         idxBase: *mut hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Get the index base of a sparse matrix
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetIndexBase(spMatDescr: hipsparseConstSpMatDescr_t,
         idxBase: *mut hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Description: Get the sizes of a sparse matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMatGetSize(spMatDescr: hipsparseSpMatDescr_t, rows: *mut i64, cols: *mut i64,
@@ -6457,6 +7447,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetSize(spMatDescr: hipsparseConstSpMatDescr_t, rows: *mut i64, cols: *mut i64,
         nnz: *mut i64) -> hipsparseStatus_t;
+    /// Description: Get the batch count of the sparse matrix
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpMatGetStridedBatch(spMatDescr: hipsparseSpMatDescr_t,
@@ -6464,46 +7456,238 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// Get the batch count of the sparse matrix
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpMatGetStridedBatch(spMatDescr: hipsparseConstSpMatDescr_t,
         batchCount: *mut c_int) -> hipsparseStatus_t;
+    /// Get the pointer of the values array of a sparse matrix
     "5.7" pub fn hipsparseSpMatGetValues(spMatDescr: hipsparseSpMatDescr_t,
         values: *mut *mut c_void) -> hipsparseStatus_t;
+    /// Set attribute in sparse matrix descriptor
     "5.7" pub fn hipsparseSpMatSetAttribute(spMatDescr: hipsparseSpMatDescr_t, attribute: hipsparseSpMatAttribute_t,
         data: *const c_void, dataSize: usize) -> hipsparseStatus_t;
+    /// Set the batch count of the sparse matrix
     "5.7" pub fn hipsparseSpMatSetStridedBatch(spMatDescr: hipsparseSpMatDescr_t,
         batchCount: c_int) -> hipsparseStatus_t;
+    /// Set the pointer of the values array of a sparse matrix
     "5.7" pub fn hipsparseSpMatSetValues(spMatDescr: hipsparseSpMatDescr_t, values: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Analysis step of solution of triangular linear system op(A) \* C = alpha \* op(B),
+    /// where A is a sparse matrix in CSR storage format, B and C are dense vectors.
+    ///
+    /// [`hipsparseSpSV_analysis`] performs the required analysis used when computing the
+    /// solution of triangular linear system op(A) \* C = alpha \* op(B),
+    /// where A is a sparse matrix in CSR storage format, B and C are dense vectors.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSM_analysis(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t, matC: hipsparseDnMatDescr_t,
         computeType: hipDataType, alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseSpSM_analysis`] performs the required analysis needed when solving the
+    /// triangular linear system:
+    ///
+    /// ```text
+    /// op(A) · C := α · op(B),
+    /// ```
+    ///
+    /// where `A` is a sparse matrix in CSR or COO storage format, `B` and `C` are dense vectors.
+    ///
+    /// [`hipsparseSpSM_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpSM_solve`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type for the sparse matrix `A`.
+    /// - `opB` (in): matrix operation type for the dense matrix `B`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix descriptor.
+    /// - `matB` (in): dense matrix descriptor.
+    /// - `matC` (inout): dense matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpSM computation.
+    /// - `alg` (in): SpSM algorithm for the SpSM computation.
+    /// - `spsmDescr` (in): SpSM descriptor.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `spsmDescr` or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSM_analysis(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstDnMatDescr_t,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Buffer size step of solution of triangular linear system op(A) \* C = alpha \* op(B),
+    /// where A is a sparse matrix in CSR storage format, B and C are dense matrices.
+    ///
+    /// [`hipsparseSpSV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// solution of triangular linear system op(A) \* C = alpha \* op(B), where A is a sparse matrix in CSR storage
+    /// format, B and C are dense matrices.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t,
         matC: hipsparseDnMatDescr_t, computeType: hipDataType, alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t,
         bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpSM_bufferSize`] computes the size of the required user allocated buffer needed when solving the
+    /// triangular linear system:
+    ///
+    /// ```text
+    /// op(A) · C := α · op(B),
+    /// ```
+    ///
+    /// where `op(A)` is a square sparse matrix in CSR or COO storage format, `B` and `C` are dense matrices.
+    ///
+    /// [`hipsparseSpSM_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpSM_solve`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type for the sparse matrix `A`.
+    /// - `opB` (in): matrix operation type for the dense matrix `B`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix descriptor.
+    /// - `matB` (in): dense matrix descriptor.
+    /// - `matC` (inout): dense matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpSM computation.
+    /// - `alg` (in): SpSM algorithm for the SpSM computation.
+    /// - `spsmDescr` (in): SpSM descriptor.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `spsmDescr` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSM_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t,
         opB: hipsparseOperation_t, alpha: *const c_void, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseConstDnMatDescr_t, matC: hipsparseDnMatDescr_t, computeType: hipDataType,
         alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpSM_createDescr`] creates a sparse matrix triangular solve with multiple rhs descriptor.
+    ///
+    /// It should be
+    /// destroyed at the end using [`hipsparseSpSM_destroyDescr()`].
     "5.7" pub fn hipsparseSpSM_createDescr(descr: *mut hipsparseSpSMDescr_t) -> hipsparseStatus_t;
+    /// [`hipsparseSpSM_destroyDescr`] destroys a sparse matrix triangular solve with multiple rhs descriptor and releases all
+    /// resources used by the descriptor.
     "5.7" pub fn hipsparseSpSM_destroyDescr(descr: hipsparseSpSMDescr_t) -> hipsparseStatus_t;
+    /// Description: Sparse triangular system solve
+    ///
+    /// [`hipsparseSpSM_solve`] solves a sparse triangular linear system of a sparse
+    /// `m × m` matrix, defined in CSR or COO storage format, a dense solution matrix
+    /// `C` and the right-hand side `B` that is multiplied by `α`, such that
+    ///
+    /// ```text
+    /// op(A) · C = α · op(B),
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// and
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if trans_B == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if trans_B == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   B^H, if trans_B == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSM_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseSpMatDescr_t, matB: hipsparseDnMatDescr_t, matC: hipsparseDnMatDescr_t,
         computeType: hipDataType, alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Sparse triangular system solve
+    ///
+    /// [`hipsparseSpSM_solve`] solves a triangular linear system of equations defined by a sparse `m × m` square matrix `op(A)`,
+    /// given in CSR or COO storage format, such that
+    ///
+    /// ```text
+    /// op(A) · C = α · op(B),
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if opA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if opB == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// and
+    ///
+    /// ```text
+    /// op(B) = {
+    ///   B, if opA == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   B^T, if opB == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// and where `C` is the dense solution matrix and `B` is the dense right-hand side matrix. Both `B`
+    /// and `C` can be in row or column order.
+    ///
+    /// Performing the above operation requires three steps. First, the user calls [`hipsparseSpSM_bufferSize`] in order to
+    /// determine the size of the required temporary storage buffer. The user then allocates this buffer and calls
+    /// [`hipsparseSpSM_analysis`] which will perform analysis on the sparse matrix `op(A)`. Finally, the user completes
+    /// the computation by calling [`hipsparseSpSM_solve`]. The buffer size and analysis routines only need to be called once
+    /// for a given sparse matrix `op(A)` while the computation can be called repeatedly with different `B` and `C`
+    /// matrices. Once all calls to [`hipsparseSpSM_solve`] are complete, the temporary buffer can be deallocated.
+    ///
+    /// As noted above, both `B` and `C` can be in row or column order (this includes mixing the order so that `B` is
+    /// row order and `C` is column order and vice versa). When running on an AMD system with the rocSPARSE backend, the kernels
+    /// solve the system assuming the matrices `B` and `C` are in row order as this provides the best memory access. This
+    /// means that if the matrix `C` is not in row order and/or the matrix `B` is not row order (or `B^T` is not column
+    /// order as this is equivalent to being in row order), then internally memory copies and/or transposing of data may be performed
+    /// to get them into the correct order (possbily using extra buffer size). Once computation is completed, additional memory copies
+    /// and/or transposing of data may be performed to get them back into the user arrays. For best performance and smallest required
+    /// temporary storage buffers on an AMD system, use row order for the matrix `C` and row order for the matrix `B` (or column
+    /// order if `B` is being transposed).
+    ///
+    /// [`hipsparseSpSM_solve`] supports [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`] index precisions for storing the
+    /// row pointer and column indices arrays of the sparse matrices. [`hipsparseSpSM_solve`] supports the following data types for
+    /// `op(A)`, `op(B)`, `C` and compute types for `α`:
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B / C / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type for the sparse matrix `A`.
+    /// - `opB` (in): matrix operation type for the dense matrix `B`.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): sparse matrix descriptor.
+    /// - `matB` (in): dense matrix descriptor.
+    /// - `matC` (inout): dense matrix descriptor.
+    /// - `computeType` (in): floating point precision for the SpSM computation.
+    /// - `alg` (in): SpSM algorithm for the SpSM computation.
+    /// - `spsmDescr` (in): SpSM descriptor.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `matB`, `matC`, `spsmDescr` or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `opB`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSM_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: hipsparseConstDnMatDescr_t,
@@ -6514,81 +7698,414 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "10.0" pub fn hipsparseSpSM_solve_ex(handle: *mut c_void, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
         alpha: *const c_void, matA: hipsparseConstSpMatDescr_t, matB: *const c_void, matC: *mut c_void,
         computeType: hipDataType, alg: hipsparseSpSMAlg_t, spsmDescr: hipsparseSpSMDescr_t) -> hipsparseStatus_t;
+    /// Description: Analysis step of solution of triangular linear system op(A) \* Y = alpha \* X,
+    /// where A is a sparse matrix in CSR storage format, x and Y are dense vectors.
+    ///
+    /// [`hipsparseSpSV_analysis`] performs the required analysis used when computing the
+    /// solution of triangular linear system op(A) \* Y = alpha \* X,
+    /// where A is a sparse matrix in CSR storage format, x and Y are dense vectors.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSV_analysis(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, x: hipsparseDnVecDescr_t, y: hipsparseDnVecDescr_t, computeType: hipDataType,
         alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// [`hipsparseSpSV_analysis`] performs the required analysis needed when solving the
+    /// triangular linear system:
+    ///
+    /// ```text
+    /// op(A) · y := α · x,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse matrix in CSR or COO storage format, `x` and `y` are dense vectors.
+    ///
+    /// [`hipsparseSpSV_analysis`] supports multiple combinations of data types and compute types. See [`hipsparseSpSV_solve`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `x` (in): vector descriptor.
+    /// - `y` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpSV computation.
+    /// - `alg` (in): SpSV algorithm for the SpSV computation.
+    /// - `spsvDescr` (in): SpSV descriptor.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `y`, `spsvDescr` or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSV_analysis(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, x: hipsparseConstDnVecDescr_t, y: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Buffer size step of solution of triangular linear system op(A) \* Y = alpha \* X,
+    /// where A is a sparse matrix in CSR storage format, x and Y are dense vectors.
+    ///
+    /// [`hipsparseSpSV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// solution of triangular linear system op(A) \* Y = alpha \* X, where A is a sparse matrix in CSR storage
+    /// format, x and Y are dense vectors.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, x: hipsparseDnVecDescr_t, y: hipsparseDnVecDescr_t, computeType: hipDataType,
         alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t, bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpSV_bufferSize`] computes the size of the required user allocated buffer needed when solving the
+    /// triangular linear system:
+    ///
+    /// ```text
+    /// op(A) · y := α · x,
+    /// ```
+    ///
+    /// where `op(A)` is a sparse matrix in CSR or COO storage format, `x` and `y` are dense vectors.
+    ///
+    /// [`hipsparseSpSV_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpSV_solve`]
+    /// for a complete listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `x` (in): vector descriptor.
+    /// - `y` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpSV computation.
+    /// - `alg` (in): SpSV algorithm for the SpSV computation.
+    /// - `spsvDescr` (in): SpSV descriptor.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `y`, `spsvDescr` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSV_bufferSize(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, x: hipsparseConstDnVecDescr_t, y: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpSV_createDescr`] creates a sparse matrix triangular solve descriptor. It should be
+    /// destroyed at the end using [`hipsparseSpSV_destroyDescr()`].
     "5.7" pub fn hipsparseSpSV_createDescr(descr: *mut hipsparseSpSVDescr_t) -> hipsparseStatus_t;
+    /// [`hipsparseSpSV_destroyDescr`] destroys a sparse matrix triangular solve descriptor and releases all
+    /// resources used by the descriptor.
     "5.7" pub fn hipsparseSpSV_destroyDescr(descr: hipsparseSpSVDescr_t) -> hipsparseStatus_t;
+    /// Description: Sparse triangular solve
+    ///
+    /// [`hipsparseSpSV_solve`] solves a sparse triangular linear system of a sparse
+    /// `m × m` matrix, defined in CSR or COO storage format, a dense solution vector
+    /// `y` and the right-hand side `x` that is multiplied by `α`, such that
+    ///
+    /// ```text
+    /// op(A) · y = α · x,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    ///   A^H, if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpSV_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseSpMatDescr_t, x: hipsparseDnVecDescr_t, y: hipsparseDnVecDescr_t, computeType: hipDataType,
         alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t, externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Sparse triangular solve
+    ///
+    /// [`hipsparseSpSV_solve`] solves a triangular linear system of equations defined by a sparse `m × m` square matrix
+    /// `op(A)`, given in CSR or COO storage format, such that
+    ///
+    /// ```text
+    /// op(A) · y = α · x,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(A) = {
+    ///   A, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   A^T, if trans == HIPSPARSE_OPERATION_TRANSPOSE
+    /// ```
+    ///
+    /// and where `y` is the dense solution vector and `x` is the dense right-hand side vector.
+    ///
+    /// Performing the above operation requires three steps. First, [`hipsparseSpSV_bufferSize`] must be called which will
+    /// determine the size of the required temporary storage buffer. The user then allocates this buffer and calls
+    /// [`hipsparseSpSV_analysis`] which will perform analysis on the sparse matrix `op(A)`. Finally, the user completes
+    /// the computation by calling [`hipsparseSpSV_solve`]. The buffer size and preprecess routines only need to be called once
+    /// for a given sparse matrix `op(A)` while the computation can be repeatedly used with different `x` and `y`
+    /// vectors. Once all calls to [`hipsparseSpSV_solve`] are complete, the temporary buffer can be deallocated.
+    ///
+    /// [`hipsparseSpSV_solve`] supports [`HIPSPARSE_INDEX_32I`] and [`HIPSPARSE_INDEX_64I`] index types for
+    /// storing the row pointer and column indices arrays of the sparse matrices. [`hipsparseSpSV_solve`] supports the following
+    /// data types for `op(A)`, `x`, `y` and compute types for `α`:
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / X / Y / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opA` (in): matrix operation type.
+    /// - `alpha` (in): scalar `α`.
+    /// - `matA` (in): matrix descriptor.
+    /// - `x` (in): vector descriptor.
+    /// - `y` (inout): vector descriptor.
+    /// - `computeType` (in): floating point precision for the SpSV computation.
+    /// - `alg` (in): SpSV algorithm for the SpSV computation.
+    /// - `spsvDescr` (in): SpSV descriptor.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `alpha`, `matA`, `x`, `y`, or `spsvDescr` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `opA`, `computeType` or `alg` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpSV_solve(handle: hipsparseHandle_t, opA: hipsparseOperation_t, alpha: *const c_void,
         matA: hipsparseConstSpMatDescr_t, x: hipsparseConstDnVecDescr_t, y: hipsparseDnVecDescr_t,
         computeType: hipDataType, alg: hipsparseSpSVAlg_t, spsvDescr: hipsparseSpSVDescr_t) -> hipsparseStatus_t;
+    /// Description: Compute the inner dot product of a sparse vector with a dense vector
+    ///
+    /// [`hipsparseSpVV`] computes the inner dot product of a sparse vector with a dense vector. This routine takes a user
+    /// allocated buffer whose size must first be computed by calling [`hipsparseSpVV_bufferSize`]
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpVV(handle: hipsparseHandle_t, opX: hipsparseOperation_t, vecX: hipsparseSpVecDescr_t,
         vecY: hipsparseDnVecDescr_t, result: *mut c_void, computeType: hipDataType,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Compute the inner dot product of a sparse vector with a dense vector
+    ///
+    /// [`hipsparseSpVV`] computes the inner dot product of the sparse vector `x` with the
+    /// dense vector `y`, such that
+    ///
+    /// ```text
+    /// result := op(x) · y,
+    /// ```
+    ///
+    /// with
+    ///
+    /// ```text
+    /// op(x) = {
+    ///   x, if trans == HIPSPARSE_OPERATION_NON_TRANSPOSE
+    ///   conj(x), if trans == HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE
+    /// ```
+    ///
+    /// ```c
+    /// result = 0;
+    /// for(i = 0; i < nnz; ++i)
+    /// {
+    ///     result += x_val[i] * y[x_ind[i]];
+    /// }
+    /// ```
+    ///
+    /// Performing the above operation involves two steps. First, the user calls [`hipsparseSpVV_bufferSize`] which will return the
+    /// required temporary buffer size. The user then allocates this buffer. Finally, the user then completes the computation by
+    /// calling [`hipsparseSpVV`] with the newly allocated buffer. Once the computation is complete, the user is free to deallocate
+    /// the buffer.
+    ///
+    /// [`hipsparseSpVV`] supports the following uniform and mixed precision data types for the sparse and dense vectors `x` and
+    /// `y` and compute types for the scalar `result`.
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | X / Y / `compute_type` |
+    /// |---|
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// Mixed Precisions:
+    ///
+    /// | X / Y | `compute_type` |
+    /// |---|---|
+    /// | `HIP_R_8I` | `HIP_R_32I` |
+    /// | `HIP_R_8I` | `HIP_R_32F` |
+    /// | `HIP_R_16F` | `HIP_R_32F` |
+    /// | `HIP_R_16BF` | `HIP_R_32F` |
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opX` (in): sparse vector operation type.
+    /// - `vecX` (in): sparse vector descriptor.
+    /// - `vecY` (in): dense vector descriptor.
+    /// - `result` (out): pointer to the result, can be host or device memory
+    /// - `computeType` (in): floating point precision for the SpVV computation.
+    /// - `externalBuffer` (out): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `vecX`, `vecY`, `result` or `externalBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpVV(handle: hipsparseHandle_t, opX: hipsparseOperation_t, vecX: hipsparseConstSpVecDescr_t,
         vecY: hipsparseConstDnVecDescr_t, result: *mut c_void, computeType: hipDataType,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Compute the inner dot product of a sparse vector with a dense vector
+    ///
+    /// [`hipsparseSpVV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// inner dot product of a sparse vector with a dense vector
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpVV_bufferSize(handle: hipsparseHandle_t, opX: hipsparseOperation_t,
         vecX: hipsparseSpVecDescr_t, vecY: hipsparseDnVecDescr_t, result: *mut c_void, computeType: hipDataType,
         bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSpVV_bufferSize`] computes the required user allocated buffer size needed when computing the
+    /// inner dot product of a sparse vector with a dense vector:
+    ///
+    /// ```text
+    /// result := op(x) · y,
+    /// ```
+    ///
+    /// [`hipsparseSpVV_bufferSize`] supports multiple combinations of data types and compute types. See [`hipsparseSpVV`] for a complete
+    /// listing of all the data type and compute type combinations available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `opX` (in): sparse vector operation type.
+    /// - `vecX` (in): sparse vector descriptor.
+    /// - `vecY` (in): dense vector descriptor.
+    /// - `result` (out): pointer to the result, can be host or device memory
+    /// - `computeType` (in): floating point precision for the SpVV computation.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `vecX`, `vecY`, `result` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: `computeType` is currently not supported.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpVV_bufferSize(handle: hipsparseHandle_t, opX: hipsparseOperation_t,
         vecX: hipsparseConstSpVecDescr_t, vecY: hipsparseConstDnVecDescr_t, result: *mut c_void,
         computeType: hipDataType, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// Description: Get the fields of the sparse vector descriptor.
+    ///
+    /// [`hipsparseSpVecGet`] gets the fields of the sparse vector descriptor
     "5.7" pub fn hipsparseSpVecGet(spVecDescr: hipsparseSpVecDescr_t, size: *mut i64, nnz: *mut i64,
         indices: *mut *mut c_void, values: *mut *mut c_void, idxType: *mut hipsparseIndexType_t,
         idxBase: *mut hipsparseIndexBase_t, valueType: *mut hipDataType) -> hipsparseStatus_t;
+    /// Description: Get index base of a sparse vector.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSpVecGetIndexBase(spVecDescr: hipsparseSpVecDescr_t,
         idxBase: *mut hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Get index base of a sparse vector.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSpVecGetIndexBase(spVecDescr: hipsparseConstSpVecDescr_t,
         idxBase: *mut hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// Get pointer to a sparse vector data array.
     "5.7" pub fn hipsparseSpVecGetValues(spVecDescr: hipsparseSpVecDescr_t,
         values: *mut *mut c_void) -> hipsparseStatus_t;
+    /// Set pointer of a sparse vector data array.
     "5.7" pub fn hipsparseSpVecSetValues(spVecDescr: hipsparseSpVecDescr_t, values: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Sparse matrix to dense matrix conversion
+    ///
+    /// [`hipsparseSparseToDense`] converts a sparse matrix to a dense matrix. This routine takes a user allocated buffer
+    /// whose size must first be computed by calling [`hipsparseSparseToDense_bufferSize`]
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSparseToDense(handle: hipsparseHandle_t, matA: hipsparseSpMatDescr_t,
         matB: hipsparseDnMatDescr_t, alg: hipsparseSparseToDenseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Sparse matrix to dense matrix conversion
+    ///
+    /// [`hipsparseSparseToDense`] converts a sparse matrix to a dense matrix. This routine currently accepts
+    /// the sparse matrix descriptor `matA` in CSR, CSC, or COO format. This routine takes a user allocated buffer
+    /// whose size must first be computed by calling [`hipsparseSparseToDense_bufferSize`]
+    ///
+    /// The conversion of a sparse matrix into a dense one involves two steps. First, the user creates the sparse and
+    /// dense matrix descriptors and calls [`hipsparseSparseToDense_bufferSize`] to determine the size of the required
+    /// temporary storage buffer. The user then allocates this buffer and passes it to [`hipsparseSparseToDense`] in
+    /// order to complete the conversion. Once the conversion is complete, the user is free to deallocate the storage
+    /// buffer. See full example below for details.
+    ///
+    /// [`hipsparseSparseToDense`] supports the following uniform precision data types for the sparse and dense matrices `A`
+    /// and `B`:
+    ///
+    /// Uniform Precisions:
+    ///
+    /// | A / B |
+    /// |---|
+    /// | `HIP_R_16F` |
+    /// | `HIP_R_16BF` |
+    /// | `HIP_R_32F` |
+    /// | `HIP_R_64F` |
+    /// | `HIP_C_32F` |
+    /// | `HIP_C_64F` |
+    ///
+    /// **Note:** Currently only the sparse matrix formats CSR, CSC, and COO are supported when converting a sparse matrix to a dense matrix.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `matA` (in): sparse matrix descriptor.
+    /// - `matB` (in): dense matrix descriptor.
+    /// - `alg` (in): algorithm for the sparse to dense computation.
+    /// - `externalBuffer` (in): temporary storage buffer allocated by the user.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, or `externalBuffer` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSparseToDense(handle: hipsparseHandle_t, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseDnMatDescr_t, alg: hipsparseSparseToDenseAlg_t,
         externalBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// Description: Sparse matrix to dense matrix conversion
+    ///
+    /// [`hipsparseSparseToDense_bufferSize`] computes the required user allocated buffer size needed when converting
+    /// a sparse matrix to a dense matrix.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipsparseSparseToDense_bufferSize(handle: hipsparseHandle_t, matA: hipsparseSpMatDescr_t,
         matB: hipsparseDnMatDescr_t, alg: hipsparseSparseToDenseAlg_t, bufferSize: *mut usize) -> hipsparseStatus_t;
+    /// [`hipsparseSparseToDense_bufferSize`] computes the required user allocated buffer size needed when converting
+    /// a sparse matrix to a dense matrix.
+    ///
+    /// This routine currently accepts the sparse matrix descriptor `matA` in CSR,
+    /// CSC, or COO format. This routine is used to determine the size of the buffer needed in [`hipsparseSparseToDense`].
+    ///
+    /// [`hipsparseSparseToDense_bufferSize`] supports different data types for the sparse and dense matrices. See
+    /// [`hipsparseSparseToDense`] for a complete listing of all the data types available.
+    ///
+    /// # Parameters
+    ///
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `matA` (in): sparse matrix descriptor.
+    /// - `matB` (in): dense matrix descriptor.
+    /// - `alg` (in): algorithm for the sparse to dense computation.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer.
+    ///
+    /// # Returns
+    ///
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `matA`, `matB`, or `pBufferSizeInBytes` pointer is invalid.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipsparseSparseToDense_bufferSize(handle: hipsparseHandle_t, matA: hipsparseConstSpMatDescr_t,
         matB: hipsparseDnMatDescr_t, alg: hipsparseSparseToDenseAlg_t,
@@ -6597,37 +8114,35 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This function converts the sparse CSR matrix A into a sparse CSR matrix C by pruning values in A
     /// that are less than the threshold. All the parameters are assumed to have been pre-allocated by the user.
-    /// The user first calls [`hipsparseSpruneCsr2csr_bufferSize`] "`hipsparseXpruneCsr2csr_bufferSize()`" to
-    /// determine the size of the buffer used by [`hipsparseSpruneCsr2csrNnz`] "`hipsparseXpruneCsr2csrNnz()`"
+    /// The user first calls `hipsparseXpruneCsr2csr_bufferSize()` to
+    /// determine the size of the buffer used by `hipsparseXpruneCsr2csrNnz()`
     /// and `hipsparseXpruneCsr2csr()` which the user then allocates. The user then allocates `csrRowPtrC` to
-    /// have `m`+1 elements and then calls `hipsparseXpruneCsr2csrNnz()` which fills in the `csrRowPtrC` array
+    /// have `m+1` elements and then calls `hipsparseXpruneCsr2csrNnz()` which fills in the `csrRowPtrC` array
     /// stores then number of elements that are larger than the pruning `threshold` in `nnzTotalDevHostPtr`.
     /// The user then calls `hipsparseXpruneCsr2csr()` to complete the conversion. It is executed asynchronously
     /// with respect to the host and may return control to the application on the host before the entire result is ready.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): threshold pointer to the non-negative pruning threshold which can exist in either host or device memory.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnzC` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (out): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (in): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneCsr2csr_bufferSize`] "`hipsparseXpruneCsr2csr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `threshold` (in): pointer to the non-negative pruning threshold which can exist in either host or device memory.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnzC` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (out): array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
+    /// - `buffer` (in): buffer allocated by the user whose size is determined by calling `hipsparseXpruneCsr2csr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `threshold`, `descrA`, `descrC`, `csrValA`,
-    /// `csrRowPtrA`, `csrcolindA`, `csrvalC`, `csrrowptrC`, `csrcolIndC` or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `threshold`, `descrA`, `descrC`, `csrValA`, `csrRowPtrA`, `csrcolindA`, `csrvalC`, `csrrowptrC`, `csrcolIndC` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneCsr2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f32, descrC: hipsparseMatDescr_t, csrValC: *mut f32, csrRowPtrC: *const c_int,
@@ -6636,10 +8151,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This function converts the sparse CSR matrix A into a sparse CSR matrix C by pruning values in A
     /// that are less than the threshold. All the parameters are assumed to have been pre-allocated by the user.
-    /// The user first calls [`hipsparseSpruneCsr2csr_bufferSize`] "`hipsparseXpruneCsr2csr_bufferSize()`" to
-    /// determine the size of the buffer used by [`hipsparseSpruneCsr2csrNnz`] "`hipsparseXpruneCsr2csrNnz()`" and
+    /// The user first calls `hipsparseXpruneCsr2csr_bufferSize()` to
+    /// determine the size of the buffer used by `hipsparseXpruneCsr2csrNnz()` and
     /// `hipsparseXpruneCsr2csr()` which the user then allocates. The user then allocates `csrRowPtrC` to have
-    /// `m`+1 elements and then calls [`hipsparseSpruneCsr2csrNnz`] "`hipsparseXpruneCsr2csrNnz()`" which fills
+    /// `m+1` elements and then calls `hipsparseXpruneCsr2csrNnz()` which fills
     /// in the `csrRowPtrC` array stores then number of elements that are larger than the pruning `threshold`
     /// in `nnzTotalDevHostPtr`. The user then calls `hipsparseXpruneCsr2csr()` to complete the conversion. It
     /// is executed asynchronously with respect to the host and may return control to the application on the host
@@ -6647,29 +8162,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrValC` array of `nnz_C` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (out): `csrColIndC` array of `nnz_C` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (in): info prune info structure.
-    /// - `` (in): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneCsr2csrByPercentage_bufferSize`] "`hipsparseXpruneCsr2csrByPercentage_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (out): array of `nnz_C` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (out): array of `nnz_C` elements containing the column indices of the sparse CSR matrix C.
+    /// - `info` (in): prune info structure.
+    /// - `buffer` (in): buffer allocated by the user whose size is determined by calling `hipsparseXpruneCsr2csrByPercentage_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `percentage`, `descrA`, `descrC`, `info`,
-    /// `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrValC`, `csrRowPtrC`, `csrColIndC` or `buffer` pointer is
-    /// invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `percentage`, `descrA`, `descrC`, `info`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrValC`, `csrRowPtrC`, `csrColIndC` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneCsr2csrByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         percentage: f32, descrC: hipsparseMatDescr_t, csrValC: *mut f32, csrRowPtrC: *const c_int,
@@ -6677,34 +8189,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Convert and prune by percentage a sparse CSR matrix into a sparse CSR matrix
     ///
     /// `hipsparseXpruneCsr2csrByPercentage_bufferSize` returns the size of the temporary buffer that
-    /// is required by [`hipsparseSpruneCsr2csrNnzByPercentage`] "`hipsparseXpruneCsr2csrNnzByPercentage()`".
+    /// is required by `hipsparseXpruneCsr2csrNnzByPercentage()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValC` array of `nnzC` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (in): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (in): info prune info structure.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnzByPercentage()`], [`hipsparseDpruneCsr2csrNnzByPercentage()`], [`hipsparseSpruneCsr2csrByPercentage()`], and [`hipsparseDpruneCsr2csrByPercentage()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (in): array of `nnzC` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (in): array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
+    /// - `info` (in): prune info structure.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnzByPercentage()`], [`hipsparseDpruneCsr2csrNnzByPercentage()`], [`hipsparseSpruneCsr2csrByPercentage()`], and [`hipsparseDpruneCsr2csrByPercentage()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneCsr2csrByPercentage_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int,
         nnzA: c_int, descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, percentage: f32, descrC: hipsparseMatDescr_t, csrValC: *const f32,
@@ -6713,34 +8223,32 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Convert and prune by percentage a sparse CSR matrix into a sparse CSR matrix
     ///
     /// `hipsparseXpruneCsr2csrByPercentage_bufferSizeExt` returns the size of the temporary buffer that
-    /// is required by [`hipsparseSpruneCsr2csrNnzByPercentage`] "`hipsparseXpruneCsr2csrNnzByPercentage()`".
+    /// is required by `hipsparseXpruneCsr2csrNnzByPercentage()`.
     /// The temporary storage buffer must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValC` array of `nnzC` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (in): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (in): info prune info structure.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnzByPercentage()`], [`hipsparseDpruneCsr2csrNnzByPercentage()`], [`hipsparseSpruneCsr2csrByPercentage()`], and [`hipsparseDpruneCsr2csrByPercentage()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (in): array of `nnzC` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (in): array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
+    /// - `info` (in): prune info structure.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnzByPercentage()`], [`hipsparseDpruneCsr2csrNnzByPercentage()`], [`hipsparseSpruneCsr2csrByPercentage()`], and [`hipsparseDpruneCsr2csrByPercentage()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneCsr2csrByPercentage_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         nnzA: c_int, descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, percentage: f32, descrC: hipsparseMatDescr_t, csrValC: *const f32,
@@ -6756,27 +8264,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): threshold pointer to the non-negative pruning threshold which can exist in either host or device memory.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero elements in device or host memory.
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneCsr2csr_bufferSize`] "`hipsparseXpruneCsr2csr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `threshold` (in): pointer to the non-negative pruning threshold which can exist in either host or device memory.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrC` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero elements in device or host memory.
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXpruneCsr2csr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `threshold`, `descrA`,
-    /// `descrC`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrRowPtrC`, `nnzTotalDevHostPtr`
-    /// or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `threshold`, `descrA`, `descrC`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrRowPtrC`, `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneCsr2csrNnz(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f32, descrC: hipsparseMatDescr_t, csrRowPtrC: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
@@ -6794,28 +8299,25 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero elements in device or host memory.
-    /// - `` (in): info prune info structure.
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneCsr2csrByPercentage_bufferSize`] "`hipsparseXpruneCsr2csrByPercentage_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrC` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero elements in device or host memory.
+    /// - `info` (in): prune info structure.
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXpruneCsr2csrByPercentage_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `percentage`, `descrA`, `descrC`,
-    /// `info`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrRowPtrC`, `nnzTotalDevHostPtr` or `buffer`
-    /// pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `percentage`, `descrA`, `descrC`, `info`, `csrValA`, `csrRowPtrA`, `csrColIndA`, `csrRowPtrC`, `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneCsr2csrNnzByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         percentage: f32, descrC: hipsparseMatDescr_t, csrRowPtrC: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
@@ -6828,28 +8330,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): threshold pointer to the non-negative pruning threshold which can exist in either host or device memory.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValC` array of `nnzC` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (in): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnz()`], [`hipsparseDpruneCsr2csrNnz()`], [`hipsparseSpruneCsr2csr()`], and [`hipsparseDpruneCsr2csr()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `threshold` (in): pointer to the non-negative pruning threshold which can exist in either host or device memory.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (in): array of `nnzC` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (in): array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnz()`], [`hipsparseDpruneCsr2csrNnz()`], [`hipsparseSpruneCsr2csr()`], and [`hipsparseDpruneCsr2csr()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneCsr2csr_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f32, descrC: hipsparseMatDescr_t, csrValC: *const f32, csrRowPtrC: *const c_int,
@@ -6857,111 +8357,105 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Convert and prune sparse CSR matrix into a sparse CSR matrix
     ///
     /// `hipsparseXpruneCsr2csr_bufferSizeExt` returns the size of the temporary buffer that
-    /// is required by [`hipsparseSpruneCsr2csrNnz`] "`hipsparseXpruneCsr2csrNnz()`" and
-    /// [`hipsparseSpruneCsr2csr`] "`hipsparseXpruneCsr2csr()`". The temporary storage buffer
+    /// is required by `hipsparseXpruneCsr2csrNnz()` and
+    /// `hipsparseXpruneCsr2csr()`. The temporary storage buffer
     /// must be allocated by the user.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows in the sparse CSR matrix.
-    /// - `` (in): n number of columns in the sparse CSR matrix.
-    /// - `` (in): `nnzA` number of non-zeros in the sparse CSR matrix A.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValA` array of `nnzA` elements containing the values of the sparse CSR matrix A.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix A.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
-    /// - `` (in): threshold pointer to the non-negative pruning threshold which can exist in either host or device memory.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrValC` array of `nnzC` elements containing the values of the sparse CSR matrix C.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix C.
-    /// - `` (in): `csrColIndC` array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnz()`], [`hipsparseDpruneCsr2csrNnz()`], [`hipsparseSpruneCsr2csr()`], and [`hipsparseDpruneCsr2csr()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows in the sparse CSR matrix.
+    /// - `n` (in): number of columns in the sparse CSR matrix.
+    /// - `nnzA` (in): number of non-zeros in the sparse CSR matrix A.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix A. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValA` (in): array of `nnzA` elements containing the values of the sparse CSR matrix A.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix A.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix A.
+    /// - `threshold` (in): pointer to the non-negative pruning threshold which can exist in either host or device memory.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix C. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrValC` (in): array of `nnzC` elements containing the values of the sparse CSR matrix C.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix C.
+    /// - `csrColIndC` (in): array of `nnzC` elements containing the column indices of the sparse CSR matrix C.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneCsr2csrNnz()`], [`hipsparseDpruneCsr2csrNnz()`], [`hipsparseSpruneCsr2csr()`], and [`hipsparseDpruneCsr2csr()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneCsr2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnzA: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const f32, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         threshold: *const f32, descrC: hipsparseMatDescr_t, csrValC: *const f32, csrRowPtrC: *const c_int,
         csrColIndC: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// `hipsparseXpruneDense2csr` converts the matrix A in dense format into a sparse matrix in CSR format
-    /// while pruning values that are less than the (non-negative) threshold. All the parameters are assumed
+    /// while pruning values that are less than the (non-negative) threshold.
+    ///
+    /// All the parameters are assumed
     /// to have been pre-allocated by the user.
     ///
-    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda`\>=m,
+    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda>=m`,
     /// the resulting pruned sparse CSR matrix C is computed using:
-    /// \\f\[
-    /// \|C(i,j)\| = A(i, j) \\text{ if \|A(i, j)\| \> threshold}
-    /// \\f\]
     ///
-    /// The user first calls [`hipsparseSpruneDense2csr_bufferSize`] "`hipsparseXpruneDense2csr_bufferSize()`" to
+    /// ```text
+    /// |C(i,j)| = A(i, j) if |A(i, j)| > threshold
+    /// ```
+    ///
+    /// The user first calls `hipsparseXpruneDense2csr_bufferSize()` to
     /// determine the size of the required user allocate temporary storage buffer. The user then allocates this
-    /// buffer. Next, the user allocates `csrRowPtr` to have `m`+1 elements and then calls
-    /// [`hipsparseSpruneDense2csrNnz`] "`hipsparseXpruneDense2csrNnz()`" which fills in the `csrRowPtr` array
+    /// buffer. Next, the user allocates `csrRowPtr` to have `m+1` elements and then calls
+    /// `hipsparseXpruneDense2csrNnz()` which fills in the `csrRowPtr` array
     /// and stores the number of elements that are larger than the pruning `threshold` in `nnzTotalDevHostPtr`.
     /// The user then allocates `csrColInd` and `csrVal` to have size `nnzTotalDevHostPtr` and completes the
     /// conversion by calling `hipsparseXpruneDense2csr()`.
     ///
     /// For example, performing these steps with the dense input matrix A:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 6 & 2 & 3 & 7 \\\\
-    /// 5 & 6 & 7 & 8 \\\\
-    /// 5 & 4 & 8 & 1
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 6 2 3 7
+    ///   5 6 7 8
+    ///   5 4 8 1
+    /// ```
     ///
     /// and the `threshold` value 5, results in the pruned matrix C:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 6 & 0 & 0 & 7 \\\\
-    /// 0 & 6 & 7 & 8 \\\\
-    /// 0 & 0 & 8 & 0
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// 6 0 0 7
+    ///   0 6 7 8
+    ///   0 0 8 0
+    /// ```
     ///
     /// and corresponding CSR row, column, and values arrays:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 2 & 5 & 6 \\end{bmatrix} \\\\
-    /// \\text{csrColInd} &= \\begin{bmatrix} 0 & 3 & 1 & 2 & 3 & 2 \\end{bmatrix} \\\\
-    /// \\text{csrVal} &= \\begin{bmatrix} 6 & 7 & 6 & 7 & 8 & 8 \\end{bmatrix} \\\\
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// csrRowPtr =
+    ///   0 2 5 6
+    ///   csrColInd =
+    ///   0 3 1 2 3 2
+    ///   csrVal =
+    ///   6 7 6 7 8 8
+    /// ```
     ///
     /// **Note:** The routine `hipsparseXpruneDense2csr()` is executed asynchronously with respect to the host and may
     /// return control to the application on the host before the entire result is ready.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_prune_dense2csr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): threshold pointer to the non-negative pruning threshold which can exist in either host or device memory.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (out): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (out): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (in): buffer temporary storage buffer allocated by the user, size is returned by [`hipsparseSpruneDense2csr_bufferSize`] "`hipsparseXpruneDense2csr_bufferSize()`" or [`hipsparseSpruneDense2csr_bufferSizeExt`] "`hipsparseXpruneDense2csr_bufferSizeExt()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `threshold` (in): pointer to the non-negative pruning threshold which can exist in either host or device memory.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (out): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (out): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `buffer` (in): temporary storage buffer allocated by the user, size is returned by `hipsparseXpruneDense2csr_bufferSize()` or `hipsparseXpruneDense2csr_bufferSizeExt()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `A`, `descr`, `threshold`, `csrVal`
-    /// `csrRowPtr`, `csrColInd`, `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `A`, `descr`, `threshold`, `csrVal` `csrRowPtr`, `csrColInd`, `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneDense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32, lda: c_int,
         threshold: *const f32, descr: hipsparseMatDescr_t, csrVal: *mut f32, csrRowPtr: *const c_int,
         csrColInd: *mut c_int, buffer: *mut c_void) -> hipsparseStatus_t;
@@ -6973,49 +8467,45 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// following steps are performed. First the user calls [`hipsparseSpruneDense2csrByPercentage_bufferSize`]
     /// "`hipsparseXpruneDense2csrByPercentage_bufferSize()`" which determines the size of the
     /// temporary storage buffer. Once determined, this buffer must be allocated by the user.
-    /// Next the user allocates the `csrRowPtr` array to have `m`+1 elements and calls
-    /// [`hipsparseSpruneDense2csrNnzByPercentage`] "`hipsparseXpruneDense2csrNnzByPercentage()`". Finally the
+    /// Next the user allocates the `csrRowPtr` array to have `m+1` elements and calls
+    /// `hipsparseXpruneDense2csrNnzByPercentage()`. Finally the
     /// user finishes the conversion by allocating the `csrColInd` and `csrVal` arrays (whos size is
     /// determined by the value at `nnzTotalDevHostPtr`) and calling `hipsparseXpruneDense2csrByPercentage`.
     ///
     /// The pruning by percentage works by first sorting the absolute values of the dense
     /// matrix `A`. We then determine a position in this sorted array by
-    /// \\f\[
-    /// pos = ceil(m \\ cdot n \\cdot (percentage/100)) - 1 \\\\
-    /// pos = \\min(pos, m \\cdot n-1) \\\\
-    /// pos = \\max(pos, 0) \\\\
-    /// threshold = `sorted_A`\[pos\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// pos = ceil(m cdot n · (percentage/100)) - 1
+    ///   pos = min(pos, m · n-1)
+    ///   pos = max(pos, 0)
+    ///   threshold = sorted_A[pos]
+    /// ```
     ///
     /// Once we have this threshold we prune values in the dense matrix `A` as in
-    /// [`hipsparseSpruneDense2csr`] "`hipsparseXpruneDense2csr()`".
+    /// `hipsparseXpruneDense2csr()`.
     ///
     /// **Note:** The routine does support asynchronous execution if the pointer mode is set to device.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_prune_dense2csr_by_percentage`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (out): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (out): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (in): info prune information structure
-    /// - `` (in): buffer temporary storage buffer allocated by the user, size is returned by [`hipsparseSpruneDense2csrByPercentage_bufferSize`] "`hipsparseXpruneDense2csrByPercentage_bufferSize()`" or [`hipsparseSpruneDense2csrByPercentage_bufferSizeExt`] "`hipsparseXpruneDense2csrByPercentage_bufferSizeExt()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (out): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (out): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `info` (in): prune information structure
+    /// - `buffer` (in): temporary storage buffer allocated by the user, size is returned by `hipsparseXpruneDense2csrByPercentage_bufferSize()` or `hipsparseXpruneDense2csrByPercentage_bufferSizeExt()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `percentage`, `A`, `descr`, `info`, `csrVal`
-    /// `csrRowPtr`, `csrColInd` or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `percentage`, `A`, `descr`, `info`, `csrVal` `csrRowPtr`, `csrColInd` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneDense2csrByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32,
         lda: c_int, percentage: f32, descr: hipsparseMatDescr_t, csrVal: *mut f32, csrRowPtr: *const c_int,
         csrColInd: *mut c_int, info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
@@ -7027,49 +8517,48 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// following steps are performed. First the user calls
     /// `hipsparseXpruneDense2csrByPercentage_bufferSize` which determines the size of the
     /// temporary storage buffer. Once determined, this buffer must be allocated by the user.
-    /// Next the user allocates the `csrRowPtr` array to have `m`+1 elements and calls
-    /// [`hipsparseSpruneDense2csrNnzByPercentage`] "`hipsparseXpruneDense2csrNnzByPercentage()`".
+    /// Next the user allocates the `csrRowPtr` array to have `m+1` elements and calls
+    /// `hipsparseXpruneDense2csrNnzByPercentage()`.
     /// Finally the user finishes the conversion by allocating the `csrColInd` and `csrVal` arrays
     /// (whose size is determined by the value at `nnzTotalDevHostPtr`) and calling
-    /// [`hipsparseSpruneDense2csrByPercentage`] "`hipsparseXpruneDense2csrByPercentage()`".
+    /// `hipsparseXpruneDense2csrByPercentage()`.
     ///
     /// The pruning by percentage works by first sorting the absolute values of the dense
     /// matrix `A`. We then determine a position in this sorted array by
-    /// \\f\[
-    /// pos = ceil(m \\cdot n \\cdot (percentage/100)) - 1 \\\\
-    /// pos = \\min(pos, m \\cdot n-1) \\\\
-    /// pos = \\max(pos, 0) \\\\
-    /// threshold = `sorted_A`\[pos\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// pos = ceil(m · n · (percentage/100)) - 1
+    ///   pos = min(pos, m · n-1)
+    ///   pos = max(pos, 0)
+    ///   threshold = sorted_A[pos]
+    /// ```
     ///
     /// Once we have this threshold we prune values in the dense matrix `A` as in
-    /// [`hipsparseSpruneDense2csr`] "`hipsparseXpruneDense2csr()`".
+    /// `hipsparseXpruneDense2csr()`.
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the
     /// application on the host before the entire result is ready.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (in): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (in): info prune information structure
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnzByPercentage()`], [`hipsparseDpruneDense2csrNnzByPercentage()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (in): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (in): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `info` (in): prune information structure
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnzByPercentage()`], [`hipsparseDpruneDense2csrNnzByPercentage()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] the `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: the `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneDense2csrByPercentage_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int,
         A: *const f32, lda: c_int, percentage: f32, descr: hipsparseMatDescr_t, csrVal: *const f32,
         csrRowPtr: *const c_int, csrColInd: *const c_int, info: pruneInfo_t,
@@ -7081,49 +8570,48 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// following steps are performed. First the user calls
     /// `hipsparseXpruneDense2csrByPercentage_bufferSizeExt` which determines the size of the
     /// temporary storage buffer. Once determined, this buffer must be allocated by the user.
-    /// Next the user allocates the `csrRowPtr` array to have `m`+1 elements and calls
-    /// [`hipsparseSpruneDense2csrNnzByPercentage`] "`hipsparseXpruneDense2csrNnzByPercentage()`".
+    /// Next the user allocates the `csrRowPtr` array to have `m+1` elements and calls
+    /// `hipsparseXpruneDense2csrNnzByPercentage()`.
     /// Finally the user finishes the conversion by allocating the `csrColInd` and `csrVal` arrays
     /// (whos size is determined by the value at `nnzTotalDevHostPtr`) and calling
-    /// [`hipsparseSpruneDense2csrByPercentage`] "`hipsparseXpruneDense2csrByPercentage()`".
+    /// `hipsparseXpruneDense2csrByPercentage()`.
     ///
     /// The pruning by percentage works by first sorting the absolute values of the dense
     /// matrix `A`. We then determine a position in this sorted array by
-    /// \\f\[
-    /// pos = ceil(m \\cdot n \\cdot (percentage/100)) - 1 \\\\
-    /// pos = \\min(pos, m \\cdot n-1) \\\\
-    /// pos = \\max(pos, 0) \\\\
-    /// threshold = `sorted_A`\[pos\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// pos = ceil(m · n · (percentage/100)) - 1
+    ///   pos = min(pos, m · n-1)
+    ///   pos = max(pos, 0)
+    ///   threshold = sorted_A[pos]
+    /// ```
     ///
     /// Once we have this threshold we prune values in the dense matrix `A` as in
-    /// [`hipsparseSpruneDense2csr`] "`hipsparseXpruneDense2csr()`".
+    /// `hipsparseXpruneDense2csr()`.
     ///
     /// **Note:** It is executed asynchronously with respect to the host and may return control to the
     /// application on the host before the entire result is ready.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (in): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (in): info prune information structure
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnzByPercentage()`], [`hipsparseDpruneDense2csrNnzByPercentage()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (in): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (in): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `info` (in): prune information structure
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnzByPercentage()`], [`hipsparseDpruneDense2csrNnzByPercentage()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] the `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: the `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneDense2csrByPercentage_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         A: *const f32, lda: c_int, percentage: f32, descr: hipsparseMatDescr_t, csrVal: *const f32,
         csrRowPtr: *const c_int, csrColInd: *const c_int, info: pruneInfo_t,
@@ -7132,47 +8620,43 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// number of nonzero elements in a dense matrix once the elements less than the (non-negative) threshold are
     /// pruned from the matrix.
     ///
-    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda`\>=m,
+    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda>=m`,
     /// the resulting pruned sparse CSR matrix C is computed using:
-    /// \\f\[
-    /// \|C(i,j)\| = A(i, j) \\text{ if \|A(i, j)\| \> threshold}
-    /// \\f\]
+    ///
+    /// ```text
+    /// |C(i,j)| = A(i, j) if |A(i, j)| > threshold
+    /// ```
     ///
     /// First the user must determine the size of the required temporary buffer using the routine
-    /// [`hipsparseSpruneDense2csr_bufferSize`] "`hipsparseXpruneDense2csr_bufferSize()`" and then allocate it. Next
-    /// the user allocates `csrRowPtr` with size `m`+1. Then the passes both the temporary storage buffer as well
+    /// `hipsparseXpruneDense2csr_bufferSize()` and then allocate it. Next
+    /// the user allocates `csrRowPtr` with size `m+1`. Then the passes both the temporary storage buffer as well
     /// as `csrRowPtr` to `hipsparseXpruneDense2csrNnz` in order to determine the total number of non-zeros that
     /// will exist in the sparse CSR matrix C (after pruning has been performed on A) as well as fill the output CSR
     /// row pointer array `csrRowPtr`.
     ///
     /// For example, given the dense matrix:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 6 & 2 & 3 & 7 \\\\
-    /// 5 & 6 & 7 & 8 \\\\
-    /// 5 & 4 & 8 & 1
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// 6 2 3 7
+    ///   5 6 7 8
+    ///   5 4 8 1
+    /// ```
     ///
     /// and the `threshold` value 5, the resulting matrix after pruning is:
     ///
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 6 & 0 & 0 & 7 \\\\
-    /// 0 & 6 & 7 & 8 \\\\
-    /// 0 & 0 & 8 & 0
-    /// \\end{bmatrix}
-    /// \\f\]
+    /// ```text
+    /// 6 0 0 7
+    ///   0 6 7 8
+    ///   0 0 8 0
+    /// ```
     ///
     /// and corresponding row pointer array and non-zero count:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 2 & 5 & 6 \\end{bmatrix} \\\\
-    /// \\text{nnzTotalDevHostPtr} &= 6
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// csrRowPtr =
+    ///   0 2 5 6
+    ///   nnzTotalDevHostPtr = 6
+    /// ```
     ///
     /// The above example assumes a zero index base for the output CSR matrix. We can set the desired index base
     /// in the output CSR matrix by setting it in the [`hipsparseMatDescr_t`]. See [`hipsparseSetMatIndexBase()`].
@@ -7183,23 +8667,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): threshold pointer to the pruning non-negative threshold which can exist in either host or device memory.
-    /// - `` (in): descr the descriptor of the dense matrix `A`.
-    /// - `` (out): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero elements in device or host memory.
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneDense2csr_bufferSize`] "`hipsparseXpruneDense2csr_bufferSize()`" or [`hipsparseSpruneDense2csr_bufferSizeExt`] "`hipsparseXpruneDense2csr_bufferSizeExt()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `threshold` (in): pointer to the pruning non-negative threshold which can exist in either host or device memory.
+    /// - `descr` (in): the descriptor of the dense matrix `A`.
+    /// - `csrRowPtr` (out): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero elements in device or host memory.
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXpruneDense2csr_bufferSize()` or `hipsparseXpruneDense2csr_bufferSizeExt()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `A`, `threshold`, `descr`, `csrRowPtr`
-    /// `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `A`, `threshold`, `descr`, `csrRowPtr` `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneDense2csrNnz(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32, lda: c_int,
         threshold: *const f32, descr: hipsparseMatDescr_t, csrRowPtr: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
         buffer: *mut c_void) -> hipsparseStatus_t;
@@ -7209,9 +8691,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// When converting and pruning a dense matrix A to a CSR matrix by percentage the
     /// following steps are performed. First the user calls
-    /// [`hipsparseSpruneDense2csrByPercentage_bufferSize`] "`hipsparseXpruneDense2csrByPercentage_bufferSize()`"
+    /// `hipsparseXpruneDense2csrByPercentage_bufferSize()`
     /// which determines the size of the temporary storage buffer. Once determined, this buffer must be allocated
-    /// by the user. Next the user allocates the `csrRowPtr` array to have `m`+1 elements and calls
+    /// by the user. Next the user allocates the `csrRowPtr` array to have `m+1` elements and calls
     /// `hipsparseXpruneDense2csrNnzByPercentage`. Finally the user finishes the conversion
     /// by allocating the `csrColInd` and `csrVal` arrays (whos size is determined by the value
     /// at `nnzTotalDevHostPtr`) and calling [`hipsparseSpruneDense2csrByPercentage`]
@@ -7219,54 +8701,54 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// The pruning by percentage works by first sorting the absolute values of the dense
     /// matrix `A`. We then determine a position in this sorted array by
-    /// \\f\[
-    /// pos = ceil(m \\cdot n \\cdot (percentage/100)) - 1 \\\\
-    /// pos = \\min(pos, m \\cdot n-1) \\\\
-    /// pos = \\max(pos, 0) \\\\
-    /// threshold = `sorted_A`\[pos\]
-    /// \\f\]
+    ///
+    /// ```text
+    /// pos = ceil(m · n · (percentage/100)) - 1
+    ///   pos = min(pos, m · n-1)
+    ///   pos = max(pos, 0)
+    ///   threshold = sorted_A[pos]
+    /// ```
     ///
     /// Once we have this threshold we prune values in the dense matrix `A` as in
-    /// [`hipsparseSpruneDense2csr`] "`hipsparseXpruneDense2csr()`".
+    /// `hipsparseXpruneDense2csr()`.
     ///
     /// **Note:** The routine does support asynchronous execution if the pointer mode is set to device.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): percentage `percentage`\>=0 and `percentage`\<=100.
-    /// - `` (in): descr the descriptor of the dense matrix `A`.
-    /// - `` (out): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero elements in device or host memory.
-    /// - `` (in): info prune information structure
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSpruneDense2csrByPercentage_bufferSize`] "`hipsparseXpruneDense2csrByPercentage_bufferSize()`" or [`hipsparseSpruneDense2csrByPercentage_bufferSizeExt`] "`hipsparseXpruneDense2csrByPercentage_bufferSizeExt()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `percentage` (in): `percentage>=0` and `percentage<=100`.
+    /// - `descr` (in): the descriptor of the dense matrix `A`.
+    /// - `csrRowPtr` (out): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero elements in device or host memory.
+    /// - `info` (in): prune information structure
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXpruneDense2csrByPercentage_bufferSize()` or `hipsparseXpruneDense2csrByPercentage_bufferSizeExt()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `lda`, `percentage`, `A`, `descr`, `info`, `csrRowPtr`
-    /// `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `lda`, `percentage`, `A`, `descr`, `info`, `csrRowPtr` `nnzTotalDevHostPtr` or `buffer` pointer is invalid.
     "5.7" pub fn hipsparseSpruneDense2csrNnzByPercentage(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32,
         lda: c_int, percentage: f32, descr: hipsparseMatDescr_t, csrRowPtr: *mut c_int, nnzTotalDevHostPtr: *mut c_int,
         info: pruneInfo_t, buffer: *mut c_void) -> hipsparseStatus_t;
     /// `hipsparseXpruneDense2csr_bufferSize` computes the the size of the user allocated temporary storage buffer
     /// used when converting a dense matrix to a pruned CSR matrix.
     ///
-    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda`\>=m,
+    /// Specifically given an input dense column ordered matrix A, with leading dimension `lda` where `lda>=m`,
     /// the resulting pruned sparse CSR matrix C is computed using:
-    /// \\f\[
-    /// \|C(i,j)\| = A(i, j) \\text{ if \|A(i, j)\| \> threshold}
-    /// \\f\]
+    ///
+    /// ```text
+    /// |C(i,j)| = A(i, j) if |A(i, j)| > threshold
+    /// ```
     ///
     /// The first step in this conversion is to determine the required user allocated buffer size
     /// using `hipsparseXpruneDense2csr_bufferSize()` that will be passed to the subsequent steps of the conversion.
     /// Once the buffer size has been determined the user must allocate it. This user allocated buffer is then passed
-    /// to [`hipsparseSpruneDense2csrNnz`] "`hipsparseXpruneDense2csrNnz()`" and [`hipsparseSpruneDense2csr`]
+    /// to `hipsparseXpruneDense2csrNnz()` and [`hipsparseSpruneDense2csr`]
     /// "`hipsparseXpruneDense2csr()`" to complete the conversion. The user is responsible to then free the buffer once
     /// the conversion has been completed.
     ///
@@ -7274,122 +8756,115 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the dense matrix `A`.
-    /// - `` (in): n number of columns of the dense matrix `A`.
-    /// - `` (in): A array of dimensions (\\p lda, `n`)
-    /// - `` (in): lda leading dimension of dense array `A`.
-    /// - `` (in): threshold pointer to the pruning non-negative threshold which can exist in either host or device memory.
-    /// - `` (in): descr the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `csrVal` array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) nonzero elements of matrix `A`.
-    /// - `` (in): `csrRowPtr` integer array of `m`+1 elements that contains the start of every row and the end of the last row plus one.
-    /// - `` (in): `csrColInd` integer array of nnz ( = `csrRowPtr`\[m\] - `csrRowPtr`\[0\] ) column indices of the non-zero elements of matrix `A`.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnz()`], [`hipsparseDpruneDense2csrNnz()`], [`hipsparseSpruneDense2csr()`] and [`hipsparseDpruneDense2csr()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the dense matrix `A`.
+    /// - `n` (in): number of columns of the dense matrix `A`.
+    /// - `A` (in): array of dimensions (`lda`, `n`)
+    /// - `lda` (in): leading dimension of dense array `A`.
+    /// - `threshold` (in): pointer to the pruning non-negative threshold which can exist in either host or device memory.
+    /// - `descr` (in): the descriptor of the dense matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `csrVal` (in): array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) nonzero elements of matrix `A`.
+    /// - `csrRowPtr` (in): integer array of `m+1` elements that contains the start of every row and the end of the last row plus one.
+    /// - `csrColInd` (in): integer array of nnz ( = `csrRowPtr[m`\] - `csrRowPtr[0`\] ) column indices of the non-zero elements of matrix `A`.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseSpruneDense2csrNnz()`], [`hipsparseDpruneDense2csrNnz()`], [`hipsparseSpruneDense2csr()`] and [`hipsparseDpruneDense2csr()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseSpruneDense2csr_bufferSize(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32,
         lda: c_int, threshold: *const f32, descr: hipsparseMatDescr_t, csrVal: *const f32, csrRowPtr: *const c_int,
         csrColInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSpruneDense2csr_bufferSize()`].
     "5.7" pub fn hipsparseSpruneDense2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, A: *const f32,
         lda: c_int, threshold: *const f32, descr: hipsparseMatDescr_t, csrVal: *const f32, csrRowPtr: *const c_int,
         csrColInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Apply Givens rotation to a dense and a sparse vector.
     ///
-    /// `hipsparseXroti` applies the Givens rotation matrix \\f$G\\f$ to the sparse vector
-    /// \\f$x\\f$ and the dense vector \\f$y\\f$, where
-    /// \\f\[
-    /// G = \\begin{pmatrix} c & s \\\\ -s & c \\end{pmatrix}
-    /// \\f\]
+    /// `hipsparseXroti` applies the Givens rotation matrix `G` to the sparse vector
+    /// `x` and the dense vector `y`, where
+    ///
+    /// ```text
+    /// G =
+    ///   c s
+    ///   -s c
+    /// ```
     ///
     /// ```c
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// x_tmp = xVal[i];
-    /// y_tmp = y[xInd[i]];
+    ///     x_tmp = xVal[i];
+    ///     y_tmp = y[xInd[i]];
     ///
-    /// xVal[i]    = c * x_tmp + s * y_tmp;
-    /// y[xInd[i]] = c * y_tmp - s * x_tmp;
+    ///     xVal[i]    = c * x_tmp + s * y_tmp;
+    ///     y[xInd[i]] = c * y_tmp - s * x_tmp;
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_roti`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of \\f$x\\f$.
-    /// - `` (inout): `xVal` array of `nnz` elements containing the non-zero values of \\f$x\\f$.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of \\f$x\\f$.
-    /// - `` (inout): y array of values in dense format.
-    /// - `` (in): c pointer to the cosine element of \\f$G\\f$, can be on host or device.
-    /// - `` (in): s pointer to the sine element of \\f$G\\f$, can be on host or device.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of `x`.
+    /// - `xVal` (inout): array of `nnz` elements containing the non-zero values of `x`.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of `x`.
+    /// - `y` (inout): array of values in dense format.
+    /// - `c` (in): pointer to the cosine element of `G`, can be on host or device.
+    /// - `s` (in): pointer to the sine element of `G`, can be on host or device.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `c`, `s`, `xVal`, `xInd`
-    /// or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `c`, `s`, `xVal`, `xInd` or `y` is invalid.
     "5.7" pub fn hipsparseSroti(handle: hipsparseHandle_t, nnz: c_int, xVal: *mut f32, xInd: *const c_int, y: *mut f32,
         c: *const f32, s: *const f32, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Scatter elements from a dense vector across a sparse vector.
     ///
     /// `hipsparseXsctr` scatters the elements that are listed in `xInd` from the sparse
-    /// vector \\f$x\\f$ into the dense vector \\f$y\\f$. Indices of \\f$y\\f$ that are not listed
+    /// vector `x` into the dense vector `y`. Indices of `y` that are not listed
     /// in `xInd` remain unchanged.
     ///
     /// ```c
     /// for(i = 0; i < nnz; ++i)
     /// {
-    /// y[xInd[i]] = xVal[i];
+    ///     y[xInd[i]] = xVal[i];
     /// }
     /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_sctr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): nnz number of non-zero entries of \\f$x\\f$.
-    /// - `` (in): `xVal` array of `nnz` elements containing the non-zero values of \\f$x\\f$.
-    /// - `` (in): `xInd` array of `nnz` elements containing the indices of the non-zero values of x.
-    /// - `` (inout): y array of values in dense format.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `nnz` (in): number of non-zero entries of `x`.
+    /// - `xVal` (in): array of `nnz` elements containing the non-zero values of `x`.
+    /// - `xInd` (in): array of `nnz` elements containing the indices of the non-zero values of x.
+    /// - `y` (inout): array of values in dense format.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `idxBase`, `nnz`, `xVal`, `xInd`
-    /// or `y` is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `idxBase`, `nnz`, `xVal`, `xInd` or `y` is invalid.
     "5.7" pub fn hipsparseSsctr(handle: hipsparseHandle_t, nnz: c_int, xVal: *const f32, xInd: *const c_int,
         y: *mut f32, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// [`hipsparseXbsric02_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseSbsric02_analysis`]
-    /// "`hipsparseXbsric02_analysis()`" or [`hipsparseSbsric02`] "`hipsparseXbsric02()`" computation.
-    /// The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`, using same index
+    /// "`hipsparseXbsric02_analysis()`" or `hipsparseXbsric02()` computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`, using same index
     /// base as the BSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
     /// `position` is set to -1 and [`HIPSPARSE_STATUS_SUCCESS`] is returned instead.
     ///
-    /// **Note:** If a zero pivot is found, `position`=j means that either the diagonal block `A`(j,j)
-    /// is missing (structural zero) or the diagonal block `A`(j,j) is not positive definite
+    /// **Note:** If a zero pivot is found, `position=j` means that either the diagonal block `A(j,j)`
+    /// is missing (structural zero) or the diagonal block `A(j,j)` is not positive definite
     /// (numerical zero).
     ///
     /// **Note:** [`hipsparseXbsric02_zeroPivot`] is a blocking function. It might influence
@@ -7397,33 +8872,31 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXbsric02_zeroPivot(handle: hipsparseHandle_t, info: bsric02Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXbsrilu02_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseSbsrilu02_analysis`]
-    /// "`hipsparseXbsrilu02_analysis()`" or [`hipsparseSbsrilu02`] "`hipsparseXbsrilu02()`"
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`,
+    /// "`hipsparseXbsrilu02_analysis()`" or `hipsparseXbsrilu02()`
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`,
     /// using same index base as the BSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
     /// `position` is set to -1 and [`HIPSPARSE_STATUS_SUCCESS`] is returned instead.
     ///
-    /// **Note:** If a zero pivot is found, `position` \\f$=j\\f$ means that either the diagonal block
-    /// \\f$A\_{j,j}\\f$ is missing (structural zero) or the diagonal block \\f$A\_{j,j}\\f$ is not
+    /// **Note:** If a zero pivot is found, `position` `=j` means that either the diagonal block
+    /// `A_(j,j)` is missing (structural zero) or the diagonal block `A_(j,j)` is not
     /// invertible (numerical zero).
     ///
     /// **Note:** [`hipsparseXbsrilu02_zeroPivot`] is a blocking function. It might influence
@@ -7431,25 +8904,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXbsrilu02_zeroPivot(handle: hipsparseHandle_t, info: bsrilu02Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXbsrsm2_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
-    /// structural or numerical zero has been found during [`hipsparseSbsrsm2_analysis`] "`hipsparseXbsrsm2_analysis()`"
-    /// or [`hipsparseSbsrsm2_solve`] "`hipsparseXbsrsm2_solve()`" computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$
+    /// structural or numerical zero has been found during `hipsparseXbsrsm2_analysis()`
+    /// or `hipsparseXbsrsm2_solve()` computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)`
     /// is stored in `position`, using same index base as the BSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -7460,26 +8931,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXbsrsm2_zeroPivot(handle: hipsparseHandle_t, info: bsrsm2Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXbsrsv2_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseSbsrsv2_analysis`]
-    /// "`hipsparseXbsrsv2_analysis()`" or [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`"
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`,
+    /// "`hipsparseXbsrsv2_analysis()`" or `hipsparseXbsrsv2_solve()`
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`,
     /// using same index base as the BSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -7490,20 +8959,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXbsrsv2_zeroPivot(handle: hipsparseHandle_t, info: bsrsv2Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// Convert a sparse COO matrix into a sparse CSR matrix
@@ -7514,18 +8979,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// prior to calling [`hipsparseXcoo2csr`].
     ///
     /// For example, given the COO row indices array:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{cooRowInd} &= \\begin{bmatrix} 0 & 0 & 1 & 2 & 2 & 4 & 4 & 4 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// cooRowInd =
+    ///   0 0 1 2 2 4 4 4
+    /// ```
     ///
     /// the resulting CSR row pointer array after calling [`hipsparseXcoo2csr`] is:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 2 & 3 & 5 & 8 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrRowPtr =
+    ///   0 2 3 5 8
+    /// ```
     ///
     /// **Note:** It can also be used, to convert a COO array containing the column indices into
     /// a CSC array of column offsets, that point to the start of every column. Then, it is
@@ -7534,24 +8999,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_coo2csr`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `cooRowInd` array of `nnz` elements containing the row indices of the sparse COO matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (out): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `cooRowInd` (in): array of `nnz` elements containing the row indices of the sparse COO matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `csrRowPtr` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `cooRowInd` or `csrRowPtr`
-    /// pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `cooRowInd` or `csrRowPtr` pointer is invalid.
     "5.7" pub fn hipsparseXcoo2csr(handle: hipsparseHandle_t, cooRowInd: *const c_int, nnz: c_int, m: c_int,
         csrRowPtr: *mut c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// Sort a sparse COO matrix by column
@@ -7560,7 +9020,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// permutation vector `P` can be used to obtain sorted `cooVal` array. In this
     /// case, `P` must be initialized as the identity permutation, see
     /// [`hipsparseCreateIdentityPermutation()`]. To apply the permutation vector to the COO
-    /// values, see `hipsparse` [`hipsparseSgthr`] "`hipsparseXgthr()`".
+    /// values, see hipsparse `hipsparseXgthr()`.
     ///
     /// [`hipsparseXcoosortByColumn`] requires extra temporary storage buffer that has to be
     /// allocated by the user. Storage buffer size can be determined by
@@ -7571,28 +9031,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_coosort_by_column`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse COO matrix.
-    /// - `` (in): n number of columns of the sparse COO matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse COO matrix.
-    /// - `` (inout): `cooRows` array of `nnz` elements containing the row indices of the sparse COO matrix.
-    /// - `` (inout): `cooCols` array of `nnz` elements containing the column indices of the sparse COO matrix.
-    /// - `` (inout): P array of `nnz` integers containing the unsorted map indices, can be `NULL`.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseXcoosort_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse COO matrix.
+    /// - `n` (in): number of columns of the sparse COO matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse COO matrix.
+    /// - `cooRows` (inout): array of `nnz` elements containing the row indices of the sparse COO matrix.
+    /// - `cooCols` (inout): array of `nnz` elements containing the column indices of the sparse COO matrix.
+    /// - `P` (inout): array of `nnz` integers containing the unsorted map indices, can be `NULL`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseXcoosort_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `cooRows`,
-    /// `cooCols` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `cooRows`, `cooCols` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseXcoosortByColumn(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         cooRows: *mut c_int, cooCols: *mut c_int, P: *mut c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Sort a sparse COO matrix by row
@@ -7601,7 +9055,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// permutation vector `P` can be used to obtain sorted `cooVal` array. In this
     /// case, `P` must be initialized as the identity permutation, see
     /// [`hipsparseCreateIdentityPermutation()`]. To apply the permutation vector to the COO
-    /// values, see `hipsparse` [`hipsparseSgthr`] "`hipsparseXgthr()`".
+    /// values, see hipsparse `hipsparseXgthr()`.
     ///
     /// [`hipsparseXcoosortByRow`] requires extra temporary storage buffer that has to be
     /// allocated by the user. Storage buffer size can be determined by
@@ -7612,28 +9066,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_coosort_by_row`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse COO matrix.
-    /// - `` (in): n number of columns of the sparse COO matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse COO matrix.
-    /// - `` (inout): `cooRows` array of `nnz` elements containing the row indices of the sparse COO matrix.
-    /// - `` (inout): `cooCols` array of `nnz` elements containing the column indices of the sparse COO matrix.
-    /// - `` (inout): P array of `nnz` integers containing the unsorted map indices, can be `NULL`.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseXcoosort_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse COO matrix.
+    /// - `n` (in): number of columns of the sparse COO matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse COO matrix.
+    /// - `cooRows` (inout): array of `nnz` elements containing the row indices of the sparse COO matrix.
+    /// - `cooCols` (inout): array of `nnz` elements containing the column indices of the sparse COO matrix.
+    /// - `P` (inout): array of `nnz` integers containing the unsorted map indices, can be `NULL`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseXcoosort_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `cooRows`,
-    /// `cooCols` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `cooRows`, `cooCols` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseXcoosortByRow(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int, cooRows: *mut c_int,
         cooCols: *mut c_int, P: *mut c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// Sort a sparse COO matrix
@@ -7644,22 +9092,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse COO matrix.
-    /// - `` (in): n number of columns of the sparse COO matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse COO matrix.
-    /// - `` (in): `cooRows` array of `nnz` elements containing the row indices of the sparse COO matrix.
-    /// - `` (in): `cooCols` array of `nnz` elements containing the column indices of the sparse COO matrix.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcoosortByRow()`] and [`hipsparseXcoosortByColumn()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse COO matrix.
+    /// - `n` (in): number of columns of the sparse COO matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse COO matrix.
+    /// - `cooRows` (in): array of `nnz` elements containing the row indices of the sparse COO matrix.
+    /// - `cooCols` (in): array of `nnz` elements containing the column indices of the sparse COO matrix.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcoosortByRow()`] and [`hipsparseXcoosortByColumn()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `cooRows`,
-    /// `cooCols` or `pBufferSizeInBytes` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `cooRows`, `cooCols` or `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
     "5.7" pub fn hipsparseXcoosort_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         cooRows: *const c_int, cooCols: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// Sort a sparse CSC matrix
@@ -7667,7 +9112,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipsparseXcscsort`] sorts a matrix in CSC format. The sorted permutation vector
     /// `P` can be used to obtain sorted `cscVal` array. In this case, `P` must be
     /// initialized as the identity permutation, see [`hipsparseCreateIdentityPermutation()`]. To
-    /// apply the permutation vector to the CSC values, see `hipsparse` [`hipsparseSgthr`]
+    /// apply the permutation vector to the CSC values, see hipsparse [`hipsparseSgthr`]
     /// "`hipsparseXgthr()`".
     ///
     /// [`hipsparseXcscsort`] requires extra temporary storage buffer that has to be allocated by
@@ -7678,32 +9123,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_cscsort`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSC matrix.
-    /// - `` (in): n number of columns of the sparse CSC matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSC matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSC matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `cscColPtr` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix.
-    /// - `` (inout): `cscRowInd` array of `nnz` elements containing the row indices of the sparse CSC matrix.
-    /// - `` (inout): P array of `nnz` integers containing the unsorted map indices, can be `NULL`.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseXcscsort_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSC matrix.
+    /// - `n` (in): number of columns of the sparse CSC matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSC matrix.
+    /// - `descrA` (in): descriptor of the sparse CSC matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `cscColPtr` (in): array of `n+1` elements that point to the start of every column of the sparse CSC matrix.
+    /// - `cscRowInd` (inout): array of `nnz` elements containing the row indices of the sparse CSC matrix.
+    /// - `P` (inout): array of `nnz` integers containing the unsorted map indices, can be `NULL`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseXcscsort_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `descrA`, `cscColPtr`,
-    /// `cscRowInd` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `descrA`, `cscColPtr`, `cscRowInd` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcscsort(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, cscColPtr: *const c_int, cscRowInd: *mut c_int, P: *mut c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -7715,114 +9152,86 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSC matrix.
-    /// - `` (in): n number of columns of the sparse CSC matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSC matrix.
-    /// - `` (in): `cscColPtr` array of `n`+1 elements that point to the start of every column of the sparse CSC matrix.
-    /// - `` (in): `cscRowInd` array of `nnz` elements containing the row indices of the sparse CSC matrix.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcscsort()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSC matrix.
+    /// - `n` (in): number of columns of the sparse CSC matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSC matrix.
+    /// - `cscColPtr` (in): array of `n+1` elements that point to the start of every column of the sparse CSC matrix.
+    /// - `cscRowInd` (in): array of `nnz` elements containing the row indices of the sparse CSC matrix.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcscsort()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `cscColPtr`, `cscRowInd` or
-    /// `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `cscColPtr`, `cscRowInd` or `pBufferSizeInBytes` pointer is invalid.
     "5.7" pub fn hipsparseXcscsort_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         cscColPtr: *const c_int, cscRowInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// This function computes the number of nonzero block columns per row and the total number of nonzero blocks in a sparse
     /// BSR matrix given a sparse CSR matrix as input.
     ///
     /// Consider the matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 \\\\
-    /// 3 & 4 & 0 & 0 \\\\
-    /// 5 & 0 & 6 & 7 \\\\
-    /// 1 & 2 & 3 & 4
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2
+    ///   3 4 0 0
+    ///   5 0 6 7
+    ///   1 2 3 4
+    /// ```
     ///
     /// stored as a sparse CSR matrix. This function computes both the BSR row pointer array as well as the total number
     /// of non-zero blocks that results when converting the CSR matrix to the BSR format. Assuming a block dimension of 2,
     /// the above matrix once converted to BSR format looks like:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c}
-    /// 1 & 0 \\\\
-    /// 3 & 4
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 0 & 2 \\\\
-    /// 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c}
-    /// 5 & 0 \\\\
-    /// 1 & 2
-    /// \\end{array} &
-    /// \\begin{array}{c c}
-    /// 6 & 7 \\\\
-    /// 3 & 4
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   1 0
+    ///   3 4
+    ///   0 2
+    ///   0 0
+    ///   5 0
+    ///   1 2
+    ///   6 7
+    ///   3 4
+    ///   ]
+    /// ```
     ///
     /// and the resulting BSR row pointer array and total non-zero blocks once [`hipsparseXcsr2bsrNnz`] has been called:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrRowPtrC} &= \\begin{bmatrix} 0 & 2 & 4 \\end{bmatrix} \\\\
-    /// \\text{bsrNnzb} &= 4
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// bsrRowPtrC =
+    ///   0 2 4
+    ///   bsrNnzb = 4
+    /// ```
     ///
     /// In general, when converting a CSR matrix of size `m` x `n` to a BSR matrix, the resulting BSR matrix will have size
     /// `mb` x `nb` where `mb` and `nb` equal:
     ///
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{mb} &= \\text{(m - 1) / `blockDim` + 1} \\\\
-    /// \\text{nb} &= \\text{(n - 1) / `blockDim` + 1}
-    /// \\end{align}
-    /// \\f\]
+    /// ```text
+    /// mb = (m - 1) / blockDim + 1
+    ///   nb = (n - 1) / blockDim + 1
+    /// ```
     ///
     /// In particular, it may be the case that `blockDim` does not divide evenly into `m` and/or `n`. In these cases, the
     /// CSR matrix is expanded in size in order to fit full BSR blocks. For example, using the original CSR matrix and block
     /// dimension 3 instead of 2, the function [`hipsparseXcsr2bsrNnz`] computes the BSR row pointer array and total number of
     /// non-zero blocks for the BSR matrix:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c c}
-    /// 1 & 0 & 0 \\\\
-    /// 3 & 4 & 0 \\\\
-    /// 5 & 0 & 6
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 2 & 0 & 0 \\\\
-    /// 0 & 0 & 0 \\\\
-    /// 7 & 0 & 0
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c c}
-    /// 1 & 2 & 3 \\\\
-    /// 0 & 0 & 0 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 4 & 0 & 0 \\\\
-    /// 0 & 0 & 0 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array} \\\\
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   1 0 0
+    ///   3 4 0
+    ///   5 0 6
+    ///   2 0 0
+    ///   0 0 0
+    ///   7 0 0
+    ///   1 2 3
+    ///   0 0 0
+    ///   0 0 0
+    ///   4 0 0
+    ///   0 0 0
+    ///   0 0 0
+    ///   ]
+    /// ```
     ///
     /// See [`hipsparseScsr2bsr()`] for full code example.
     ///
@@ -7830,24 +9239,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrRowPtrA` integer array containing `m`+1 elements that point to the start of each row of the CSR matrix
-    /// - `` (in): `csrColIndA` integer array of the column indices for each non-zero element in the CSR matrix
-    /// - `` (in): `blockDim` the block dimension of the BSR matrix. Between \\f$1\\f$ and \\f$\\min(m, n)\\f$
-    /// - `` (in): `descrC` descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `bsrRowPtrC` integer array containing `mb`+1 elements that point to the start of each block row of the BSR matrix
-    /// - `` (out): `bsrNnzb` total number of nonzero elements in device or host memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrA` (in): integer array containing `m+1` elements that point to the start of each row of the CSR matrix
+    /// - `csrColIndA` (in): integer array of the column indices for each non-zero element in the CSR matrix
+    /// - `blockDim` (in): the block dimension of the BSR matrix. Between `1` and `min(m, n)`
+    /// - `descrC` (in): descriptor of the sparse BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrRowPtrC` (out): integer array containing `mb+1` elements that point to the start of each block row of the BSR matrix
+    /// - `bsrNnzb` (out): total number of nonzero elements in device or host memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `blockDim`, `csrRowPtrA`, `csrColIndA`,
-    /// `bsrRowPtrC` or `bsrNnzb` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `blockDim`, `csrRowPtrA`, `csrColIndA`, `bsrRowPtrC` or `bsrNnzb` pointer is invalid.
     "5.7" pub fn hipsparseXcsr2bsrNnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, csrRowPtrA: *const c_int, csrColIndA: *const c_int, blockDim: c_int,
         descrC: hipsparseMatDescr_t, bsrRowPtrC: *mut c_int, bsrNnzb: *mut c_int) -> hipsparseStatus_t;
@@ -7858,18 +9265,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// to be allocated by the user prior to calling [`hipsparseXcsr2coo`].
     ///
     /// For example, given the CSR row pointer array (assuming zero index base):
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 1 & 3 & 4 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrRowPtr =
+    ///   0 1 3 4
+    /// ```
     ///
     /// Calling [`hipsparseXcsr2coo()`] results in the COO row indices array:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{cooRowInd} &= \\begin{bmatrix} 0 & 1 & 1 & 2 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// cooRowInd =
+    ///   0 1 1 2
+    /// ```
     ///
     /// **Note:** It can also be used to convert a CSC array containing the column offsets into a COO
     /// array of column indices.
@@ -7879,135 +9286,121 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (out): `cooRowInd` array of `nnz` elements containing the row indices of the sparse COO matrix.
-    /// - `` (in): `idxBase` [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `cooRowInd` (out): array of `nnz` elements containing the row indices of the sparse COO matrix.
+    /// - `idxBase` (in): [`HIPSPARSE_INDEX_BASE_ZERO`] or [`HIPSPARSE_INDEX_BASE_ONE`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `nnz`, `csrRowPtr` or `cooRowInd`
-    /// pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ARCH_MISMATCH`] the device is not supported.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `nnz`, `csrRowPtr` or `cooRowInd` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_ARCH_MISMATCH`]: the device is not supported.
     "5.7" pub fn hipsparseXcsr2coo(handle: hipsparseHandle_t, csrRowPtr: *const c_int, nnz: c_int, m: c_int,
         cooRowInd: *mut c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
     /// This function computes the number of nonzero block columns per row and the total number of nonzero blocks in a sparse
     /// GEBSR matrix given a sparse CSR matrix as input.
     ///
     /// This is the second step in conveting a CSR matrix to a GEBSR matrix. The user must first call
-    /// [`hipsparseScsr2gebsr_bufferSize`] "`hipsparseXcsr2gebsr_bufferSize()`" to determine the size of
+    /// `hipsparseXcsr2gebsr_bufferSize()` to determine the size of
     /// the required temporary storage buffer. The user then allocates this buffer as well as the
-    /// `bsrRowPtr` array ( size `mb`+1 ) and passes both to [`hipsparseXcsr2gebsrNnz()`]. This second
+    /// `bsrRowPtr` array ( size `mb+1` ) and passes both to [`hipsparseXcsr2gebsrNnz()`]. This second
     /// step then computes the number of nonzero block columns per row and the total number of nonzero blocks.
     ///
     /// In general, when converting a CSR matrix of size `m` x `n` to a GEBSR matrix, the resulting GEBSR matrix will have size
     /// `mb` x `nb` where `mb` and `nb` equal:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{mb} &= \\text{(m - 1) / `rowBlockDim` + 1} \\\\
-    /// \\text{nb} &= \\text{(n - 1) / `colBlockDim` + 1}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// mb = (m - 1) / rowBlockDim + 1
+    ///   nb = (n - 1) / colBlockDim + 1
+    /// ```
     ///
     /// For example given a matrix:
-    /// \\f\[
-    /// \\begin{bmatrix}
-    /// 1 & 0 & 0 & 2 & 4 & 0 \\\\
-    /// 3 & 4 & 0 & 0 & 5 & 1 \\\\
-    /// 5 & 0 & 6 & 7 & 6 & 2
-    /// \\end{bmatrix}
-    /// \\f\]
+    ///
+    /// ```text
+    /// 1 0 0 2 4 0
+    ///   3 4 0 0 5 1
+    ///   5 0 6 7 6 2
+    /// ```
     ///
     /// represented in CSR format with the arrays:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{csrRowPtr} &= \\begin{bmatrix} 0 & 3 & 7 & 12 \\end{bmatrix} \\\\
-    /// \\text{csrColInd} &= \\begin{bmatrix} 0 & 3 & 4 & 0 & 1 & 4 & 5 & 0 & 2 & 3 & 4 & 5 \\end{bmatrix} \\\\
-    /// \\text{csrVal} &= \\begin{bmatrix} 1 & 2 & 4 & 3 & 4 & 5 & 1 & 5 & 6 & 7 & 6 & 2 \\end{bmatrix}
-    /// \\end{align}
-    /// \\f\]
+    ///
+    /// ```text
+    /// csrRowPtr =
+    ///   0 3 7 12
+    ///   csrColInd =
+    ///   0 3 4 0 1 4 5 0 2 3 4 5
+    ///   csrVal =
+    ///   1 2 4 3 4 5 1 5 6 7 6 2
+    /// ```
     ///
     /// the `bsrRowPtr` array and total nonzero block count will be filled with:
-    /// \\f\[
-    /// \\begin{align}
-    /// \\text{bsrRowPtr} &= \\begin{bmatrix} 0 & 3 \\end{bmatrix} \\\\
-    /// \\text{\*bsrNnzDevhost} &= 3
-    /// \\end{align}
-    /// \\f\]
     ///
-    /// after calling [`hipsparseXcsr2gebsrNnz`] with `rowBlockDim`=3 and `colBlockDim`=2.
+    /// ```text
+    /// bsrRowPtr =
+    ///   0 3
+    ///   *bsrNnzDevhost = 3
+    /// ```
+    ///
+    /// after calling [`hipsparseXcsr2gebsrNnz`] with `rowBlockDim=3` and `colBlockDim=2`.
     ///
     /// **Note:** As indicated, `bsrNnzDevhost` can point either to host or device memory. This is controlled
     /// by setting the pointer mode. See [`hipsparseSetPointerMode()`].
     ///
     /// It may be the case that `rowBlockDim` does not divide evenly into `m` and/or that `colBlockDim` does not divide
     /// evenly into `n`. In these cases, the CSR matrix is expanded in size in order to fit full GEBSR blocks. For example,
-    /// using the original CSR matrix but this time with `rowBlockDim`=2 and `colBlockDim`=3, the function
+    /// using the original CSR matrix but this time with `rowBlockDim=2` and `colBlockDim=3`, the function
     /// [`hipsparseXcsr2gebsrNnz`] computes the GEBSR row pointer array and total number of non-zero blocks for the GEBSR matrix:
     ///
-    /// \\f\[
-    /// \\left\[
-    /// \\begin{array}{c \| c}
-    /// \\begin{array}{c c c}
-    /// 1 & 0 & 0 \\\\
-    /// 3 & 4 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 2 & 4 & 0 \\\\
-    /// 0 & 5 & 1
-    /// \\end{array} \\\\
-    /// \\hline
-    /// \\begin{array}{c c c}
-    /// 5 & 0 & 6 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array} &
-    /// \\begin{array}{c c c}
-    /// 7 & 6 & 2 \\\\
-    /// 0 & 0 & 0
-    /// \\end{array}
-    /// \\end{array}
-    /// \\right\]
-    /// \\f\]
+    /// ```text
+    /// [
+    ///   1 0 0
+    ///   3 4 0
+    ///   2 4 0
+    ///   0 5 1
+    ///   5 0 6
+    ///   0 0 0
+    ///   7 6 2
+    ///   0 0 0
+    ///   ]
+    /// ```
     ///
     /// See [`hipsparseScsr2gebsr()`] for full code example.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): dir direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): `csr_descr` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrRowPtr` integer array containing `m`+1 elements that point to the start of each row of the CSR matrix
-    /// - `` (in): `csrColInd` integer array of the column indices for each non-zero element in the CSR matrix
-    /// - `` (in): `bsr_descr` descriptor of the sparse GEneral BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `bsrRowPtr` integer array containing `mb`+1 elements that point to the start of each block row of the General BSR matrix
-    /// - `` (in): `rowBlockDim` the row block dimension of the GEneral BSR matrix. Between \\f$1\\f$ and \\f$\\min(m, n)\\f$
-    /// - `` (in): `colBlockDim` the col block dimension of the GEneral BSR matrix. Between \\f$1\\f$ and \\f$\\min(m, n)\\f$
-    /// - `` (out): `bsrNnzDevhost` total number of nonzero elements in device or host memory.
-    /// - `` (in): pbuffer buffer allocated by the user whose size is determined by calling [`hipsparseScsr2gebsr_bufferSize`] "`hipsparseXcsr2gebsr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dir` (in): direction that specified whether to count nonzero elements by [`HIPSPARSE_DIRECTION_ROW`] or by [`HIPSPARSE_DIRECTION_COLUMN`].
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `csr_descr` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtr` (in): integer array containing `m+1` elements that point to the start of each row of the CSR matrix
+    /// - `csrColInd` (in): integer array of the column indices for each non-zero element in the CSR matrix
+    /// - `bsr_descr` (in): descriptor of the sparse GEneral BSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `bsrRowPtr` (out): integer array containing `mb+1` elements that point to the start of each block row of the General BSR matrix
+    /// - `rowBlockDim` (in): the row block dimension of the GEneral BSR matrix. Between `1` and `min(m, n)`
+    /// - `colBlockDim` (in): the col block dimension of the GEneral BSR matrix. Between `1` and `min(m, n)`
+    /// - `bsrNnzDevhost` (out): total number of nonzero elements in device or host memory.
+    /// - `pbuffer` (in): buffer allocated by the user whose size is determined by calling `hipsparseXcsr2gebsr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `csrRowPtr`,
-    /// `csrColInd`, `bsrRowPtr` or `bsrNnzDevhost` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `rowBlockDim`, `colBlockDim`, `csrRowPtr`, `csrColInd`, `bsrRowPtr` or `bsrNnzDevhost` pointer is invalid.
     "5.7" pub fn hipsparseXcsr2gebsrNnz(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int, n: c_int,
         csr_descr: hipsparseMatDescr_t, csrRowPtr: *const c_int, csrColInd: *const c_int,
         bsr_descr: hipsparseMatDescr_t, bsrRowPtr: *mut c_int, rowBlockDim: c_int, colBlockDim: c_int,
         bsrNnzDevhost: *mut c_int, pbuffer: *mut c_void) -> hipsparseStatus_t;
     /// [`hipsparseXcsrgeam2Nnz`] computes the total CSR non-zero elements and the CSR row
     /// offsets, that point to the start of every row of the sparse CSR matrix, of the
-    /// resulting matrix \\f$C\\f$. It is assumed that `csrRowPtrC` has been allocated with
-    /// size `m`+1. The required buffer size can be obtained by
-    /// [`hipsparseScsrgeam2_bufferSizeExt`] "`hipsparseXcsrgeam2_bufferSizeExt()`". The
-    /// desired index base in the output CSR matrix \\f$C\\f$ is set in the [`hipsparseMatDescr_t`]
+    /// resulting matrix `C`.
+    ///
+    /// It is assumed that `csrRowPtrC` has been allocated with
+    /// size `m+1`. The required buffer size can be obtained by
+    /// `hipsparseXcsrgeam2_bufferSizeExt()`. The
+    /// desired index base in the output CSR matrix `C` is set in the [`hipsparseMatDescr_t`]
     /// `descrC`. See [`hipsparseSetMatIndexBase()`].
     ///
     /// **Note:** As indicated, `nnzTotalDevHostPtr` can point either to host or device memory. This is controlled
@@ -8020,40 +9413,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrSortedColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedRowPtrB` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrSortedColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrSortedRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `nnzTotalDevHostPtr` pointer to the number of non-zero entries of the sparse CSR matrix \\f$C\\f$. `nnzTotalDevHostPtr` can be a host or device pointer.
-    /// - `` (in): workspace temporary storage buffer allocated by the user.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrSortedRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrSortedColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrSortedRowPtrB` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `B`.
+    /// - `csrSortedColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrSortedRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `nnzTotalDevHostPtr` (out): pointer to the number of non-zero entries of the sparse CSR matrix `C`. `nnzTotalDevHostPtr` can be a host or device pointer.
+    /// - `workspace` (in): temporary storage buffer allocated by the user.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `nnzB`,
-    /// `descrA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `descrB`, `csrSortedRowPtrB`,
-    /// `csrSortedColIndB`, `descrC`, `csrSortedRowPtrC` or `nnzTotalDevHostPtr` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `nnzB`, `descrA`, `csrSortedRowPtrA`, `csrSortedColIndA`, `descrB`, `csrSortedRowPtrB`, `csrSortedColIndB`, `descrC`, `csrSortedRowPtrC` or `nnzTotalDevHostPtr` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcsrgeam2Nnz(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         nnzA: c_int, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, descrB: hipsparseMatDescr_t,
         nnzB: c_int, csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int, descrC: hipsparseMatDescr_t,
         csrSortedRowPtrC: *mut c_int, nnzTotalDevHostPtr: *mut c_int, workspace: *mut c_void) -> hipsparseStatus_t;
     /// [`hipsparseXcsrgeamNnz`] computes the total CSR non-zero elements and the CSR row
     /// offsets, that point to the start of every row of the sparse CSR matrix, of the
-    /// resulting matrix \\f$C\\f$. It is assumed that `csrRowPtrC` has been allocated with
-    /// size `m`+1. The desired index base in the output CSR matrix is set in the
+    /// resulting matrix `C`.
+    ///
+    /// It is assumed that `csrRowPtrC` has been allocated with
+    /// size `m+1`. The desired index base in the output CSR matrix is set in the
     /// [`hipsparseMatDescr_t`]. See [`hipsparseSetMatIndexBase()`].
     ///
     /// For full code example, see [`hipsparseScsrgeam()`].
@@ -8068,41 +9458,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$A\\f$, \\f$B\\f$ and \\f$C\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `nnzTotalDevHostPtr` pointer to the number of non-zero entries of the sparse CSR matrix \\f$C\\f$. `nnzTotalDevHostPtr` can be a host or device pointer.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `A`, `B` and `C`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `A`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `B`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrC` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `nnzTotalDevHostPtr` (out): pointer to the number of non-zero entries of the sparse CSR matrix `C`. `nnzTotalDevHostPtr` can be a host or device pointer.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnzA`, `nnzB`, `descrA`,
-    /// `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`, `descrC`,
-    /// `csrRowPtrC` or `nnzTotalDevHostPtr` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnzA`, `nnzB`, `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`, `descrC`, `csrRowPtrC` or `nnzTotalDevHostPtr` is invalid.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcsrgeamNnz(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         nnzA: c_int, csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrRowPtrB: *const c_int, csrColIndB: *const c_int, descrC: hipsparseMatDescr_t, csrRowPtrC: *mut c_int,
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXcsrgemm2Nnz`] computes the total CSR non-zero elements and the CSR row
     /// offsets, that point to the start of every row of the sparse CSR matrix, of the
-    /// resulting multiplied matrix \\f$C\\f$. It is assumed that `csrRowPtrC` has been allocated
-    /// with size `m`+1. The required buffer size can be obtained by
-    /// [`hipsparseScsrgemm2_bufferSizeExt`] "`hipsparseXcsrgemm2_bufferSizeExt()`". The desired
-    /// index base in the output CSR matrix \\f$C\\f$ is set in the [`hipsparseMatDescr_t`] `descrC`.
+    /// resulting multiplied matrix `C`.
+    ///
+    /// It is assumed that `csrRowPtrC` has been allocated
+    /// with size `m+1`. The required buffer size can be obtained by
+    /// `hipsparseXcsrgemm2_bufferSizeExt()`. The desired
+    /// index base in the output CSR matrix `C` is set in the [`hipsparseMatDescr_t`] `descrC`.
     /// See [`hipsparseSetMatIndexBase()`].
     ///
     /// **Note:** As indicated, `nnzTotalDevHostPtr` can point either to host or device memory. This is controlled
@@ -8118,42 +9505,34 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$op(A)\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$op(A)\\f$ and number of rows of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements (\\f$op(A) == A\\f$, `k`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(A)\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `k`+1 elements (\\f$op(B) == B\\f$, `m`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrD` descriptor of the sparse CSR matrix \\f$D\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzD` number of non-zero entries of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrRowPtrD` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `csrColIndD` array of `nnzD` elements containing the column indices of the sparse CSR matrix \\f$D\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (out): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (out): `nnzTotalDevHostPtr` pointer to the number of non-zero entries of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): info structure that holds meta data for the sparse CSR matrix \\f$C\\f$.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseScsrgemm2_bufferSizeExt()`], [`hipsparseDcsrgemm2_bufferSizeExt()`], [`hipsparseZcsrgemm2_bufferSizeExt()`] or [`hipsparseZcsrgemm2_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix `op(A)` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `op(A)` and number of rows of the sparse CSR matrix `op(B)`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements (`op(A) == A`, `k+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(A)`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `k+1` elements (`op(B) == B`, `m+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(B)`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrD` (in): descriptor of the sparse CSR matrix `D`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzD` (in): number of non-zero entries of the sparse CSR matrix `D`.
+    /// - `csrRowPtrD` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `D`.
+    /// - `csrColIndD` (in): array of `nnzD` elements containing the column indices of the sparse CSR matrix `D`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrC` (out): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `nnzTotalDevHostPtr` (out): pointer to the number of non-zero entries of the sparse CSR matrix `C`.
+    /// - `info` (in): structure that holds meta data for the sparse CSR matrix `C`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseScsrgemm2_bufferSizeExt()`], [`hipsparseDcsrgemm2_bufferSizeExt()`], [`hipsparseZcsrgemm2_bufferSizeExt()`] or [`hipsparseZcsrgemm2_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnzD`,
-    /// `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`,
-    /// `descrD`, `csrRowPtrD`, `csrColIndD`, `descrC`, `csrRowPtrC`, `nnzTotalDevHostPtr`,
-    /// `info` or `pBuffer` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_ALLOC_FAILED`] additional buffer for long rows could not be
-    /// allocated.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnzD`, `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`, `descrD`, `csrRowPtrD`, `csrColIndD`, `descrC`, `csrRowPtrC`, `nnzTotalDevHostPtr`, `info` or `pBuffer` is invalid.
+    /// - [`HIPSPARSE_STATUS_ALLOC_FAILED`]: additional buffer for long rows could not be allocated.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcsrgemm2Nnz(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         descrB: hipsparseMatDescr_t, nnzB: c_int, csrRowPtrB: *const c_int, csrColIndB: *const c_int,
@@ -8162,8 +9541,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         pBuffer: *mut c_void) -> hipsparseStatus_t;
     /// [`hipsparseXcsrgemmNnz`] computes the total CSR non-zero elements and the CSR row
     /// offsets, that point to the start of every row of the sparse CSR matrix, of the
-    /// resulting multiplied matrix \\f$C\\f$. It is assumed that `csrRowPtrC` has been allocated
-    /// with size `m`+1. The desired index base in the output CSR matrix \\f$C\\f$ is set in the
+    /// resulting multiplied matrix `C`.
+    ///
+    /// It is assumed that `csrRowPtrC` has been allocated
+    /// with size `m+1`. The desired index base in the output CSR matrix `C` is set in the
     /// [`hipsparseMatDescr_t`] `descrC`. See [`hipsparseSetMatIndexBase()`].
     ///
     /// **Note:** As indicated, `nnzTotalDevHostPtr` can point either to host or device memory. This is controlled
@@ -8182,36 +9563,29 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `transA` matrix \\f$A\\f$ operation type.
-    /// - `` (in): `transB` matrix \\f$B\\f$ operation type.
-    /// - `` (in): m number of rows of the sparse CSR matrix \\f$op(A)\\f$ and \\f$C\\f$.
-    /// - `` (in): n number of columns of the sparse CSR matrix \\f$op(B)\\f$ and \\f$C\\f$.
-    /// - `` (in): k number of columns of the sparse CSR matrix \\f$op(A)\\f$ and number of rows of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix \\f$A\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzA` number of non-zero entries of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `csrRowPtrA` array of `m`+1 elements (\\f$op(A) == A\\f$, `k`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(A)\\f$.
-    /// - `` (in): `csrColIndA` array of `nnzA` elements containing the column indices of the sparse CSR matrix \\f$A\\f$.
-    /// - `` (in): `descrB` descriptor of the sparse CSR matrix \\f$B\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `nnzB` number of non-zero entries of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `csrRowPtrB` array of `k`+1 elements (\\f$op(B) == B\\f$, `m`+1 otherwise) that point to the start of every row of the sparse CSR matrix \\f$op(B)\\f$.
-    /// - `` (in): `csrColIndB` array of `nnzB` elements containing the column indices of the sparse CSR matrix \\f$B\\f$.
-    /// - `` (in): `descrC` descriptor of the sparse CSR matrix \\f$C\\f$. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrRowPtrC` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix \\f$C\\f$.
-    /// - `` (inout): `nnzTotalDevHostPtr` pointer to the number of non-zero entries of the sparse CSR matrix \\f$C\\f$. `nnzTotalDevHostPtr` can be a host or device pointer.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `transA` (in): matrix `A` operation type.
+    /// - `transB` (in): matrix `B` operation type.
+    /// - `m` (in): number of rows of the sparse CSR matrix `op(A)` and `C`.
+    /// - `n` (in): number of columns of the sparse CSR matrix `op(B)` and `C`.
+    /// - `k` (in): number of columns of the sparse CSR matrix `op(A)` and number of rows of the sparse CSR matrix `op(B)`.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix `A`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzA` (in): number of non-zero entries of the sparse CSR matrix `A`.
+    /// - `csrRowPtrA` (in): array of `m+1` elements (`op(A) == A`, `k+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(A)`.
+    /// - `csrColIndA` (in): array of `nnzA` elements containing the column indices of the sparse CSR matrix `A`.
+    /// - `descrB` (in): descriptor of the sparse CSR matrix `B`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `nnzB` (in): number of non-zero entries of the sparse CSR matrix `B`.
+    /// - `csrRowPtrB` (in): array of `k+1` elements (`op(B) == B`, `m+1` otherwise) that point to the start of every row of the sparse CSR matrix `op(B)`.
+    /// - `csrColIndB` (in): array of `nnzB` elements containing the column indices of the sparse CSR matrix `B`.
+    /// - `descrC` (in): descriptor of the sparse CSR matrix `C`. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtrC` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix `C`.
+    /// - `nnzTotalDevHostPtr` (inout): pointer to the number of non-zero entries of the sparse CSR matrix `C`. `nnzTotalDevHostPtr` can be a host or device pointer.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnzC`,
-    /// `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`,
-    /// `descrC`, `csrRowPtrC` or `nnzTotalDevHostPtr` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED`]
-    /// `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`],
-    /// `transB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], or
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `k`, `nnzA`, `nnzB`, `nnzC`, `descrA`, `csrRowPtrA`, `csrColIndA`, `descrB`, `csrRowPtrB`, `csrColIndB`, `descrC`, `csrRowPtrC` or `nnzTotalDevHostPtr` is invalid.
+    /// - [`HIPSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED`]: `transA` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], `transB` != [`HIPSPARSE_OPERATION_NON_TRANSPOSE`], or [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcsrgemmNnz(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, n: c_int, k: c_int, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int,
@@ -8219,8 +9593,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXcsric02_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseScsric02_analysis`]
-    /// "`hipsparseXcsric02_analysis()`" or [`hipsparseScsric02`] "`hipsparseXcsric02()`"
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`,
+    /// "`hipsparseXcsric02_analysis()`" or `hipsparseXcsric02()`
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`,
     /// using same index base as the CSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -8231,25 +9607,23 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXcsric02_zeroPivot(handle: hipsparseHandle_t, info: csric02Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXcsrilu02_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
-    /// structural or numerical zero has been found during [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`"
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`, using same
+    /// structural or numerical zero has been found during `hipsparseXcsrilu02()`
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`, using same
     /// index base as the CSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -8260,26 +9634,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` pointer is
-    /// invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXcsrilu02_zeroPivot(handle: hipsparseHandle_t, info: csrilu02Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// [`hipsparseXcsrsm2_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseScsrsm2_analysis`]
-    /// "`hipsparseXcsrsm2_analysis()`" or [`hipsparseScsrsm2_solve`] "`hipsparseXcsrsm2_solve()`"
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`,
+    /// "`hipsparseXcsrsm2_analysis()`" or `hipsparseXcsrsm2_solve()`
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`,
     /// using same index base as the CSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -8290,19 +9662,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCCESS` the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `info` or `position` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - `HIPSPARSE_STATUS_SUCCCESS`: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `info` or `position` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXcsrsm2_zeroPivot(handle: hipsparseHandle_t, info: csrsm2Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
     /// Sort a sparse CSR matrix
@@ -8310,7 +9679,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipsparseXcsrsort`] sorts a matrix in CSR format. The sorted permutation vector
     /// `P` can be used to obtain sorted `csrVal` array. In this case, `P` must be
     /// initialized as the identity permutation, see [`hipsparseCreateIdentityPermutation()`]. To
-    /// apply the permutation vector to the CSR values, see `hipsparse` [`hipsparseSgthr`]
+    /// apply the permutation vector to the CSR values, see hipsparse [`hipsparseSgthr`]
     /// "`hipsparseXgthr()`".
     ///
     /// [`hipsparseXcsrsort`] requires extra temporary storage buffer that has to be allocated by
@@ -8321,32 +9690,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
     ///
-    /// Example
-    /// \\snippet `example_hipsparse_csrsort`.cpp doc example
-    ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `descrA` descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (inout): `csrColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (inout): P array of `nnz` integers containing the unsorted map indices, can be `NULL`.
-    /// - `` (in): `pBuffer` temporary storage buffer allocated by the user, size is returned by [`hipsparseXcsrsort_bufferSizeExt()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `descrA` (in): descriptor of the sparse CSR matrix. Currently, only [`HIPSPARSE_MATRIX_TYPE_GENERAL`] is supported.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColInd` (inout): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `P` (inout): array of `nnz` integers containing the unsorted map indices, can be `NULL`.
+    /// - `pBuffer` (in): temporary storage buffer allocated by the user, size is returned by [`hipsparseXcsrsort_bufferSizeExt()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `descrA`, `csrRowPtr`,
-    /// `csrColInd` or `pBuffer` pointer is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_NOT_SUPPORTED`]
-    /// [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `descrA`, `csrRowPtr`, `csrColInd` or `pBuffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_NOT_SUPPORTED`]: [`hipsparseMatrixType_t`] != [`HIPSPARSE_MATRIX_TYPE_GENERAL`].
     "5.7" pub fn hipsparseXcsrsort(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrRowPtr: *const c_int, csrColInd: *mut c_int, P: *mut c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
@@ -8358,26 +9719,26 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): m number of rows of the sparse CSR matrix.
-    /// - `` (in): n number of columns of the sparse CSR matrix.
-    /// - `` (in): nnz number of non-zero entries of the sparse CSR matrix.
-    /// - `` (in): `csrRowPtr` array of `m`+1 elements that point to the start of every row of the sparse CSR matrix.
-    /// - `` (in): `csrColInd` array of `nnz` elements containing the column indices of the sparse CSR matrix.
-    /// - `` (out): `pBufferSizeInBytes` number of bytes of the temporary storage buffer required by [`hipsparseXcsrsort()`].
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `m` (in): number of rows of the sparse CSR matrix.
+    /// - `n` (in): number of columns of the sparse CSR matrix.
+    /// - `nnz` (in): number of non-zero entries of the sparse CSR matrix.
+    /// - `csrRowPtr` (in): array of `m+1` elements that point to the start of every row of the sparse CSR matrix.
+    /// - `csrColInd` (in): array of `nnz` elements containing the column indices of the sparse CSR matrix.
+    /// - `pBufferSizeInBytes` (out): number of bytes of the temporary storage buffer required by [`hipsparseXcsrsort()`].
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or
-    /// `pBufferSizeInBytes` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `m`, `n`, `nnz`, `csrRowPtr`, `csrColInd` or `pBufferSizeInBytes` pointer is invalid.
     "5.7" pub fn hipsparseXcsrsort_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrRowPtr: *const c_int, csrColInd: *const c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
     /// [`hipsparseXcsrsv2_zeroPivot`] returns [`HIPSPARSE_STATUS_ZERO_PIVOT`], if either a
     /// structural or numerical zero has been found during [`hipsparseScsrsv2_solve()`],
     /// [`hipsparseDcsrsv2_solve()`], [`hipsparseCcsrsv2_solve()`] or [`hipsparseZcsrsv2_solve()`]
-    /// computation. The first zero pivot \\f$j\\f$ at \\f$A\_{j,j}\\f$ is stored in `position`,
+    /// computation.
+    ///
+    /// The first zero pivot `j` at `A_(j,j)` is stored in `position`,
     /// using same index base as the CSR matrix.
     ///
     /// `position` can be in host or device memory. If no zero pivot has been found,
@@ -8388,64 +9749,63 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): info structure that holds the information collected during the analysis step.
-    /// - `` (inout): position pointer to zero pivot \\f$j\\f$, can be in host or device memory.
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `info` (in): structure that holds the information collected during the analysis step.
+    /// - `position` (inout): pointer to zero pivot `j`, can be in host or device memory.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle` `info` or `position` is invalid.
-    ///
-    /// [`HIPSPARSE_STATUS_INTERNAL_ERROR`] an internal error occurred.
-    ///
-    /// [`HIPSPARSE_STATUS_ZERO_PIVOT`] zero pivot has been found.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle` `info` or `position` is invalid.
+    /// - [`HIPSPARSE_STATUS_INTERNAL_ERROR`]: an internal error occurred.
+    /// - [`HIPSPARSE_STATUS_ZERO_PIVOT`]: zero pivot has been found.
     "5.7" pub fn hipsparseXcsrsv2_zeroPivot(handle: hipsparseHandle_t, info: csrsv2Info_t,
         position: *mut c_int) -> hipsparseStatus_t;
-    /// This function is used when converting a GEBSR sparse matrix \\f$A\\f$ to another GEBSR sparse matrix \\f$C\\f$.
-    /// Specifically, this function determines the number of non-zero blocks that will exist in \\f$C\\f$ (stored using either a host
-    /// or device pointer), and computes the row pointer array for \\f$C\\f$.
+    /// This function is used when converting a GEBSR sparse matrix `A` to another GEBSR sparse matrix `C`.
+    ///
+    /// Specifically, this function determines the number of non-zero blocks that will exist in `C` (stored using either a host
+    /// or device pointer), and computes the row pointer array for `C`.
     ///
     /// The routine does support asynchronous execution.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparse` library context queue.
-    /// - `` (in): `dirA` the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
-    /// - `` (in): mb number of block rows of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nb number of block columns of the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): nnzb number of blocks in the general BSR sparse matrix \\f$A\\f$.
-    /// - `` (in): `descrA` the descriptor of the general BSR sparse matrix \\f$A\\f$, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `bsrRowPtrA` array of `mb`+1 elements that point to the start of every block row of the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `bsrColIndA` array of `nnzb` elements containing the block column indices of the sparse general BSR matrix `A`.
-    /// - `` (in): `rowBlockDimA` row size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `colBlockDimA` column size of the blocks in the sparse general BSR matrix \\f$A\\f$.
-    /// - `` (in): `descrC` the descriptor of the general BSR sparse matrix \\f$C\\f$, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
-    /// - `` (in): `bsrRowPtrC` array of `mbC`+1 elements that point to the start of every block row of the sparse general BSR matrix \\f$C\\f$ where `mbC` = ( `m`+`rowBlockDimC`-1 ) / `rowBlockDimC`.
-    /// - `` (in): `rowBlockDimC` row size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (in): `colBlockDimC` column size of the blocks in the sparse general BSR matrix \\f$C\\f$.
-    /// - `` (out): `nnzTotalDevHostPtr` total number of nonzero blocks in general BSR sparse matrix \\f$C\\f$ stored using device or host memory.
-    /// - `` (out): buffer buffer allocated by the user whose size is determined by calling [`hipsparseSgebsr2gebsr_bufferSize`] "`hipsparseXgebsr2gebsr_bufferSize()`".
+    /// - `handle` (in): handle to the hipsparse library context queue.
+    /// - `dirA` (in): the storage format of the blocks, [`HIPSPARSE_DIRECTION_ROW`] or [`HIPSPARSE_DIRECTION_COLUMN`]
+    /// - `mb` (in): number of block rows of the general BSR sparse matrix `A`.
+    /// - `nb` (in): number of block columns of the general BSR sparse matrix `A`.
+    /// - `nnzb` (in): number of blocks in the general BSR sparse matrix `A`.
+    /// - `descrA` (in): the descriptor of the general BSR sparse matrix `A`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `bsrRowPtrA` (in): array of `mb+1` elements that point to the start of every block row of the sparse general BSR matrix `A`.
+    /// - `bsrColIndA` (in): array of `nnzb` elements containing the block column indices of the sparse general BSR matrix `A`.
+    /// - `rowBlockDimA` (in): row size of the blocks in the sparse general BSR matrix `A`.
+    /// - `colBlockDimA` (in): column size of the blocks in the sparse general BSR matrix `A`.
+    /// - `descrC` (in): the descriptor of the general BSR sparse matrix `C`, the supported matrix type is [`HIPSPARSE_MATRIX_TYPE_GENERAL`] and also any valid value of the [`hipsparseIndexBase_t`].
+    /// - `bsrRowPtrC` (in): array of `mbC+1` elements that point to the start of every block row of the sparse general BSR matrix `C` where `mbC` = ( `m+rowBlockDimC-1` ) / `rowBlockDimC`.
+    /// - `rowBlockDimC` (in): row size of the blocks in the sparse general BSR matrix `C`.
+    /// - `colBlockDimC` (in): column size of the blocks in the sparse general BSR matrix `C`.
+    /// - `nnzTotalDevHostPtr` (out): total number of nonzero blocks in general BSR sparse matrix `C` stored using device or host memory.
+    /// - `buffer` (out): buffer allocated by the user whose size is determined by calling `hipsparseXgebsr2gebsr_bufferSize()`.
     ///
     /// # Returns
     ///
-    /// [`HIPSPARSE_STATUS_SUCCESS`] the operation completed successfully.
-    ///
-    /// [`HIPSPARSE_STATUS_INVALID_VALUE`] `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`, `rowBlockDimC`,
-    /// `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `bsrRowPtrC`, `descrA`, `descrC`, `buffer` pointer is invalid.
+    /// - [`HIPSPARSE_STATUS_SUCCESS`]: the operation completed successfully.
+    /// - [`HIPSPARSE_STATUS_INVALID_VALUE`]: `handle`, `mb`, `nb`, `nnzb`, `rowBlockDimA`, `colBlockDimA`, `rowBlockDimC`, `colBlockDimC`, `bsrRowPtrA`, `bsrColIndA`, `bsrRowPtrC`, `descrA`, `descrC`, `buffer` pointer is invalid.
     "5.7" pub fn hipsparseXgebsr2gebsrNnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         rowBlockDimA: c_int, colBlockDimA: c_int, descrC: hipsparseMatDescr_t, bsrRowPtrC: *mut c_int,
         rowBlockDimC: c_int, colBlockDimC: c_int, nnzTotalDevHostPtr: *mut c_int,
         buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSaxpyi()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZaxpyi(handle: hipsparseHandle_t, nnz: c_int, alpha: *const hipDoubleComplex,
         xVal: *const hipDoubleComplex, xInd: *const c_int, y: *mut hipDoubleComplex,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsr2csr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, descrC: hipsparseMatDescr_t, csrValC: *mut hipDoubleComplex,
         csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsric02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *mut hipDoubleComplex, bsrRowPtrA: *const c_int, bsrColIndA: *const c_int,
         blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
@@ -8453,118 +9813,146 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseSbsric02_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsric02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsric02_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsric02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *mut hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, info: bsric02Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrilu02(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA_valM: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrilu02_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrilu02_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrilu02Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrilu02_numericBoost()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrilu02_numericBoost(handle: hipsparseHandle_t, info: bsrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmm()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrmm(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, mb: c_int, n: c_int, kb: c_int, nnzb: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, blockDim: c_int, B: *const hipDoubleComplex, ldb: c_int,
         beta: *const hipDoubleComplex, C: *mut hipDoubleComplex, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrmv()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrmv(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, transA: hipsparseOperation_t,
         mb: c_int, nb: c_int, nnzb: c_int, alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const hipDoubleComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, x: *const hipDoubleComplex, beta: *const hipDoubleComplex,
         y: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsm2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *const hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsm2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsm2_solve()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsm2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, transX: hipsparseOperation_t, mb: c_int, nrhs: c_int, nnzb: c_int,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, bsrSortedValA: *const hipDoubleComplex,
         bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsm2Info_t,
         B: *const hipDoubleComplex, ldb: c_int, X: *mut hipDoubleComplex, ldx: c_int, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsv2_analysis(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *const hipDoubleComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, info: bsrsv2Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsv2_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, info: bsrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsv2_bufferSizeExt(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t,
         bsrSortedValA: *mut hipDoubleComplex, bsrSortedRowPtrA: *const c_int, bsrSortedColIndA: *const c_int,
         blockDim: c_int, info: bsrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrsv2_solve()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrsv2_solve(handle: hipsparseHandle_t, dirA: hipsparseDirection_t,
         transA: hipsparseOperation_t, mb: c_int, nnzb: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, bsrSortedValA: *const hipDoubleComplex, bsrSortedRowPtrA: *const c_int,
         bsrSortedColIndA: *const c_int, blockDim: c_int, info: bsrsv2Info_t, f: *const hipDoubleComplex,
         x: *mut hipDoubleComplex, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSbsrxmv()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZbsrxmv(handle: hipsparseHandle_t, dir: hipsparseDirection_t, trans: hipsparseOperation_t,
         sizeOfMask: c_int, mb: c_int, nb: c_int, nnzb: c_int, alpha: *const hipDoubleComplex,
         descr: hipsparseMatDescr_t, bsrVal: *const hipDoubleComplex, bsrMaskPtr: *const c_int, bsrRowPtr: *const c_int,
         bsrEndPtr: *const c_int, bsrColInd: *const c_int, blockDim: c_int, x: *const hipDoubleComplex,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsc2dense()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsc2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         cscVal: *const hipDoubleComplex, cscRowInd: *const c_int, cscColPtr: *const c_int, A: *mut hipDoubleComplex,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2bsr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2bsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, blockDim: c_int, descrC: hipsparseMatDescr_t, bsrValC: *mut hipDoubleComplex,
         bsrRowPtrC: *mut c_int, bsrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csc()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrSortedVal: *const hipDoubleComplex, csrSortedRowPtr: *const c_int, csrSortedColInd: *const c_int,
         cscSortedVal: *mut hipDoubleComplex, cscSortedRowInd: *mut c_int, cscSortedColPtr: *mut c_int,
         copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csr_compress()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2csr_compress(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipDoubleComplex, csrColIndA: *const c_int, csrRowPtrA: *const c_int, nnzA: c_int,
         nnzPerRow: *const c_int, csrValC: *mut hipDoubleComplex, csrColIndC: *mut c_int, csrRowPtrC: *mut c_int,
         tol: hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2csru()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2csru(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut hipDoubleComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2dense()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2dense(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         csrVal: *const hipDoubleComplex, csrRowPtr: *const c_int, csrColInd: *const c_int, A: *mut hipDoubleComplex,
         ld: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2gebsr(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int, n: c_int,
         csr_descr: hipsparseMatDescr_t, csrVal: *const hipDoubleComplex, csrRowPtr: *const c_int,
         csrColInd: *const c_int, bsr_descr: hipsparseMatDescr_t, bsrVal: *mut hipDoubleComplex, bsrRowPtr: *mut c_int,
         bsrColInd: *mut c_int, rowBlockDim: c_int, colBlockDim: c_int, pbuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2gebsr_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2gebsr_bufferSize(handle: hipsparseHandle_t, dir: hipsparseDirection_t, m: c_int,
         n: c_int, csr_descr: hipsparseMatDescr_t, csrVal: *const hipDoubleComplex, csrRowPtr: *const c_int,
         csrColInd: *const c_int, rowBlockDim: c_int, colBlockDim: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsr2hyb()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsr2hyb(handle: hipsparseHandle_t, m: c_int, n: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         hybA: hipsparseHybMat_t, userEllWidth: c_int, partitionType: hipsparseHybPartition_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrcolor()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrcolor(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         fractionToColor: *const f64, ncolors: *mut c_int, coloring: *mut c_int, reordering: *mut c_int,
         info: hipsparseColorInfo_t) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgeam(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, beta: *const hipDoubleComplex, descrB: hipsparseMatDescr_t, nnzB: c_int,
         csrValB: *const hipDoubleComplex, csrRowPtrB: *const c_int, csrColIndB: *const c_int,
         descrC: hipsparseMatDescr_t, csrValC: *mut hipDoubleComplex, csrRowPtrC: *mut c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgeam2(handle: hipsparseHandle_t, m: c_int, n: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, nnzA: c_int, csrSortedValA: *const hipDoubleComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, beta: *const hipDoubleComplex,
@@ -8572,6 +9960,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int, descrC: hipsparseMatDescr_t,
         csrSortedValC: *mut hipDoubleComplex, csrSortedRowPtrC: *mut c_int, csrSortedColIndC: *mut c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgeam2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgeam2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
@@ -8579,12 +9968,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrSortedRowPtrB: *const c_int, csrSortedColIndB: *const c_int, descrC: hipsparseMatDescr_t,
         csrSortedValC: *const hipDoubleComplex, csrSortedRowPtrC: *const c_int, csrSortedColIndC: *const c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgemm(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, n: c_int, k: c_int, descrA: hipsparseMatDescr_t, nnzA: c_int,
         csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int, csrColIndA: *const c_int,
         descrB: hipsparseMatDescr_t, nnzB: c_int, csrValB: *const hipDoubleComplex, csrRowPtrB: *const c_int,
         csrColIndB: *const c_int, descrC: hipsparseMatDescr_t, csrValC: *mut hipDoubleComplex, csrRowPtrC: *const c_int,
         csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgemm2(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, nnzA: c_int, csrValA: *const hipDoubleComplex,
         csrRowPtrA: *const c_int, csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int,
@@ -8593,185 +9984,236 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         csrRowPtrD: *const c_int, csrColIndD: *const c_int, descrC: hipsparseMatDescr_t, csrValC: *mut hipDoubleComplex,
         csrRowPtrC: *const c_int, csrColIndC: *mut c_int, info: csrgemm2Info_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrgemm2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrgemm2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, nnzA: c_int, csrRowPtrA: *const c_int,
         csrColIndA: *const c_int, descrB: hipsparseMatDescr_t, nnzB: c_int, csrRowPtrB: *const c_int,
         csrColIndB: *const c_int, beta: *const hipDoubleComplex, descrD: hipsparseMatDescr_t, nnzD: c_int,
         csrRowPtrD: *const c_int, csrColIndD: *const c_int, info: csrgemm2Info_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsric02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csric02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsric02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsric02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsric02_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsric02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csric02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02(handle: hipsparseHandle_t, m: c_int, nnz: c_int, descrA: hipsparseMatDescr_t,
         csrSortedValA_valM: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         info: csrilu02Info_t, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02_analysis(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02_bufferSize(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrilu02_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrilu02Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseScsrilu02_numericBoost()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrilu02_numericBoost(handle: hipsparseHandle_t, info: csrilu02Info_t, enable_boost: c_int,
         tol: *mut f64, boost_val: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrmm(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int, k: c_int,
         nnz: c_int, alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, B: *const hipDoubleComplex, ldb: c_int,
         beta: *const hipDoubleComplex, C: *mut hipDoubleComplex, ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmm2()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrmm2(handle: hipsparseHandle_t, transA: hipsparseOperation_t, transB: hipsparseOperation_t,
         m: c_int, n: c_int, k: c_int, nnz: c_int, alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t,
         csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int,
         B: *const hipDoubleComplex, ldb: c_int, beta: *const hipDoubleComplex, C: *mut hipDoubleComplex,
         ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrmv()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, x: *const hipDoubleComplex,
         beta: *const hipDoubleComplex, y: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsm2_analysis(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *const hipDoubleComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsm2_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *const hipDoubleComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsm2_solve()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsm2_solve(handle: hipsparseHandle_t, algo: c_int, transA: hipsparseOperation_t,
         transB: hipsparseOperation_t, m: c_int, nrhs: c_int, nnz: c_int, alpha: *const hipDoubleComplex,
         descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, B: *mut hipDoubleComplex, ldb: c_int, info: csrsm2Info_t,
         policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_analysis()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsv2_analysis(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, policy: hipsparseSolvePolicy_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsv2_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsv2_bufferSizeExt(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int,
         nnz: c_int, descrA: hipsparseMatDescr_t, csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *const c_int,
         csrSortedColIndA: *const c_int, info: csrsv2Info_t, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseScsrsv2_solve()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsrsv2_solve(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, nnz: c_int,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, csrSortedValA: *const hipDoubleComplex,
         csrSortedRowPtrA: *const c_int, csrSortedColIndA: *const c_int, info: csrsv2Info_t, f: *const hipDoubleComplex,
         x: *mut hipDoubleComplex, policy: hipsparseSolvePolicy_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsru2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         descrA: hipsparseMatDescr_t, csrVal: *mut hipDoubleComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int,
         info: csru2csrInfo_t, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseScsru2csr_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZcsru2csr_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int, nnz: c_int,
         csrVal: *mut hipDoubleComplex, csrRowPtr: *const c_int, csrColInd: *mut c_int, info: csru2csrInfo_t,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csc()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZdense2csc(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const hipDoubleComplex, ld: c_int, nnzPerColumn: *const c_int, cscVal: *mut hipDoubleComplex,
         cscRowInd: *mut c_int, cscColPtr: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSdense2csr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZdense2csr(handle: hipsparseHandle_t, m: c_int, n: c_int, descr: hipsparseMatDescr_t,
         A: *const hipDoubleComplex, ld: c_int, nnzPerRow: *const c_int, csrVal: *mut hipDoubleComplex,
         csrRowPtr: *mut c_int, csrColInd: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseCdotci()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZdotci(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipDoubleComplex,
         xInd: *const c_int, y: *const hipDoubleComplex, result: *mut hipDoubleComplex,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSdoti()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZdoti(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipDoubleComplex,
         xInd: *const c_int, y: *const hipDoubleComplex, result: *mut hipDoubleComplex,
         idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2csr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgebsr2csr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDim: c_int, colBlockDim: c_int, descrC: hipsparseMatDescr_t,
         csrValC: *mut hipDoubleComplex, csrRowPtrC: *mut c_int, csrColIndC: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgebsr2gebsc(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const hipDoubleComplex, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int,
         colBlockDim: c_int, bscVal: *mut hipDoubleComplex, bscRowInd: *mut c_int, bscColPtr: *mut c_int,
         copyValues: hipsparseAction_t, idxBase: hipsparseIndexBase_t, temp_buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsc_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgebsr2gebsc_bufferSize(handle: hipsparseHandle_t, mb: c_int, nb: c_int, nnzb: c_int,
         bsrVal: *const hipDoubleComplex, bsrRowPtr: *const c_int, bsrColInd: *const c_int, rowBlockDim: c_int,
         colBlockDim: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgebsr2gebsr(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int, nb: c_int,
         nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, descrC: hipsparseMatDescr_t,
         bsrValC: *mut hipDoubleComplex, bsrRowPtrC: *mut c_int, bsrColIndC: *mut c_int, rowBlockDimC: c_int,
         colBlockDimC: c_int, buffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgebsr2gebsr_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgebsr2gebsr_bufferSize(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, mb: c_int,
         nb: c_int, nnzb: c_int, descrA: hipsparseMatDescr_t, bsrValA: *const hipDoubleComplex, bsrRowPtrA: *const c_int,
         bsrColIndA: *const c_int, rowBlockDimA: c_int, colBlockDimA: c_int, rowBlockDimC: c_int, colBlockDimC: c_int,
         pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemmi()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgemmi(handle: hipsparseHandle_t, m: c_int, n: c_int, k: c_int, nnz: c_int,
         alpha: *const hipDoubleComplex, A: *const hipDoubleComplex, lda: c_int, cscValB: *const hipDoubleComplex,
         cscColPtrB: *const c_int, cscRowIndB: *const c_int, beta: *const hipDoubleComplex, C: *mut hipDoubleComplex,
         ldc: c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgemvi(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         alpha: *const hipDoubleComplex, A: *const hipDoubleComplex, lda: c_int, nnz: c_int, x: *const hipDoubleComplex,
         xInd: *const c_int, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex, idxBase: hipsparseIndexBase_t,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgemvi_bufferSize()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgemvi_bufferSize(handle: hipsparseHandle_t, transA: hipsparseOperation_t, m: c_int, n: c_int,
         nnz: c_int, pBufferSizeInBytes: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgpsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         ds: *mut hipDoubleComplex, dl: *mut hipDoubleComplex, d: *mut hipDoubleComplex, du: *mut hipDoubleComplex,
         dw: *mut hipDoubleComplex, x: *mut hipDoubleComplex, batchCount: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgpsvInterleavedBatch_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgpsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         ds: *const hipDoubleComplex, dl: *const hipDoubleComplex, d: *const hipDoubleComplex,
         du: *const hipDoubleComplex, dw: *const hipDoubleComplex, x: *const hipDoubleComplex, batchCount: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgthr(handle: hipsparseHandle_t, nnz: c_int, y: *const hipDoubleComplex,
         xVal: *mut hipDoubleComplex, xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgthrz()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgthrz(handle: hipsparseHandle_t, nnz: c_int, y: *mut hipDoubleComplex,
         xVal: *mut hipDoubleComplex, xInd: *const c_int, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipDoubleComplex,
         d: *const hipDoubleComplex, du: *const hipDoubleComplex, B: *mut hipDoubleComplex, ldb: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2StridedBatch(handle: hipsparseHandle_t, m: c_int, dl: *const hipDoubleComplex,
         d: *const hipDoubleComplex, du: *const hipDoubleComplex, x: *mut hipDoubleComplex, batchCount: c_int,
         batchStride: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2StridedBatch_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2StridedBatch_bufferSizeExt(handle: hipsparseHandle_t, m: c_int,
         dl: *const hipDoubleComplex, d: *const hipDoubleComplex, du: *const hipDoubleComplex,
         x: *const hipDoubleComplex, batchCount: c_int, batchStride: c_int,
         pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         dl: *const hipDoubleComplex, d: *const hipDoubleComplex, du: *const hipDoubleComplex,
         B: *const hipDoubleComplex, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_nopivot()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2_nopivot(handle: hipsparseHandle_t, m: c_int, n: c_int, dl: *const hipDoubleComplex,
         d: *const hipDoubleComplex, du: *const hipDoubleComplex, B: *mut hipDoubleComplex, ldb: c_int,
         pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsv2_nopivot_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsv2_nopivot_bufferSizeExt(handle: hipsparseHandle_t, m: c_int, n: c_int,
         dl: *const hipDoubleComplex, d: *const hipDoubleComplex, du: *const hipDoubleComplex,
         B: *const hipDoubleComplex, ldb: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsvInterleavedBatch(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         dl: *mut hipDoubleComplex, d: *mut hipDoubleComplex, du: *mut hipDoubleComplex, x: *mut hipDoubleComplex,
         batchCount: c_int, pBuffer: *mut c_void) -> hipsparseStatus_t;
+    /// As [`hipsparseSgtsvInterleavedBatch_bufferSizeExt()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZgtsvInterleavedBatch_bufferSizeExt(handle: hipsparseHandle_t, algo: c_int, m: c_int,
         dl: *const hipDoubleComplex, d: *const hipDoubleComplex, du: *const hipDoubleComplex,
         x: *const hipDoubleComplex, batchCount: c_int, pBufferSizeInBytes: *mut usize) -> hipsparseStatus_t;
+    /// As [`hipsparseShyb2csr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZhyb2csr(handle: hipsparseHandle_t, descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t,
         csrSortedValA: *mut hipDoubleComplex, csrSortedRowPtrA: *mut c_int,
         csrSortedColIndA: *mut c_int) -> hipsparseStatus_t;
+    /// As [`hipsparseShybmv()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZhybmv(handle: hipsparseHandle_t, transA: hipsparseOperation_t,
         alpha: *const hipDoubleComplex, descrA: hipsparseMatDescr_t, hybA: hipsparseHybMat_t,
         x: *const hipDoubleComplex, beta: *const hipDoubleComplex, y: *mut hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSnnz()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZnnz(handle: hipsparseHandle_t, dirA: hipsparseDirection_t, m: c_int, n: c_int,
         descrA: hipsparseMatDescr_t, A: *const hipDoubleComplex, lda: c_int, nnzPerRowColumn: *mut c_int,
         nnzTotalDevHostPtr: *mut c_int) -> hipsparseStatus_t;
 }
 
 rocm_sdk::bindings! { binding = crate::BINDING;
+    /// As [`hipsparseSnnz_compress()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZnnz_compress(handle: hipsparseHandle_t, m: c_int, descrA: hipsparseMatDescr_t,
         csrValA: *const hipDoubleComplex, csrRowPtrA: *const c_int, nnzPerRow: *mut c_int, nnzC: *mut c_int,
         tol: hipDoubleComplex) -> hipsparseStatus_t;
+    /// As [`hipsparseSsctr()`], for complex numbers of double precision.
     "5.7" pub fn hipsparseZsctr(handle: hipsparseHandle_t, nnz: c_int, xVal: *const hipDoubleComplex,
         xInd: *const c_int, y: *mut hipDoubleComplex, idxBase: hipsparseIndexBase_t) -> hipsparseStatus_t;
 }

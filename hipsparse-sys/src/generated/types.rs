@@ -24,9 +24,9 @@ pub struct bsric02Info {
 }
 /// Pointer type to opaque structure holding bsric02 info.
 ///
-/// The `hipSPARSE` bsric02 structure holds the information used by [`hipsparseXbsric02_zeroPivot()`],
-/// [`hipsparseSbsric02_bufferSize`] "`hipsparseXbsric02_bufferSize()`", [`hipsparseSbsric02_analysis`]
-/// "`hipsparseXbsric02_analysis()`", and [`hipsparseSbsric02`] "`hipsparseXbsric02()`". It must be initialized using
+/// The hipSPARSE bsric02 structure holds the information used by [`hipsparseXbsric02_zeroPivot()`],
+/// `hipsparseXbsric02_bufferSize()`, [`hipsparseSbsric02_analysis`]
+/// "`hipsparseXbsric02_analysis()`", and `hipsparseXbsric02()`. It must be initialized using
 /// [`hipsparseCreateBsric02Info()`] and the returned structure must be passed to all subsequent library calls
 /// that involve bsric02. It should be destroyed at the end using [`hipsparseDestroyBsric02Info()`].
 pub type bsric02Info_t = *mut bsric02Info;
@@ -38,10 +38,10 @@ pub struct bsrilu02Info {
 }
 /// Pointer type to opaque structure holding bsrilu02 info.
 ///
-/// The `hipSPARSE` bsrilu02 structure holds the information used by [`hipsparseXbsrilu02_zeroPivot()`],
-/// [`hipsparseSbsrilu02_numericBoost`] "`hipsparseXbsrilu02_numericBoost()`", [`hipsparseSbsrilu02_bufferSize`]
-/// "`hipsparseXbsrilu02_bufferSize()`", [`hipsparseSbsrilu02_analysis`] "`hipsparseXbsrilu02_analysis()`",
-/// and [`hipsparseSbsrilu02`] "`hipsparseXbsrilu02()`". It must be initialized using [`hipsparseCreateBsrilu02Info()`]
+/// The hipSPARSE bsrilu02 structure holds the information used by [`hipsparseXbsrilu02_zeroPivot()`],
+/// `hipsparseXbsrilu02_numericBoost()`, [`hipsparseSbsrilu02_bufferSize`]
+/// "`hipsparseXbsrilu02_bufferSize()`", `hipsparseXbsrilu02_analysis()`,
+/// and `hipsparseXbsrilu02()`. It must be initialized using [`hipsparseCreateBsrilu02Info()`]
 /// and the returned structure must be passed to all subsequent library calls that involve bsrilu02. It should be
 /// destroyed at the end using [`hipsparseDestroyBsrilu02Info()`].
 pub type bsrilu02Info_t = *mut bsrilu02Info;
@@ -53,9 +53,9 @@ pub struct bsrsm2Info {
 }
 /// Pointer type to opaque structure holding bsrsm2 info.
 ///
-/// The `hipSPARSE` bsrsm2 structure holds the information used by [`hipsparseXbsrsm2_zeroPivot()`],
-/// [`hipsparseSbsrsm2_bufferSize`] "`hipsparseXbsrsm2_bufferSize()`", [`hipsparseSbsrsm2_analysis`]
-/// "`hipsparseXbsrsm2_analysis()`", and [`hipsparseSbsrsm2_solve`] "`hipsparseXbsrsm2_solve()`". It
+/// The hipSPARSE bsrsm2 structure holds the information used by [`hipsparseXbsrsm2_zeroPivot()`],
+/// `hipsparseXbsrsm2_bufferSize()`, [`hipsparseSbsrsm2_analysis`]
+/// "`hipsparseXbsrsm2_analysis()`", and `hipsparseXbsrsm2_solve()`. It
 /// must be initialized using [`hipsparseCreateBsrsm2Info()`] and the returned structure must be
 /// passed to all subsequent library calls that involve bsrsm2. It should be
 /// destroyed at the end using [`hipsparseDestroyBsrsm2Info()`].
@@ -67,10 +67,10 @@ pub struct bsrsv2Info {
 }
 /// Pointer type to opaque structure holding bsrsv2 info.
 ///
-/// The `hipSPARSE` bsrsv2 structure holds the information used by [`hipsparseXbsrsv2_zeroPivot()`],
-/// [`hipsparseSbsrsv2_bufferSize`] "`hipsparseXbsrsv2_bufferSize()`", [`hipsparseSbsrsv2_bufferSizeExt`]
-/// "`hipsparseXbsrsv2_bufferSizeExt()`", [`hipsparseSbsrsv2_analysis`] "`hipsparseXbsrsv2_analysis()`",
-/// and [`hipsparseSbsrsv2_solve`] "`hipsparseXbsrsv2_solve()`". It must be initialized using
+/// The hipSPARSE bsrsv2 structure holds the information used by [`hipsparseXbsrsv2_zeroPivot()`],
+/// `hipsparseXbsrsv2_bufferSize()`, [`hipsparseSbsrsv2_bufferSizeExt`]
+/// "`hipsparseXbsrsv2_bufferSizeExt()`", `hipsparseXbsrsv2_analysis()`,
+/// and `hipsparseXbsrsv2_solve()`. It must be initialized using
 /// [`hipsparseCreateBsrsv2Info()`] and the returned structure must be passed to all subsequent library calls
 /// that involve bsrsv2. It should be destroyed at the end using [`hipsparseDestroyBsrsv2Info()`].
 pub type bsrsv2Info_t = *mut bsrsv2Info;
@@ -82,8 +82,8 @@ pub struct csrgemm2Info {
 }
 /// Pointer type to opaque structure holding csrgemm2 info.
 ///
-/// The `hipSPARSE` csrgemm2 structure holds the information used by [`hipsparseScsrgemm2_bufferSizeExt`]
-/// "`hipsparseXcsrgemm2_bufferSizeExt()`", [`hipsparseXcsrgemm2Nnz()`], and [`hipsparseScsrgemm2`] "`hipsparseXcsrgemm2()`".
+/// The hipSPARSE csrgemm2 structure holds the information used by [`hipsparseScsrgemm2_bufferSizeExt`]
+/// "`hipsparseXcsrgemm2_bufferSizeExt()`", [`hipsparseXcsrgemm2Nnz()`], and `hipsparseXcsrgemm2()`.
 /// It must be initialized using [`hipsparseCreateCsrgemm2Info()`] and the returned structure must be passed to all
 /// subsequent library calls that involve csrgemm2. It should be destroyed at the end using
 /// [`hipsparseDestroyCsrgemm2Info()`].
@@ -96,9 +96,9 @@ pub struct csric02Info {
 }
 /// Pointer type to opaque structure holding csric02 info.
 ///
-/// The `hipSPARSE` csric02 structure holds the information used by [`hipsparseXcsric02_zeroPivot()`],
-/// [`hipsparseScsric02_bufferSize`] "`hipsparseXcsric02_bufferSize()`", [`hipsparseScsric02_analysis`]
-/// "`hipsparseXcsric02_analysis()`", and [`hipsparseScsric02`] "`hipsparseXcsric02()`". It must be
+/// The hipSPARSE csric02 structure holds the information used by [`hipsparseXcsric02_zeroPivot()`],
+/// `hipsparseXcsric02_bufferSize()`, [`hipsparseScsric02_analysis`]
+/// "`hipsparseXcsric02_analysis()`", and `hipsparseXcsric02()`. It must be
 /// initialized using [`hipsparseCreateCsric02Info()`] and the returned structure must be passed to all
 /// subsequent library calls that involve csric02. It should be destroyed at the end using
 /// [`hipsparseDestroyCsric02Info()`].
@@ -111,10 +111,10 @@ pub struct csrilu02Info {
 }
 /// Pointer type to opaque structure holding csrilu02 info.
 ///
-/// The `hipSPARSE` csrilu02 structure holds the information used by [`hipsparseXcsrilu02_zeroPivot()`],
-/// [`hipsparseScsrilu02_numericBoost`] "`hipsparseXcsrilu02_numericBoost()`", [`hipsparseScsrilu02_bufferSize`]
-/// "`hipsparseXcsrilu02_bufferSize()`", [`hipsparseScsrilu02_analysis`] "`hipsparseXcsrilu02_analysis()`",
-/// and [`hipsparseScsrilu02`] "`hipsparseXcsrilu02()`". It must be initialized using [`hipsparseCreateCsrilu02Info()`]
+/// The hipSPARSE csrilu02 structure holds the information used by [`hipsparseXcsrilu02_zeroPivot()`],
+/// `hipsparseXcsrilu02_numericBoost()`, [`hipsparseScsrilu02_bufferSize`]
+/// "`hipsparseXcsrilu02_bufferSize()`", `hipsparseXcsrilu02_analysis()`,
+/// and `hipsparseXcsrilu02()`. It must be initialized using [`hipsparseCreateCsrilu02Info()`]
 /// and the returned structure must be passed to all subsequent library calls that involve csrilu02. It should be
 /// destroyed at the end using [`hipsparseDestroyCsrilu02Info()`].
 pub type csrilu02Info_t = *mut csrilu02Info;
@@ -126,9 +126,9 @@ pub struct csrsm2Info {
 }
 /// Pointer type to opaque structure holding csrsm2 info.
 ///
-/// The `hipSPARSE` csrsm2 structure holds the information used by [`hipsparseXcsrsm2_zeroPivot()`],
-/// [`hipsparseScsrsm2_bufferSizeExt`] "`hipsparseXcsrsm2_bufferSizeExt()`", [`hipsparseScsrsm2_analysis`]
-/// "`hipsparseXcsrsm2_analysis()`", and [`hipsparseScsrsm2_solve`] "`hipsparseXcsrsm2_solve()`". It must be initialized using
+/// The hipSPARSE csrsm2 structure holds the information used by [`hipsparseXcsrsm2_zeroPivot()`],
+/// `hipsparseXcsrsm2_bufferSizeExt()`, [`hipsparseScsrsm2_analysis`]
+/// "`hipsparseXcsrsm2_analysis()`", and `hipsparseXcsrsm2_solve()`. It must be initialized using
 /// [`hipsparseCreateCsrsm2Info()`] and the returned structure must be passed to all subsequent library calls
 /// that involve csrsm2. It should be destroyed at the end using [`hipsparseDestroyCsrsm2Info()`].
 pub type csrsm2Info_t = *mut csrsm2Info;
@@ -140,9 +140,9 @@ pub struct csrsv2Info {
 }
 /// Pointer type to opaque structure holding csrsv2 info.
 ///
-/// The `hipSPARSE` csrsv2 structure holds the information used by [`hipsparseXcsrsv2_zeroPivot()`],
-/// [`hipsparseScsrsv2_bufferSize`] "`hipsparseXcsrsv2_bufferSize()`", [`hipsparseScsrsv2_analysis`]
-/// "`hipsparseXcsrsv2_analysis()`", and [`hipsparseScsrsv2_solve`] "`hipsparseXcsrsv2_solve()`". It must be initialized using
+/// The hipSPARSE csrsv2 structure holds the information used by [`hipsparseXcsrsv2_zeroPivot()`],
+/// `hipsparseXcsrsv2_bufferSize()`, [`hipsparseScsrsv2_analysis`]
+/// "`hipsparseXcsrsv2_analysis()`", and `hipsparseXcsrsv2_solve()`. It must be initialized using
 /// [`hipsparseCreateCsrsv2Info()`] and the returned structure must be passed to all subsequent library calls
 /// that involve csrsv2. It should be destroyed at the end using [`hipsparseDestroyCsrsv2Info()`].
 pub type csrsv2Info_t = *mut csrsv2Info;
@@ -154,9 +154,9 @@ pub struct csru2csrInfo {
 }
 /// Pointer type to opaque structure holding csru2csr info.
 ///
-/// The `hipSPARSE` csru2csr structure holds the information used by [`hipsparseScsru2csr_bufferSizeExt`]
-/// "`hipsparseXcsru2csr_bufferSizeExt()`", [`hipsparseScsru2csr`] "`hipsparseXcsru2csr()`", and
-/// [`hipsparseScsr2csru`] "`hipsparseXcsr2csru()`". It must be initialized using [`hipsparseCreateCsru2csrInfo()`]
+/// The hipSPARSE csru2csr structure holds the information used by [`hipsparseScsru2csr_bufferSizeExt`]
+/// "`hipsparseXcsru2csr_bufferSizeExt()`", `hipsparseXcsru2csr()`, and
+/// `hipsparseXcsr2csru()`. It must be initialized using [`hipsparseCreateCsru2csrInfo()`]
 /// and the returned structure must be passed to all subsequent library calls that involve csru2csr. It should be
 /// destroyed at the end using [`hipsparseDestroyCsru2csrInfo()`].
 pub type csru2csrInfo_t = *mut csru2csrInfo;
@@ -173,7 +173,7 @@ pub struct hipsparseBfloat16 {
 zeroed!(hipsparseBfloat16);
 /// Pointer type to opaque structure holding coloring info.
 ///
-/// The `hipSPARSE` ColorInfo structure holds the coloring information. It must be
+/// The hipSPARSE ColorInfo structure holds the coloring information. It must be
 /// initialized using [`hipsparseCreateColorInfo()`] and the returned structure must be
 /// passed to all subsequent library calls that involve the coloring. It should be
 /// destroyed at the end using [`hipsparseDestroyColorInfo()`].
@@ -206,23 +206,23 @@ pub struct hipsparseFloat16 {
 }
 #[cfg(feature = "rocm-10-0")]
 zeroed!(hipsparseFloat16);
-/// Handle to the `hipSPARSE` library context queue.
+/// Handle to the hipSPARSE library context queue.
 ///
-/// The `hipSPARSE` handle is a structure holding the `hipSPARSE` library context. It must
+/// The hipSPARSE handle is a structure holding the hipSPARSE library context. It must
 /// be initialized using [`hipsparseCreate()`] and the returned handle must be passed to all
 /// subsequent library function calls. It should be destroyed at the end using
 /// [`hipsparseDestroy()`].
 pub type hipsparseHandle_t = *mut c_void;
 /// HYB matrix storage format.
 ///
-/// The `hipSPARSE` HYB matrix structure holds the HYB matrix. It must be initialized using
+/// The hipSPARSE HYB matrix structure holds the HYB matrix. It must be initialized using
 /// [`hipsparseCreateHybMat()`] and the returned HYB matrix must be passed to all subsequent
 /// library calls that involve the matrix. It should be destroyed at the end using
 /// [`hipsparseDestroyHybMat()`].
 pub type hipsparseHybMat_t = *mut c_void;
 /// Descriptor of the matrix.
 ///
-/// The `hipSPARSE` matrix descriptor is a structure holding all properties of a matrix.
+/// The hipSPARSE matrix descriptor is a structure holding all properties of a matrix.
 /// It must be initialized using [`hipsparseCreateMatDescr()`] and the returned descriptor
 /// must be passed to all subsequent library calls that involve the matrix. It should be
 /// destroyed at the end using [`hipsparseDestroyMatDescr()`].
@@ -267,7 +267,7 @@ pub struct pruneInfo {
 }
 /// Pointer type to opaque structure holding prune info.
 ///
-/// The `hipSPARSE` prune structure holds the information used by [`hipsparseSpruneDense2csrByPercentage_bufferSize`]
+/// The hipSPARSE prune structure holds the information used by [`hipsparseSpruneDense2csrByPercentage_bufferSize`]
 /// "`hipsparseXpruneDense2csrByPercentage_bufferSize()`", [`hipsparseSpruneDense2csrByPercentage_bufferSizeExt`]
 /// "`hipsparseXpruneDense2csrByPercentage_bufferSizeExt()`", [`hipsparseSpruneCsr2csrByPercentage_bufferSize`]
 /// "`hipsparseXpruneCsr2csrByPercentage_bufferSize()`", [`hipsparseSpruneCsr2csrByPercentage_bufferSizeExt`]

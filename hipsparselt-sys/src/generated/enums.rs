@@ -192,7 +192,9 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]
         HIPSPARSELT_MATMUL_ACTIVATION_TANH_BETA = 15,
-        /// Precision of Bias. HIP backend only,
+        /// Precision of Bias.
+        ///
+        /// HIP backend only,
         /// When Input's datatype is FP16 - Bias type can be FP16 or FP32. (default FP16)
         /// When Input's datatype is BF16 - Bias type can be BF16 or FP32. (default BF16)
         /// In other cases - Bias type is FP32.
@@ -222,7 +224,9 @@ rocm_sdk::c_enum! {
     ///
     /// Since ROCm 6.3.
     pub enum hipsparseLtPruneAlg_t: c_uint {
-        /// Zero out eight elements in a 4x4 tile, nonzero elements have the maximum L1-norm value in all combinations in the tile. Exactly two elements in each row and column.
+        /// Zero out eight elements in a 4x4 tile, nonzero elements have the maximum L1-norm value in all combinations in the tile.
+        ///
+        /// Exactly two elements in each row and column.
         ///
         /// Since ROCm 6.3.
         #[cfg(feature = "rocm-6-3")]

@@ -11,40 +11,37 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (out): `matDescr` the pointer to the dense matrix descriptor
-    /// - `` (in): rows number of rows
-    /// - `` (in): cols number of columns
-    /// - `` (in): ld leading dimension
-    /// - `` (in): alignment memory alignment in bytes (not used by HIP backend)
-    /// - `` (in): `valueType` data type of the matrix. see `hipDataType`
-    /// - `` (in): order memory layout. `HIPSPARSE_ORDER_COL` or `HIPSPARSE_ORDER_ROW`.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matDescr` (out): the pointer to the dense matrix descriptor
+    /// - `rows` (in): number of rows
+    /// - `cols` (in): number of columns
+    /// - `ld` (in): leading dimension
+    /// - `alignment` (in): memory alignment in bytes (not used by HIP backend)
+    /// - `valueType` (in): data type of the matrix. see `hipDataType`
+    /// - `order` (in): memory layout. `HIPSPARSE_ORDER_COL` or `HIPSPARSE_ORDER_ROW`.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle`, `descr` , `rows` , `cols` , `ld` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `rows` , `cols` , `ld` , `alignment` , `valueType` or `order` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle`, `descr` , `rows` , `cols` , `ld` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `rows` , `cols` , `ld` , `alignment` , `valueType` or `order` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtDenseDescriptorInit(handle: *const hipsparseLtHandle_t,
         matDescr: *mut hipsparseLtMatDescriptor_t, rows: i64, cols: i64, ld: i64, alignment: u32,
         valueType: hipDataType, order: hipsparseOrder_t) -> hipsparseStatus_t;
-    /// Destroy a `hipsparselt` handle
+    /// Destroy a hipsparselt handle
     ///
-    /// `hipsparseLtDestroy` destroys the `hipSPARSELt` library context and releases all
-    /// resources used by the `hipSPARSELt` library.
+    /// `hipsparseLtDestroy` destroys the hipSPARSELt library context and releases all
+    /// resources used by the hipSPARSELt library.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
+    /// - `handle` (in): hipsparselt library handle
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_INITIALIZED` `handle` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_NOT_INITIALIZED`: `handle` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtDestroy(handle: *const hipsparseLtHandle_t) -> hipsparseStatus_t;
     #[cfg(feature = "rocm-6-3")]
@@ -57,51 +54,49 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `propertyType` property type. `hipLibraryPropertyType` (defined in `library_types`.h)
-    /// - `` (out): value value of the requested property.
+    /// - `propertyType` (in): property type. `hipLibraryPropertyType` (defined in `library_types`.h)
+    /// - `value` (out): value of the requested property.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS`
+    /// - `HIPSPARSE_STATUS_SUCCESS`
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtGetProperty(propertyType: hipLibraryPropertyType, value: *mut c_int) -> hipsparseStatus_t;
-    /// Retrive the version number of the `hipSPARSELt` library.
+    /// Retrive the version number of the hipSPARSELt library.
     ///
-    /// `hipsparseLtGetVersion` return the version number of the `hipSPARSELt` library.
+    /// `hipsparseLtGetVersion` return the version number of the hipSPARSELt library.
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle.
-    /// - `` (out): version the version number of the library.
+    /// - `handle` (in): hipsparselt library handle.
+    /// - `version` (out): the version number of the library.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS`
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtGetVersion(handle: *const hipsparseLtHandle_t, version: *mut c_int) -> hipsparseStatus_t;
-    /// Create a `hipsparselt` handle
+    /// Create a hipsparselt handle
     ///
-    /// `hipsparseLtInit` creates the `hipSPARSELt` library context. It must be
-    /// initialized before any other `hipSPARSELt` API function is invoked and must be passed to
+    /// `hipsparseLtInit` creates the hipSPARSELt library context. It must be
+    /// initialized before any other hipSPARSELt API function is invoked and must be passed to
     /// all subsequent library function calls. The handle should be destroyed at the end
     /// using `hipsparseLtDestroy_handle()`.
     ///
     /// # Parameters
     ///
-    /// - `` (out): handle `hipsparselt` library handle
+    /// - `handle` (out): hipsparselt library handle
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the initialization succeeded.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the initialization succeeded.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtInit(handle: *mut hipsparseLtHandle_t) -> hipsparseStatus_t;
-    /// Initialize `hipSPARSELt` for the current HIP device
+    /// Initialize hipSPARSELt for the current HIP device
     ///
-    /// `hipsparseLtInitialize` Initialize `hipSPARSELt` for the current HIP device, to avoid costly startup time at the first call on that device.
+    /// `hipsparseLtInitialize` Initialize hipSPARSELt for the current HIP device, to avoid costly startup time at the first call on that device.
     /// Only work when using HIP backend.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtInitialize();
@@ -111,17 +106,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (in): `matDescr` the matrix descriptor
-    /// - `` (in): `matAttribute` `HIPSPARSELT_MAT_NUM_BATCHES`, `HIPSPARSELT_MAT_BATCH_STRIDE`.
-    /// - `` (inout): data the memory address containing the attribute value retrieved by this function
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matDescr` (in): the matrix descriptor
+    /// - `matAttribute` (in): `HIPSPARSELT_MAT_NUM_BATCHES`, `HIPSPARSELT_MAT_BATCH_STRIDE`.
+    /// - `data` (inout): the memory address containing the attribute value retrieved by this function
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `descr` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `descr` , `data` or `dataSize` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatDescGetAttribute(handle: *const hipsparseLtHandle_t,
         matDescr: *const hipsparseLtMatDescriptor_t, matAttribute: hipsparseLtMatDescAttribute_t, data: *mut c_void,
@@ -133,17 +127,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (inout): `matDescr` the matrix descriptor
-    /// - `` (in): `matAttribute` `HIPSPARSELT_MAT_NUM_BATCHES`, `HIPSPARSELT_MAT_BATCH_STRIDE`.
-    /// - `` (in): data pointer to the value to which the specified attribute will be set.
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matDescr` (inout): the matrix descriptor
+    /// - `matAttribute` (in): `HIPSPARSELT_MAT_NUM_BATCHES`, `HIPSPARSELT_MAT_BATCH_STRIDE`.
+    /// - `data` (in): pointer to the value to which the specified attribute will be set.
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matmulDescr` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matmulDescr` , `data` or `dataSize` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatDescSetAttribute(handle: *const hipsparseLtHandle_t,
         matDescr: *mut hipsparseLtMatDescriptor_t, matAttribute: hipsparseLtMatDescAttribute_t, data: *const c_void,
@@ -155,22 +148,22 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): `matDescr` the matrix descriptor
+    /// - `matDescr` (in): the matrix descriptor
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `descr` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `descr` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatDescriptorDestroy(matDescr: *const hipsparseLtMatDescriptor_t) -> hipsparseStatus_t;
     /// Sparse matrix dense matrix multiplication
     ///
     /// `hipsparseLtMatmul` computes the matrix multiplication of matrices A and B to
     /// produce the output matrix D, according to the following operation:
-    /// \\f\[
-    /// D := Activation(\\alpha \\cdot op(A) \\cdot op(B) + \\beta \\cdot C + bias) \* scale
-    /// \\f\]
+    ///
+    /// ```text
+    /// D := Activation(α · op(A) · op(B) + β · C + bias) * scale
+    /// ```
     ///
     /// **Note:** This function is non blocking and executed asynchronously with respect to the host.
     /// It may return before the actual computation has finished.
@@ -179,27 +172,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): plan Matrix multiplication plan
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$. (float)
-    /// - `` (in): `d_A` Pointer to the structured matrix A
-    /// - `` (in): `d_B` Pointer to the dense matrix B
-    /// - `` (in): beta scalar \\f$\\beta\\f$. (float)
-    /// - `` (in): `d_C` Pointer to the dense matrix C
-    /// - `` (out): `d_D` Pointer to the dense matrix D
-    /// - `` (in): workspace Pointor to the worksapce
-    /// - `` (in): streams Pointer to HIP stream array for the computation
-    /// - `` (in): `numStreams` Number of HIP streams in `streams`
+    /// - `handle` (in): hipsparselt library handle
+    /// - `plan` (in): Matrix multiplication plan
+    /// - `alpha` (in): scalar `α`. (float)
+    /// - `d_A` (in): Pointer to the structured matrix A
+    /// - `d_B` (in): Pointer to the dense matrix B
+    /// - `beta` (in): scalar `β`. (float)
+    /// - `d_C` (in): Pointer to the dense matrix C
+    /// - `d_D` (out): Pointer to the dense matrix D
+    /// - `workspace` (in): Pointor to the worksapce
+    /// - `streams` (in): Pointer to HIP stream array for the computation
+    /// - `numStreams` (in): Number of HIP streams in `streams`
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_INITIALIZED` `handle` or `plan` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle`, `plan` `alpha`, `d_A`, `d_B`, `beta`, `d_C` , `d_D` , `workspace` `streams` or `numStreams` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problme is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_NOT_INITIALIZED`: `handle` or `plan` is invalid.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle`, `plan` `alpha`, `d_A`, `d_B`, `beta`, `d_C` , `d_D` , `workspace` `streams` or `numStreams` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problme is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmul(handle: *const hipsparseLtHandle_t, plan: *const hipsparseLtMatmulPlan_t,
         alpha: *const c_void, d_A: *const c_void, d_B: *const c_void, beta: *const c_void, d_C: *const c_void,
@@ -211,19 +201,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (in): `algSelection` the algorithm selection descriptor
-    /// - `` (in): attribute attributes are specify in `hipsparseLtMatmulAlgAttribute_t`
-    /// - `` (inout): data the memory address containing the attribute value retrieved by this function
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `algSelection` (in): the algorithm selection descriptor
+    /// - `attribute` (in): attributes are specify in `hipsparseLtMatmulAlgAttribute_t`
+    /// - `data` (inout): the memory address containing the attribute value retrieved by this function
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `algSelection` , `attribute` , `data` or `dataSize` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `attribute` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `algSelection` , `attribute` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `attribute` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulAlgGetAttribute(handle: *const hipsparseLtHandle_t,
         algSelection: *const hipsparseLtMatmulAlgSelection_t, attribute: hipsparseLtMatmulAlgAttribute_t,
@@ -237,16 +225,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (out): `algSelection` the pointer to the algorithm selection descriptor
-    /// - `` (in): `matmulDescr` the matrix multiplication descriptor
-    /// - `` (in): alg the algorithm used to do the matrix multiplication.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `algSelection` (out): the pointer to the algorithm selection descriptor
+    /// - `matmulDescr` (in): the matrix multiplication descriptor
+    /// - `alg` (in): the algorithm used to do the matrix multiplication.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matmulDescr` or `algSelection` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matmulDescr` or `algSelection` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulAlgSelectionInit(handle: *const hipsparseLtHandle_t,
         algSelection: *mut hipsparseLtMatmulAlgSelection_t, matmulDescr: *const hipsparseLtMatmulDescriptor_t,
@@ -258,19 +245,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (inout): `algSelection` the algorithm selection descriptor
-    /// - `` (in): attribute attributes are specify in `hipsparseLtMatmulAlgAttribute_t`
-    /// - `` (in): data pointer to the value to which the specified attribute will be set.
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `algSelection` (inout): the algorithm selection descriptor
+    /// - `attribute` (in): attributes are specify in `hipsparseLtMatmulAlgAttribute_t`
+    /// - `data` (in): pointer to the value to which the specified attribute will be set.
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `algSelection` , `attribute` , `data` or `dataSize` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `attribute` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `algSelection` , `attribute` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `attribute` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulAlgSetAttribute(handle: *const hipsparseLtHandle_t,
         algSelection: *mut hipsparseLtMatmulAlgSelection_t, attribute: hipsparseLtMatmulAlgAttribute_t,
@@ -281,19 +266,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (in): `matmulDescr` the matrix multiplication descriptor
-    /// - `` (in): `matmulAttribute` see `hipsparseLtMatmulDescAttribute_t`
-    /// - `` (inout): data the memory address containing the attribute value retrieved by this function
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matmulDescr` (in): the matrix multiplication descriptor
+    /// - `matmulAttribute` (in): see `hipsparseLtMatmulDescAttribute_t`
+    /// - `data` (inout): the memory address containing the attribute value retrieved by this function
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matDescr` , `data` or `dataSize` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `hipsparseLtMatmulDescAttribute_t` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matDescr` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `hipsparseLtMatmulDescAttribute_t` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulDescGetAttribute(handle: *const hipsparseLtHandle_t,
         matmulDescr: *const hipsparseLtMatmulDescriptor_t, matmulAttribute: hipsparseLtMatmulDescAttribute_t,
@@ -305,19 +288,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (inout): `matmulDescr` the matrix multiplication descriptor
-    /// - `` (in): `matmulAttribute` see `hipsparseLtMatmulDescAttribute_t`
-    /// - `` (in): data pointer to the value to which the specified attribute will be set.
-    /// - `` (in): `dataSize` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matmulDescr` (inout): the matrix multiplication descriptor
+    /// - `matmulAttribute` (in): see `hipsparseLtMatmulDescAttribute_t`
+    /// - `data` (in): pointer to the value to which the specified attribute will be set.
+    /// - `dataSize` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matDescr` , `data` or `dataSize` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `hipsparseLtMatmulDescAttribute_t` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matDescr` , `data` or `dataSize` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `hipsparseLtMatmulDescAttribute_t` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulDescSetAttribute(handle: *const hipsparseLtHandle_t,
         matmulDescr: *mut hipsparseLtMatmulDescriptor_t, matmulAttribute: hipsparseLtMatmulDescAttribute_t,
@@ -328,23 +309,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (inout): `matmulDescr` the matrix multiplication descriptor
-    /// - `` (in): `opA` `hipsparse` operation for Matrix A. `HIPSPARSE_OPERATION_NON_TRANSPOSE` or `HIPSPARSE_OPERATION_TRANSPOSE`
-    /// - `` (in): `opB` `hipsparse` operation for Matrix B. `HIPSPARSE_OPERATION_NON_TRANSPOSE` or `HIPSPARSE_OPERATION_TRANSPOSE`
-    /// - `` (in): `matA` the matrix descriptor (only and must one of `matA` or `matB` is a structured sparsity matrix)
-    /// - `` (in): `matB` the matrix descriptor (only and must one of `matA` or `matB` is a structured sparsity matrix)
-    /// - `` (in): `matC` the matrix descriptor (dense matrix)
-    /// - `` (in): `matD` the matrix descriptor (dense matrix)
-    /// - `` (in): `computeType` size in bytes of the attribute value used for verification.
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matmulDescr` (inout): the matrix multiplication descriptor
+    /// - `opA` (in): hipsparse operation for Matrix A. `HIPSPARSE_OPERATION_NON_TRANSPOSE` or `HIPSPARSE_OPERATION_TRANSPOSE`
+    /// - `opB` (in): hipsparse operation for Matrix B. `HIPSPARSE_OPERATION_NON_TRANSPOSE` or `HIPSPARSE_OPERATION_TRANSPOSE`
+    /// - `matA` (in): the matrix descriptor (only and must one of matA or matB is a structured sparsity matrix)
+    /// - `matB` (in): the matrix descriptor (only and must one of matA or matB is a structured sparsity matrix)
+    /// - `matC` (in): the matrix descriptor (dense matrix)
+    /// - `matD` (in): the matrix descriptor (dense matrix)
+    /// - `computeType` (in): size in bytes of the attribute value used for verification.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matmulDescr` , `opA` , `opB` , `matA` , `matB` , `matC` , `matD` or `computeType` ,is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `opA` , `opB` or `computeType` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matmulDescr` , `opA` , `opB` , `matA` , `matB` , `matC` , `matD` or `computeType` ,is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `opA` , `opB` or `computeType` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulDescriptorInit(handle: *const hipsparseLtHandle_t,
         matmulDescr: *mut hipsparseLtMatmulDescriptor_t, opA: hipsparseOperation_t, opB: hipsparseOperation_t,
@@ -358,15 +337,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): plan the matrix multiplication plan descriptor.
-    /// - `` (out): `workspaceSize` Workspace size in bytes
+    /// - `handle` (in): hipsparselt library handle
+    /// - `plan` (in): the matrix multiplication plan descriptor.
+    /// - `workspaceSize` (out): Workspace size in bytes
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `algSelection` or `workspaceSize` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `algSelection` or `workspaceSize` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulGetWorkspace(handle: *const hipsparseLtHandle_t, plan: *const hipsparseLtMatmulPlan_t,
         workspaceSize: *mut usize) -> hipsparseStatus_t;
@@ -378,13 +356,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): plan the matrix multiplication plan descriptor
+    /// - `plan` (in): the matrix multiplication plan descriptor
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `plan` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `plan` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulPlanDestroy(plan: *const hipsparseLtMatmulPlan_t) -> hipsparseStatus_t;
     /// Initializes the matrix multiplication plan descriptor
@@ -394,16 +371,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (out): plan the matrix multiplication plan descriptor
-    /// - `` (in): `matmulDescr` the matrix multiplication descriptor
-    /// - `` (in): `algSelection` the algorithm selection descriptor
+    /// - `handle` (in): hipsparselt library handle
+    /// - `plan` (out): the matrix multiplication plan descriptor
+    /// - `matmulDescr` (in): the matrix multiplication descriptor
+    /// - `algSelection` (in): the algorithm selection descriptor
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `plan` , `matmulDescr` , `algSelection` or `workspaceSize` is invalid. `HIPSPARSELT_MAT_NUM_BATCHES` from matrix A to D are inconisistent
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `plan` , `matmulDescr` , `algSelection` or `workspaceSize` is invalid. `HIPSPARSELT_MAT_NUM_BATCHES` from matrix A to D are inconisistent
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulPlanInit(handle: *const hipsparseLtHandle_t, plan: *mut hipsparseLtMatmulPlan_t,
         matmulDescr: *const hipsparseLtMatmulDescriptor_t,
@@ -428,27 +404,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): plan Matrix multiplication plan
-    /// - `` (in): alpha scalar \\f$\\alpha\\f$. (float)
-    /// - `` (in): `d_A` Pointer to the structured matrix A
-    /// - `` (in): `d_B` Pointer to the dense matrix B
-    /// - `` (in): beta scalar \\f$\\beta\\f$. (float)
-    /// - `` (in): `d_C` Pointer to the dense matrix C
-    /// - `` (out): `d_D` Pointer to the dense matrix D
-    /// - `` (in): workspace Pointor to the worksapce
-    /// - `` (in): streams Pointer to HIP stream array for the computation
-    /// - `` (in): `numStreams` Number of HIP streams in `streams`
+    /// - `handle` (in): hipsparselt library handle
+    /// - `plan` (in): Matrix multiplication plan
+    /// - `alpha` (in): scalar `α`. (float)
+    /// - `d_A` (in): Pointer to the structured matrix A
+    /// - `d_B` (in): Pointer to the dense matrix B
+    /// - `beta` (in): scalar `β`. (float)
+    /// - `d_C` (in): Pointer to the dense matrix C
+    /// - `d_D` (out): Pointer to the dense matrix D
+    /// - `workspace` (in): Pointor to the worksapce
+    /// - `streams` (in): Pointer to HIP stream array for the computation
+    /// - `numStreams` (in): Number of HIP streams in `streams`
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_INITIALIZED` `handle` or `plan` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle`, `plan` `alpha`, `d_A`, `d_B`, `beta`, `d_C` , `d_D` , `workspace` `streams` or `numStreams` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problme is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_NOT_INITIALIZED`: `handle` or `plan` is invalid.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle`, `plan` `alpha`, `d_A`, `d_B`, `beta`, `d_C` , `d_D` , `workspace` `streams` or `numStreams` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problme is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtMatmulSearch(handle: *const hipsparseLtHandle_t, plan: *mut hipsparseLtMatmulPlan_t,
         alpha: *const c_void, d_A: *const c_void, d_B: *const c_void, beta: *const c_void, d_C: *const c_void,
@@ -461,20 +434,18 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparselt` library context queue.
-    /// - `` (in): plan matrix multiplication plan descriptor.
-    /// - `` (in): `d_dense` pointer to the dense matrix.
-    /// - `` (out): `d_compressed` compressed matrix and metadata.
-    /// - `` (out): `d_compressBuffer` temporary buffer for the compression.
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): handle to the hipsparselt library context queue.
+    /// - `plan` (in): matrix multiplication plan descriptor.
+    /// - `d_dense` (in): pointer to the dense matrix.
+    /// - `d_compressed` (out): compressed matrix and metadata.
+    /// - `d_compressBuffer` (out): temporary buffer for the compression.
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `plan` , `d_dense` or `d_compressed` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problem is not support
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `plan` , `d_dense` or `d_compressed` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problem is not support
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMACompress(handle: *const hipsparseLtHandle_t, plan: *const hipsparseLtMatmulPlan_t,
         d_dense: *const c_void, d_compressed: *mut c_void, d_compressBuffer: *mut c_void,
@@ -487,22 +458,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle handle to the `hipsparselt` library context queue.
-    /// - `` (in): `sparseMatDescr` structured(sparse) matrix descriptor.
-    /// - `` (in): `isSparseA` specify if the structured (sparse) matrix is in the first position (`matA` or `matB`) (HIP backend only support `matA`)
-    /// - `` (in): op operation that will be applied to the structured (sparse) matrix in the multiplication
-    /// - `` (in): `d_dense` pointer to the dense matrix.
-    /// - `` (out): `d_compressed` compressed matrix and metadata
-    /// - `` (out): `d_compressBuffer` temporary buffer for the compression.
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): handle to the hipsparselt library context queue.
+    /// - `sparseMatDescr` (in): structured(sparse) matrix descriptor.
+    /// - `isSparseA` (in): specify if the structured (sparse) matrix is in the first position (matA or matB) (HIP backend only support matA)
+    /// - `op` (in): operation that will be applied to the structured (sparse) matrix in the multiplication
+    /// - `d_dense` (in): pointer to the dense matrix.
+    /// - `d_compressed` (out): compressed matrix and metadata
+    /// - `d_compressBuffer` (out): temporary buffer for the compression.
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `sparseMatDescr` , `op` , `d_dense` or `d_compressed` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problem is not support
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `sparseMatDescr` , `op` , `d_dense` or `d_compressed` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problem is not support
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMACompress2(handle: *const hipsparseLtHandle_t,
         sparseMatDescr: *const hipsparseLtMatDescriptor_t, isSparseA: c_int, op: hipsparseOperation_t,
@@ -515,16 +484,15 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): plan matrix multiplication plan descriptor.
-    /// - `` (out): `compressedSize` size in bytes of the compressed matrix.
-    /// - `` (out): `compressBufferSize` size in bytes for the buffer needed for the matrix compression.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `plan` (in): matrix multiplication plan descriptor.
+    /// - `compressedSize` (out): size in bytes of the compressed matrix.
+    /// - `compressBufferSize` (out): size in bytes for the buffer needed for the matrix compression.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `plan` , `compressedSize` or `compressBufferSize` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `plan` , `compressedSize` or `compressBufferSize` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMACompressedSize(handle: *const hipsparseLtHandle_t,
         plan: *const hipsparseLtMatmulPlan_t, compressedSize: *mut usize,
@@ -536,18 +504,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): `sparseMatDescr` structured(sparse) matrix descriptor.
-    /// - `` (out): `compressedSize` size in bytes of the compressed matrix.
-    /// - `` (out): `compressBufferSize` size in bytes for the buffer needed for the matrix compression.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `sparseMatDescr` (in): structured(sparse) matrix descriptor.
+    /// - `compressedSize` (out): size in bytes of the compressed matrix.
+    /// - `compressBufferSize` (out): size in bytes for the buffer needed for the matrix compression.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_INITIALIZED` `handle` , `sparseMatDescr` , `compressedSize` or `compressBufferSize` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problem is not support
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_NOT_INITIALIZED`: `handle` , `sparseMatDescr` , `compressedSize` or `compressBufferSize` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problem is not support
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMACompressedSize2(handle: *const hipsparseLtHandle_t,
         sparseMatDescr: *const hipsparseLtMatDescriptor_t, compressedSize: *mut usize,
@@ -563,18 +529,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): `matmulDescr` matrix multiplication descriptor.
-    /// - `` (in): `d_in` pointer to the dense matrix.
-    /// - `` (out): `d_out` pointer to the pruned matrix.
-    /// - `` (in): `pruneAlg` pruning algorithm.
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `matmulDescr` (in): matrix multiplication descriptor.
+    /// - `d_in` (in): pointer to the dense matrix.
+    /// - `d_out` (out): pointer to the pruned matrix.
+    /// - `pruneAlg` (in): pruning algorithm.
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matmulDescr` , `d_in` or `d_out` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matmulDescr` , `d_in` or `d_out` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMAPrune(handle: *const hipsparseLtHandle_t,
         matmulDescr: *const hipsparseLtMatmulDescriptor_t, d_in: *const c_void, d_out: *mut c_void,
@@ -590,22 +555,20 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): `sparseMatDescr` structured(sparse) matrix descriptor.
-    /// - `` (in): `isSparseA` specify if the structured (sparse) matrix is in the first position (`matA` or `matB`) (Currently, only support `matA`)
-    /// - `` (in): op operation that will be applied to the structured (sparse) matrix in the multiplication
-    /// - `` (in): `d_in` pointer to the dense matrix.
-    /// - `` (out): `d_out` pointer to the pruned matrix.
-    /// - `` (in): `pruneAlg` pruning algorithm.
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `sparseMatDescr` (in): structured(sparse) matrix descriptor.
+    /// - `isSparseA` (in): specify if the structured (sparse) matrix is in the first position (matA or matB) (Currently, only support matA)
+    /// - `op` (in): operation that will be applied to the structured (sparse) matrix in the multiplication
+    /// - `d_in` (in): pointer to the dense matrix.
+    /// - `d_out` (out): pointer to the pruned matrix.
+    /// - `pruneAlg` (in): pruning algorithm.
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `sparseMatDescr` , `op` , `d_in` or `d_out` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problem is not support
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `sparseMatDescr` , `op` , `d_in` or `d_out` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problem is not support
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMAPrune2(handle: *const hipsparseLtHandle_t,
         sparseMatDescr: *const hipsparseLtMatDescriptor_t, isSparseA: c_int, op: hipsparseOperation_t,
@@ -618,17 +581,16 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): `matmulDescr` matrix multiplication descriptor.
-    /// - `` (in): `d_in` pointer to the matrix to check.
-    /// - `` (out): `d_valid` validation results (0 correct, 1 wrong).
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `matmulDescr` (in): matrix multiplication descriptor.
+    /// - `d_in` (in): pointer to the matrix to check.
+    /// - `d_valid` (out): validation results (0 correct, 1 wrong).
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `matmulDescr` , `d_in` or `d_valid` is invalid.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `matmulDescr` , `d_in` or `d_valid` is invalid.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMAPruneCheck(handle: *const hipsparseLtHandle_t,
         matmulDescr: *const hipsparseLtMatmulDescriptor_t, d_in: *const c_void, d_valid: *mut c_int,
@@ -640,21 +602,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle `hipsparselt` library handle
-    /// - `` (in): `sparseMatDescr` structured(sparse) matrix descriptor.
-    /// - `` (in): `isSparseA` specify if the structured (sparse) matrix is in the first position (`matA` or `matB`) (HIP backend only support `matA`)
-    /// - `` (in): op operation that will be applied to the structured (sparse) matrix in the multiplication
-    /// - `` (in): `d_in` pointer to the matrix to check.
-    /// - `` (out): `d_valid` validation results (0 correct, 1 wrong).
-    /// - `` (in): stream HIP stream for the computation.
+    /// - `handle` (in): hipsparselt library handle
+    /// - `sparseMatDescr` (in): structured(sparse) matrix descriptor.
+    /// - `isSparseA` (in): specify if the structured (sparse) matrix is in the first position (matA or matB) (HIP backend only support matA)
+    /// - `op` (in): operation that will be applied to the structured (sparse) matrix in the multiplication
+    /// - `d_in` (in): pointer to the matrix to check.
+    /// - `d_valid` (out): validation results (0 correct, 1 wrong).
+    /// - `stream` (in): HIP stream for the computation.
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle` , `sparseMatDescr` , `op` , `d_in` or `d_valid` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` the problem is not support
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle` , `sparseMatDescr` , `op` , `d_in` or `d_valid` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: the problem is not support
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtSpMMAPruneCheck2(handle: *const hipsparseLtHandle_t,
         sparseMatDescr: *const hipsparseLtMatDescriptor_t, isSparseA: c_int, op: hipsparseOperation_t,
@@ -666,23 +626,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): handle the `hipsparselt` handle
-    /// - `` (out): `matDescr` the pointer to the dense matrix descriptor
-    /// - `` (in): rows number of rows
-    /// - `` (in): cols number of columns
-    /// - `` (in): ld leading dimension
-    /// - `` (in): alignment memory alignment in bytes (not used by HIP backend)
-    /// - `` (in): `valueType` data type of the matrix. see `hipDataType`
-    /// - `` (in): order memory layout. `HIPSPARSE_ORDER_COL` or `HIPSPARSE_ORDER_ROW`.
-    /// - `` (in): sparsity matrix sparsity ratio. see `hipsparseLtSparsity_t`
+    /// - `handle` (in): the hipsparselt handle
+    /// - `matDescr` (out): the pointer to the dense matrix descriptor
+    /// - `rows` (in): number of rows
+    /// - `cols` (in): number of columns
+    /// - `ld` (in): leading dimension
+    /// - `alignment` (in): memory alignment in bytes (not used by HIP backend)
+    /// - `valueType` (in): data type of the matrix. see `hipDataType`
+    /// - `order` (in): memory layout. `HIPSPARSE_ORDER_COL` or `HIPSPARSE_ORDER_ROW`.
+    /// - `sparsity` (in): matrix sparsity ratio. see `hipsparseLtSparsity_t`
     ///
     /// # Returns
     ///
-    /// `HIPSPARSE_STATUS_SUCCESS` the operation completed successfully.
-    ///
-    /// `HIPSPARSE_STATUS_INVALID_VALUE` `handle`, `descr` , `rows` , `cols` , `ld` is invalid.
-    ///
-    /// `HIPSPARSE_STATUS_NOT_SUPPORTED` `rows` , `cols` , `ld` , `alignment` , `valueType` or `order` is not supported.
+    /// - `HIPSPARSE_STATUS_SUCCESS`: the operation completed successfully.
+    /// - `HIPSPARSE_STATUS_INVALID_VALUE`: `handle`, `descr` , `rows` , `cols` , `ld` is invalid.
+    /// - `HIPSPARSE_STATUS_NOT_SUPPORTED`: `rows` , `cols` , `ld` , `alignment` , `valueType` or `order` is not supported.
     #[cfg(feature = "rocm-6-3")]
     "6.3" pub fn hipsparseLtStructuredDescriptorInit(handle: *const hipsparseLtHandle_t,
         matDescr: *mut hipsparseLtMatDescriptor_t, rows: i64, cols: i64, ld: i64, alignment: u32,

@@ -16,9 +16,9 @@ macro_rules! zeroed {
 }
 
 #[cfg(feature = "rocm-6-3")]
-/// Handle to the `hipSPARSELt` library context queue.
+/// Handle to the hipSPARSELt library context queue.
 ///
-/// The `hipSPARSELt` handle is a structure holding the `hipSPARSELt` library context. It must
+/// The hipSPARSELt handle is a structure holding the hipSPARSELt library context. It must
 /// be initialized using `hipsparseLtInit` and the returned handle must be
 /// passed to all subsequent library function calls. It should be destroyed at the end
 /// using `hipsparseLtDestroy`.
@@ -34,7 +34,7 @@ zeroed!(hipsparseLtHandle_t);
 #[cfg(feature = "rocm-6-3")]
 /// Descriptor of the matrix.
 ///
-/// The `hipSPARSELt` matrix descriptor is a structure holding all properties of a matrix.
+/// The hipSPARSELt matrix descriptor is a structure holding all properties of a matrix.
 /// It must be initialized using `hipsparseLtDenseDescriptorInit` and the returned
 /// descriptor must be passed to all subsequent library calls that involve the matrix.
 /// It should be destroyed at the end using `hipsparseLtMatDescriptorDestroy`.
@@ -63,7 +63,7 @@ zeroed!(hipsparseLtMatmulAlgSelection_t);
 #[cfg(feature = "rocm-6-3")]
 /// Descriptor of the matrix multiplication operation
 ///
-/// The `hipSPARSELt` matrix multiplication descriptor is a structure holding
+/// The hipSPARSELt matrix multiplication descriptor is a structure holding
 /// the description of the matrix multiplication operation.
 /// It is initialized with `hipsparseLtMatmulDescriptorInit` function.
 ///
@@ -78,7 +78,7 @@ zeroed!(hipsparseLtMatmulDescriptor_t);
 #[cfg(feature = "rocm-6-3")]
 /// Descriptor of the matrix multiplication execution plan
 ///
-/// The `hipSPARSELt` matrix multiplication execution plan descriptor is a structure holding
+/// The hipSPARSELt matrix multiplication execution plan descriptor is a structure holding
 /// all the information necessary to execute the `hipsparseLtMatmul` operation.
 /// It is initialized and destroyed with `hipsparseLtMatmulPlanInit`
 /// and `hipsparseLtMatmulPlanDestroy` functions respectively.

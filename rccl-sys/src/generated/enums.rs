@@ -81,7 +81,7 @@ rocm_sdk::c_enum! {
     ///
     /// [`ncclMaxRedOp`] is the largest valid value for [`ncclRedOp_t`] and is defined
     /// to be the largest signed value (since compilers are permitted to use
-    /// signed enums) that won't grow sizeof(ncclRedOp\_t) when compared to previous
+    /// signed enums) that won't grow sizeof([`ncclRedOp_t`]) when compared to previous
     /// RCCL versions to maintain ABI compatibility.
     pub enum ncclRedOp_t: c_uint {
         /// Sum

@@ -6,7 +6,7 @@ use crate::*;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// All-Gather
     ///
-    /// Each device gathers \*sendcount\* values from other GPUs into \*recvbuff\*,
+    /// Each device gathers `sendcount` values from other GPUs into `recvbuff`,
     /// receiving data from rank i at offset i\*sendcount.
     /// Assumes recvcount is equal to nranks\*sendcount, which means that recvbuff
     /// should have a size of at least nranks\*sendcount elements.
@@ -28,8 +28,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         datatype: ncclDataType_t, comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
     /// All-Reduce
     ///
-    /// Reduces data arrays of length \*count\* in \*sendbuff\* using \*op\* operation, and
-    /// leaves identical copies of result on each \*recvbuff\*.
+    /// Reduces data arrays of length `count` in `sendbuff` using `op` operation, and
+    /// leaves identical copies of result on each `recvbuff`.
     /// In-place operation will happen if sendbuff == recvbuff.
     ///
     /// # Parameters
@@ -49,8 +49,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         op: ncclRedOp_t, comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
     /// All-Reduce-with-Bias
     ///
-    /// Reduces data arrays of length \*count\* in \*sendbuff\* using \*op\* operation, and
-    /// leaves identical copies of result on each \*recvbuff\*.
+    /// Reduces data arrays of length `count` in `sendbuff` using `op` operation, and
+    /// leaves identical copies of result on each `recvbuff`.
     /// In-place operation will happen if sendbuff == recvbuff.
     ///
     /// # Parameters
@@ -74,8 +74,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// All-To-All
     ///
     /// Device (i) send (j)th block of data to device (j) and be placed as (i)th
-    /// block. Each block for sending/receiving has \*count\* elements, which means
-    /// that \*recvbuff\* and \*sendbuff\* should have a size of nranks\*count elements.
+    /// block. Each block for sending/receiving has `count` elements, which means
+    /// that `recvbuff` and `sendbuff` should have a size of nranks\*count elements.
     /// In-place operation is NOT supported. It is the user's responsibility
     /// to ensure that sendbuff and recvbuff are distinct.
     ///
@@ -106,10 +106,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `sendbuff` (in): Data array to send (contains blocks for each other rank)
     /// - `sendcounts` (in): Array containing number of elements to send to each participating rank
-    /// - `sdispls` (in): Array of offsets into \*sendbuff\* for each participating rank
+    /// - `sdispls` (in): Array of offsets into `sendbuff` for each participating rank
     /// - `recvbuff` (out): Data array to receive (contains blocks from each other rank)
     /// - `recvcounts` (in): Array containing number of elements to receive from each participating rank
-    /// - `rdispls` (in): Array of offsets into \*recvbuff\* for each participating rank
+    /// - `rdispls` (in): Array of offsets into `recvbuff` for each participating rank
     /// - `datatype` (in): Data buffer element datatype
     /// - `comm` (in): Communicator group object to execute on
     /// - `stream` (in): HIP stream to execute collective on
@@ -131,14 +131,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
     /// (Deprecated) Broadcast (in-place)
     ///
-    /// Copies \*count\* values from \*root\* to all other devices.
+    /// Copies `count` values from `root` to all other devices.
     /// root is the rank (not the CUDA device) where data resides before the
     /// operation is started.
     /// This operation is implicitly in-place.
     ///
     /// # Parameters
     ///
-    /// - `buff` (in,out): Input array on \*root\* to be copied to other ranks. Output array for all ranks.
+    /// - `buff` (in,out): Input array on `root` to be copied to other ranks. Output array for all ranks.
     /// - `count` (in): Number of elements in data buffer
     /// - `datatype` (in): Data buffer element datatype
     /// - `root` (in): Rank owning buffer to be copied to others
@@ -152,14 +152,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t) -> ncclResult_t;
     /// Broadcast
     ///
-    /// Copies \*count\* values from \*sendbuff\* on \*root\* to \*recvbuff\* on all devices.
+    /// Copies `count` values from `sendbuff` on `root` to `recvbuff` on all devices.
     /// root\* is the rank (not the HIP device) where data resides before the operation is started.
-    /// sendbuff\* may be NULL on ranks other than \*root\*.
-    /// In-place operation will happen if \*sendbuff\* == \*recvbuff\*.
+    /// sendbuff\* may be NULL on ranks other than `root`.
+    /// In-place operation will happen if `sendbuff` == `recvbuff`.
     ///
     /// # Parameters
     ///
-    /// - `sendbuff` (in): Data array to copy (if \*root\*). May be NULL for other ranks
+    /// - `sendbuff` (in): Data array to copy (if `root`). May be NULL for other ranks
     /// - `recvbuff` (in): Data array to store received array
     /// - `count` (in): Number of elements in data buffer
     /// - `datatype` (in): Data buffer element datatype
@@ -266,7 +266,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// This is a convenience function to create a single-process communicator clique.
     /// Returns an array of ndev newly initialized communicators in comm.
-    /// comm should be pre-allocated with size at least ndev\*sizeof(ncclComm\_t).
+    /// comm should be pre-allocated with size at least ndev\*sizeof([`ncclComm_t`]).
     /// If devlist is NULL, the first ndev HIP devices are used.
     /// Order of devlist defines user-order of processors within the communicator.
     ///
@@ -345,7 +345,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `` (in): comm [`ncclComm_t`]\* communicator struct pointer
+    /// - `comm` (in): [`ncclComm_t`]\* communicator struct pointer
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -360,7 +360,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Creates a new communicator (multi thread/process version), similar to `ncclCommInitRankConfig`.
     ///
     /// Allows to use more than one [`ncclUniqueId`] (up to one per rank),
-    /// indicated by `nId`, to accelerate the init operation.
+    /// indicated by nId, to accelerate the init operation.
     /// The number of `ncclUniqueIds` and their order must be the same for every rank.
     ///
     /// # Parameters
@@ -488,17 +488,17 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Gather
     ///
-    /// Root device gathers \*sendcount\* values from other GPUs into \*recvbuff\*,
+    /// Root device gathers `sendcount` values from other GPUs into `recvbuff`,
     /// receiving data from rank i at offset i\*sendcount.
-    /// Assumes recvcount is equal to nranks\*sendcount, which means that \*recvbuff\*
+    /// Assumes recvcount is equal to nranks\*sendcount, which means that `recvbuff`
     /// should have a size of at least nranks\*sendcount elements.
     /// In-place operations will happen if sendbuff == recvbuff + rank \* sendcount.
-    /// recvbuff\* may be NULL on ranks other than \*root\*.
+    /// recvbuff\* may be NULL on ranks other than `root`.
     ///
     /// # Parameters
     ///
     /// - `sendbuff` (in): Data array to send
-    /// - `recvbuff` (out): Data array to receive into on \*root\*.
+    /// - `recvbuff` (out): Data array to receive into on `root`.
     /// - `sendcount` (in): Number of elements to send per rank
     /// - `datatype` (in): Data buffer element datatype
     /// - `root` (in): Rank that receives data from all other ranks
@@ -628,8 +628,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         stream: hipStream_t) -> ncclResult_t;
     /// Receive
     ///
-    /// Receive data from rank \*peer\* into \*recvbuff\*.
-    /// Rank \*peer\* needs to call [`ncclSend`] with the same datatype and the same count
+    /// Receive data from rank `peer` into `recvbuff`.
+    /// Rank `peer` needs to call [`ncclSend`] with the same datatype and the same count
     /// as this rank.
     /// This operation is blocking for the GPU. If multiple [`ncclSend`] and [`ncclRecv`] operations
     /// need to progress concurrently to complete, they must be fused within a [`ncclGroupStart`]/
@@ -653,10 +653,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Creates a new reduction operator which pre-multiplies input values by a given
     /// scalar locally before reducing them with peer values via summation. For use
-    /// only with collectives launched against \*comm\* and \*datatype\*. The
-    /// residence\* argument indicates how/when the memory pointed to by \*scalar\*
+    /// only with collectives launched against `comm` and `datatype`. The
+    /// residence\* argument indicates how/when the memory pointed to by `scalar`
     /// will be dereferenced. Upon return, the newly created operator's handle
-    /// is stored in \*op\*.
+    /// is stored in `op`.
     ///
     /// # Parameters
     ///
@@ -673,8 +673,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         residence: ncclScalarResidence_t, comm: ncclComm_t) -> ncclResult_t;
     /// Destroy custom reduction operator
     ///
-    /// Destroys the reduction operator \*op\*. The operator must have been created by
-    /// `ncclRedOpCreatePreMul` with the matching communicator \*comm\*. An operator may be
+    /// Destroys the reduction operator `op`. The operator must have been created by
+    /// `ncclRedOpCreatePreMul` with the matching communicator `comm`. An operator may be
     /// destroyed as soon as the last RCCL function which is given that operator returns.
     ///
     /// # Parameters
@@ -688,7 +688,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn ncclRedOpDestroy(op: ncclRedOp_t, comm: ncclComm_t) -> ncclResult_t;
     /// Reduce
     ///
-    /// Reduces data arrays of length \*count\* in \*sendbuff\* into \*recvbuff\* using \*op\*
+    /// Reduces data arrays of length `count` in `sendbuff` into `recvbuff` using `op`
     /// operation.
     /// recvbuff\* may be NULL on all calls except for root device.
     /// root\* is the rank (not the HIP device) where data will reside after the
@@ -698,7 +698,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `sendbuff` (in): Local device data buffer to be reduced
-    /// - `recvbuff` (out): Data buffer where result is stored (only for \*root\* rank). May be null for other ranks.
+    /// - `recvbuff` (out): Data buffer where result is stored (only for `root` rank). May be null for other ranks.
     /// - `count` (in): Number of elements in every send buffer
     /// - `datatype` (in): Data buffer element datatype
     /// - `op` (in): Reduction operator type
@@ -713,10 +713,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         op: ncclRedOp_t, root: c_int, comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
     /// Reduce-Scatter
     ///
-    /// Reduces data in \*sendbuff\* using \*op\* operation and leaves reduced result
-    /// scattered over the devices so that \*recvbuff\* on rank i will contain the i-th
+    /// Reduces data in `sendbuff` using `op` operation and leaves reduced result
+    /// scattered over the devices so that `recvbuff` on rank i will contain the i-th
     /// block of the result.
-    /// Assumes sendcount is equal to nranks\*recvcount, which means that \*sendbuff\*
+    /// Assumes sendcount is equal to nranks\*recvcount, which means that `sendbuff`
     /// should have a size of at least nranks\*recvcount elements.
     /// In-place operations will happen if recvbuff == sendbuff + rank \* recvcount.
     ///
@@ -741,13 +741,13 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Scattered over the devices so that recvbuff on rank i will contain the i-th
     /// block of the data on root.
-    /// Assumes sendcount is equal to nranks\*recvcount, which means that \*sendbuff\*
+    /// Assumes sendcount is equal to nranks\*recvcount, which means that `sendbuff`
     /// should have a size of at least nranks\*recvcount elements.
     /// In-place operations will happen if recvbuff == sendbuff + rank \* recvcount.
     ///
     /// # Parameters
     ///
-    /// - `sendbuff` (in): Data array to send (on \*root\* rank). May be NULL on other ranks.
+    /// - `sendbuff` (in): Data array to send (on `root` rank). May be NULL on other ranks.
     /// - `recvbuff` (out): Data array to receive partial subarray into
     /// - `recvcount` (in): Number of elements to receive per rank
     /// - `datatype` (in): Data buffer element datatype
@@ -762,8 +762,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         root: c_int, comm: ncclComm_t, stream: hipStream_t) -> ncclResult_t;
     /// Send
     ///
-    /// Send data from \*sendbuff\* to rank \*peer\*.
-    /// Rank \*peer\* needs to call [`ncclRecv`] with the same \*datatype\* and the same \*count\*
+    /// Send data from `sendbuff` to rank `peer`.
+    /// Rank `peer` needs to call [`ncclRecv`] with the same `datatype` and the same `count`
     /// as this rank.
     /// This operation is blocking for the GPU. If multiple [`ncclSend`] and [`ncclRecv`] operations
     /// need to progress concurrently to complete, they must be fused within a [`ncclGroupStart`] /
@@ -883,6 +883,8 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn pncclCommRegister(comm: ncclComm_t, buff: *mut c_void, size: usize,
         handle: *mut *mut c_void) -> ncclResult_t;
+    /// As `ncclCommShrink()`, under the name that a profiler which takes its place can call.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-7-1", not(feature = "rocm-10-0")))]
     "7.1" pub fn pncclCommShrink(comm: ncclComm_t, excludeRanksList: *mut c_int, excludeRanksCount: c_int,
@@ -929,15 +931,21 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Before ROCm 10.0.
     #[cfg(not(feature = "rocm-10-0"))]
     "5.7" pub fn pncclGroupEnd() -> ncclResult_t;
+    /// As `ncclGroupSimulateEnd()`, under the name that a profiler which takes its place can call.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-4", not(feature = "rocm-10-0")))]
     "6.4" pub fn pncclGroupSimulateEnd(simInfo: *mut ncclSimInfo_t) -> ncclResult_t;
     /// Before ROCm 10.0.
     #[cfg(not(feature = "rocm-10-0"))]
     "5.7" pub fn pncclGroupStart() -> ncclResult_t;
+    /// As `ncclMemAlloc()`, under the name that a profiler which takes its place can call.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn pncclMemAlloc(ptr: *mut *mut c_void, size: usize) -> ncclResult_t;
+    /// As `ncclMemFree()`, under the name that a profiler which takes its place can call.
+    ///
     /// Before ROCm 10.0.
     #[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
     "6.2" pub fn pncclMemFree(ptr: *mut c_void) -> ncclResult_t;

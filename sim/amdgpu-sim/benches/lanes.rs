@@ -1,7 +1,7 @@
 //! How many lane-instructions (instructions times 64 lanes) a second the software GPU does, on one thread and on two, beside
 //! the same work as plain Rust on one thread: `cargo bench -p amdgpu-sim --bench lanes`.
 //!
-//! The kernels are in `tests/kernels/lanes.hip`. The line printed at the end of each group compares the best runs of this one process.
+//! The kernels are in `tests/kernels/lanes.hip` and `matrices.hip`. The line printed at the end of each group compares the best runs of this one process.
 
 #![allow(missing_docs, reason = "criterion_group! makes an undocumented function")]
 
@@ -9,10 +9,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Gpu, Module};
+use amdgpu_sim::{AllocKind, Arch, CodeObject, Config, Dispatch, Gpu, Module};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
 
 const CODE: &[u8] = include_bytes!("../tests/kernels/lanes.co");
+const MATRICES_GFX90A: &[u8] = include_bytes!("../tests/kernels/matrices.co");
+const MATRICES_GFX942: &[u8] = include_bytes!("../tests/kernels/matrices-gfx942.co");
 
 /// A GPU with the kernels loaded.
 struct Device {
@@ -185,5 +187,54 @@ fn launches(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, vector_add, matmul, integers, launches);
+/// Multiply-adds a second of matrix instructions, on one thread.
+fn matrices(c: &mut Criterion) {
+    const ROUNDS: u32 = 200;
+    // Kernel and multiply-adds of one of its instructions.
+    let both = [
+        ("f32_32", 32 * 32 * 2),
+        ("f32_16", 16 * 16 * 4),
+        ("f64_16", 16 * 16 * 4),
+        ("f16_32", 32 * 32 * 8),
+        ("f16_16", 16 * 16 * 16),
+        ("bf16_16", 16 * 16 * 16),
+    ];
+    let on_gfx90a = [("i8_32", 32 * 32 * 8)];
+    let on_gfx942 = [("i8_32", 32 * 32 * 16), ("fp8_32", 32 * 32 * 16), ("xf32_16", 16 * 16 * 8)];
+    let mut group = c.benchmark_group("matrix instructions");
+    group.sample_size(10).measurement_time(Duration::from_secs(1)).warm_up_time(Duration::from_millis(200));
+    for (arch, code, own) in
+        [(Arch::Gfx90a, MATRICES_GFX90A, &on_gfx90a[..]), (Arch::Gfx942, MATRICES_GFX942, &on_gfx942[..])]
+    {
+        let gpu = Gpu::new(Config { arch, threads: Some(1), ..Config::default() });
+        let module = gpu.load(&CodeObject::parse(code).expect("a code object")).expect("loads");
+        let device = Device { gpu, module };
+        let arguments = arguments(&[device.floats(64, |_| 0.0)], &[ROUNDS]);
+        for (name, products) in both.iter().chain(own) {
+            let all = u64::from(ROUNDS) * 16 * products;
+            let mut best = f64::INFINITY;
+            group.throughput(Throughput::Elements(all));
+            group.bench_function(format!("{arch} {name}"), |b| {
+                b.iter_custom(|n| {
+                    let start = Instant::now();
+                    for _ in 0..n {
+                        let start = Instant::now();
+                        device.run(&format!("rate_{name}"), &arguments, [1, 1, 1], [64, 1, 1]);
+                        best = best.min(start.elapsed().as_secs_f64());
+                    }
+                    start.elapsed()
+                });
+            });
+            if best.is_finite() {
+                println!(
+                    "{arch} {name}: {:.2} thousand million multiply-adds a second at best",
+                    all as f64 / best / 1e9
+                );
+            }
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, vector_add, matmul, integers, matrices, launches);
 criterion_main!(benches);

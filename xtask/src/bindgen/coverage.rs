@@ -42,6 +42,29 @@ impl Counts {
 const START: &str = "<!-- Written by `cargo xtask bindgen`. -->\n";
 const END: &str = "<!-- To here. -->";
 
+const PAGE: &str = "\
+# What the -sys crates cover
+
+Written by `cargo xtask bindgen`, which `cargo xtask ci` repeats and compares.
+
+A column is an API level: the ROCm release that a crate is built for, by its feature `rocm-MAJOR-MINOR`. A number is how
+many functions (constants, structs and unions) the crate has at that level. An empty cell: the library is not part of
+that release, or nothing that declares it could be had.
+
+`declared after` says what the declarations of a level are taken from:
+
+- *C headers*: those of the release, or of another that is named where Debian ships none of its own. A test compares
+  sizes, offsets and values with what the C compiler makes of them.
+- *AMD's Python packages*: what AMD's own bindings of that release declare. Where they agree with a header of another
+  level, the declaration is the header's. Where a level has both, the two are compared, and each difference is listed
+  below with its reason.
+- *text from the headers*: headers of another release, for reference. They give names, comments and `const`; what there
+  is, the packages say.
+- *what the levels before and after it have in common*: nothing of the release itself could be had, so that what is the
+  same on both sides is taken to be the same between them, and all else is left out.
+
+";
+
 /// Writes the page and the table, if they changed; hands back which did.
 pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, check: bool) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
@@ -76,10 +99,7 @@ fn table(rows: &[Row<'_>]) -> Result<String> {
 }
 
 fn page(rows: &[Row<'_>], not_exported: &NotExported) -> Result<String> {
-    let mut text = String::from(
-        "# What the -sys crates cover\n\nWritten by `cargo xtask bindgen`, which `cargo xtask ci` repeats and compares. \
-         An empty cell: nothing is known of that library at that release.\n\n## Functions\n\n",
-    );
+    let mut text = format!("{PAGE}## Functions\n\n");
     text += &table(rows)?;
     for row in rows {
         library(&mut text, row, not_exported)?;
@@ -101,15 +121,9 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     for (theirs, ours, why) in library.renames {
         lines.push(format!("- `{ours}` is what AMD's Python packages call `{theirs}`: {why}."));
     }
-    for (name, why) in library.beyond_facts {
-        lines.push(format!("- `{name}` is here though those packages leave it out: {why}."));
-    }
-    for (name, why) in library.absent {
-        lines.push(format!("- `{name}` of those packages is not here: {why}."));
-    }
-    for (name, why) in library.mistaken {
-        lines.push(format!("- `{name}` is declared otherwise by those packages: {why}."));
-    }
+    lines.extend(by_reason("Here though those packages leave it out", library.beyond_facts));
+    lines.extend(by_reason("In those packages and not here", library.absent));
+    lines.extend(by_reason("Declared otherwise by those packages", library.mistaken));
     if !lines.is_empty() {
         write!(text, "\n{}\n", lines.join("\n"))?;
     }
@@ -138,13 +152,28 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     Ok(())
 }
 
+/// A line for each reason, with the names that it holds for, in the order of the first of them.
+fn by_reason(what: &str, names: &[(&str, &str)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, why) in names {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(format!("`{name}`")),
+            None => reasons.push((why, vec![format!("`{name}`")])),
+        }
+    }
+    reasons.iter().map(|(why, names)| format!("- {what} ({why}): {}.", names.join(", "))).collect()
+}
+
 /// What the declarations of a level are taken from.
 pub(crate) fn source(library: &Library, sources: &Sources, level: Level) -> String {
     let headers = library.headers_of(level);
     match headers {
         Some(headers) if !headers.reference => format!("C headers of {}", headers.of),
         _ if library.names == Names::Some && sources.facts.contains_key(&level) => {
-            format!("what the levels before and after it have in common, and AMD's Python packages of {}", level.witness())
+            format!(
+                "what the levels before and after it have in common, and AMD's Python packages of {}",
+                level.witness()
+            )
         }
         _ if sources.facts.contains_key(&level) => {
             let text = headers.map(|headers| format!(", text from the headers of {}", headers.of)).unwrap_or_default();
@@ -154,5 +183,16 @@ pub(crate) fn source(library: &Library, sources: &Sources, level: Level) -> Stri
             Some(back) if sources.first().is_some_and(|first| level < first) => back.why.to_owned(),
             _ => "what the levels before and after it have in common".to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_one_reason_share_a_line() {
+        let lines = by_reason("Not here", &[("a", "static"), ("b", "a class"), ("c", "static")]);
+        assert_eq!(lines, ["- Not here (static): `a`, `c`.", "- Not here (a class): `b`."]);
     }
 }

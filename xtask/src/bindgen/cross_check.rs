@@ -19,7 +19,9 @@ pub(crate) fn differences(sources: &Sources, library: &Library) -> Vec<String> {
             compare(sources, *level, header, facts, written, &mut found);
         }
     }
-    let beyond = |line: &String| library.beyond_facts.iter().any(|(name, _)| line.ends_with(&format!(" {name}: not in the facts")));
+    let beyond = |line: &String| {
+        library.beyond_facts.iter().any(|(name, _)| line.ends_with(&format!(" {name}: not in the facts")))
+    };
     let mistaken = |line: &String| library.mistaken.iter().any(|(name, _)| line.contains(&format!(" {name}: ")));
     found.retain(|line| !beyond(line) && !mistaken(line));
     found

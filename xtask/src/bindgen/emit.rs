@@ -134,9 +134,15 @@ fn tidy(ty: &impl ToTokens) -> Result<String> {
 
 /// A comment as Markdown, with links to the items that every level has.
 fn markdown(merged: &Merged, comment: &str) -> Option<String> {
-    let everywhere = |name: &str| match merged.get(name).map(Vec::as_slice) {
-        Some([only]) => only.from == Level::first() && only.to == Level::last(),
-        _ => false,
+    let everywhere = |code: &str| {
+        let name = code.trim_end_matches("()");
+        let Some(variants) = merged.get(name) else { return false };
+        let ends = variants.first().zip(variants.last());
+        let ends = ends.is_some_and(|(first, last)| first.from == Level::first() && last.to == Level::last());
+        let without_hole = variants.windows(2).all(|pair| pair[0].to.next() == Some(pair[1].from));
+        // To rustdoc `name()` is a function.
+        let as_called = code == name || matches!(variants[0].kind, Kind::Function(_));
+        ends && without_hole && as_called
     };
     Some(doxygen::link(&doxygen::to_markdown(comment)?, everywhere))
 }
@@ -231,10 +237,23 @@ fn imports(tokens: &TokenStream) -> TokenStream {
     let text = tokens.to_string();
     let words: BTreeSet<&str> = super::facts::words_of(&text).collect();
     const INTEGERS: [&str; 14] = [
-        "c_char", "c_double", "c_float", "c_int", "c_long", "c_longlong", "c_schar", "c_short", "c_uchar", "c_uint", "c_ulong",
-        "c_ulonglong", "c_ushort", "c_void",
+        "c_char",
+        "c_double",
+        "c_float",
+        "c_int",
+        "c_long",
+        "c_longlong",
+        "c_schar",
+        "c_short",
+        "c_uchar",
+        "c_uint",
+        "c_ulong",
+        "c_ulonglong",
+        "c_ushort",
+        "c_void",
     ];
-    let used: Vec<_> = words.iter().filter(|word| INTEGERS.contains(word)).map(|word| format_ident!("{word}")).collect();
+    let used: Vec<_> =
+        words.iter().filter(|word| INTEGERS.contains(word)).map(|word| format_ident!("{word}")).collect();
     if used.is_empty() { quote!() } else { quote!(use ::core::ffi::{#(#used),*};) }
 }
 
@@ -438,7 +457,9 @@ fn missing(library: &Library, merged: &Merged) -> Result<Option<String>> {
             };
             let doc = match library_missing == symbol_missing {
                 true => format!("/// `{library_missing}`.\n"),
-                false => format!("/// `{library_missing}`, and `{symbol_missing}` where only the function is missing.\n"),
+                false => {
+                    format!("/// `{library_missing}`, and `{symbol_missing}` where only the function is missing.\n")
+                }
             };
             write!(text, "\n{condition}{doc}impl MissingValue for {ty} {{\n{body}}}\n")?;
         }
@@ -461,7 +482,9 @@ fn missing(library: &Library, merged: &Merged) -> Result<Option<String>> {
         }
         results.insert(name);
     }
-    let by_hand = |name: &String| library.statuses.iter().any(|status| status.ty == *name) || library.results_by_hand.contains(&name.as_str());
+    let by_hand = |name: &String| {
+        library.statuses.iter().any(|status| status.ty == *name) || library.results_by_hand.contains(&name.as_str())
+    };
     for name in results.iter().filter(|name| !by_hand(name)) {
         for variant in merged.get(name).into_iter().flatten() {
             if matches!(variant.kind, Kind::Enum(..) | Kind::Struct(..) | Kind::Union(_)) {
@@ -487,10 +510,7 @@ fn functions(library: &Library, merged: &Merged) -> Result<Vec<(String, String)>
         let since = variants[0].from;
         for variant in variants {
             let Kind::Function(item) = &variant.kind else { continue };
-            let (mut docs, signature) = (docs(merged, variant), &item.sig);
-            if let (true, Some(other)) = (docs.is_empty(), name.strip_suffix("_spt")) {
-                docs.push(format!("As [`{other}`], with the default stream of the calling thread for stream 0."));
-            }
+            let (docs, signature) = (docs(merged, variant), &item.sig);
             if signature.variadic.is_some() {
                 bail!("{name} takes a variable number of arguments");
             }
@@ -612,12 +632,14 @@ fn coverage(library: &Library, sources: &Sources, merged: &Merged, not_exported:
     let count = |level: Level| rows.iter().filter(|row| row.1 <= level && level <= row.2).count();
     let levels: Vec<(Level, usize)> =
         Level::all().map(|level| (level, count(level))).filter(|(_, count)| *count > 0).collect();
-    text += "//! Which release has which function.\n//!\n";
+    text += "//! Which ROCm release has which function, and how that is known.\n//!\n";
     text += "//! | ROCm | functions | declared after |\n//! |---|---|---|\n";
     for (level, count) in &levels {
         text += &format!("//! | {level} | {count} | {} |\n", super::coverage::source(library, sources, *level));
     }
-    text += "//!\n//! Where the packages and a header at hand agree on an item, its declaration is the header's.\n";
+    text += "//!\n//! A release that is not in the table has no such library, or nothing that declares it could be had. Where AMD's\n\
+             //! Python packages agree with a C header of another release, the declaration is the header's. COVERAGE.md in the\n\
+             //! repository has this for all crates.\n";
     text += "\n/// Functions by release: major, minor, how many.\n";
     let start = format!("pub const COUNTS: [(u32, u32, usize); {}] = [", levels.len());
     let counts = levels.iter().map(|(level, count)| format!("({}, {}, {count})", level.major(), level.minor()));

@@ -88,7 +88,8 @@ impl Facts {
             if of != library.name || !there {
                 continue;
             }
-            let declared = self.structs.get_mut(name).with_context(|| format!("bit fields of {name}, which is not there"))?;
+            let declared =
+                self.structs.get_mut(name).with_context(|| format!("bit fields of {name}, which is not there"))?;
             let text = declared.fields.iter_mut().find(|text| text.split_whitespace().last() == Some(field));
             *text.with_context(|| format!("no bit field {field} in {name}"))? += &format!(" : {width}");
         }
@@ -121,7 +122,8 @@ impl Facts {
             let known = !values.is_empty();
             values.retain(|name, _| !foreign(name));
             // All of another library: a second name of its enum.
-            !foreign(name) && !(known && values.is_empty())
+            let second_name = known && values.is_empty();
+            !foreign(name) && !second_name
         });
         self.function_pointers.retain(|text| !foreign(pointer_name(text)));
         self.functions.retain(|name, _| !foreign(name));

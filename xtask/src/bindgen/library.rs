@@ -125,11 +125,7 @@ impl Headers {
 }
 
 impl Status {
-    pub(crate) const fn new(
-        ty: &'static str,
-        library_missing: &'static str,
-        symbol_missing: &'static str,
-    ) -> Status {
+    pub(crate) const fn new(ty: &'static str, library_missing: &'static str, symbol_missing: &'static str) -> Status {
         Status { ty, library_missing, symbol_missing }
     }
 }

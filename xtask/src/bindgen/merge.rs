@@ -66,8 +66,11 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
         ensure!(missing.is_empty(), "level {level}: items are missing: {missing:?}");
         found.insert(level, surface);
     }
+    let oldest = found.keys().next().copied();
     for level in Level::all() {
-        let below = found.range(..level).next_back().map(|(_, surface)| surface);
+        // What is known of a level by `back_to` witnesses nothing.
+        let witnesses = found.iter().filter(|(known, _)| oldest.is_some_and(|oldest| oldest <= **known));
+        let below = witnesses.rev().find(|(known, _)| **known < level).map(|(_, surface)| surface);
         let above = found.range(level..).next().map(|(_, surface)| surface);
         let surface = match (below, above, sources.back_to) {
             _ if found.contains_key(&level) => continue,
@@ -202,7 +205,9 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
         let before = surface.len();
         for name in std::mem::take(&mut left) {
             let headers = sources.nearest_headers(level);
-            let Some((_, header)) = headers.into_iter().find(|(_, header)| header.contains_key(&name)) else { continue };
+            let Some((_, header)) = headers.into_iter().find(|(_, header)| header.contains_key(&name)) else {
+                continue;
+            };
             if uses(&header[&name]).iter().all(|used| !header.contains_key(used) || surface.contains_key(used)) {
                 take(&name, header, facts, &mut surface)?;
             } else {
@@ -287,7 +292,8 @@ impl VisitMut for Types {
     fn visit_type_path_mut(&mut self, ty: &mut syn::TypePath) {
         visit_mut::visit_type_path_mut(self, ty);
         const PRIMITIVE: [&str; 15] = [
-            "bool", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8", "usize",
+            "bool", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8",
+            "usize",
         ];
         if let Some(last) = ty.path.segments.last() {
             let name = last.ident.to_string();
@@ -366,5 +372,102 @@ mod tests {
         let ranges: Vec<String> =
             merged["A"].iter().map(|v| format!("{}-{} {:?}", v.from, v.to, v.kind.docs())).collect();
         assert_eq!(ranges, ["6.2-6.4 Some(\"6.4\")", "7.0-10.0 Some(\"10.0\")"]);
+    }
+
+    fn level(major: u32, minor: u32) -> Level {
+        Level::of((major, minor)).unwrap()
+    }
+
+    /// Items of Rust text.
+    fn items(text: &str) -> Surface {
+        let file = syn::parse_file(text).unwrap();
+        super::super::surface::surface(super::super::headers::Parsed { file, macros: BTreeMap::new() }).unwrap()
+    }
+
+    fn sources(headers: &[(Level, &str)]) -> Sources {
+        Sources {
+            anonymous: &[],
+            back_to: None,
+            names: Names::None,
+            absent: Vec::new(),
+            foreign: BTreeMap::new(),
+            foreign_types: BTreeMap::new(),
+            headers: headers.iter().map(|(level, text)| (*level, items(text))).collect(),
+            reference: BTreeSet::new(),
+            facts: BTreeMap::new(),
+            written: BTreeMap::new(),
+        }
+    }
+
+    /// Facts that name these functions.
+    fn named(names: &[&str]) -> Facts {
+        let function = super::super::facts::Function { parameters: String::new(), returns: "int".to_owned() };
+        let functions = names.iter().map(|name| ((*name).to_owned(), function.clone())).collect();
+        Facts { functions, ..Facts::default() }
+    }
+
+    fn names_of(surface: &Surface) -> Vec<&str> {
+        surface.keys().map(String::as_str).collect()
+    }
+
+    const OLD: &str = "extern \"C\" { pub fn same(a: S); pub fn gone(); pub fn changed(a: u8); pub fn uses(a: T); }
+                       pub struct S { pub x: u8 } pub struct T { pub x: u8 }";
+    const NEW: &str = "extern \"C\" { pub fn same(b: S); pub fn new(); pub fn changed(a: u16); pub fn uses(a: T); }
+                       pub struct S { pub x: u8 } pub struct T { pub x: u16 }";
+
+    #[test]
+    fn between_two_levels_is_what_they_have_in_common() {
+        let found = levels(&sources(&[(level(6, 4), OLD), (level(7, 1), NEW)])).unwrap();
+        // `uses` goes with the type that changed.
+        assert_eq!(names_of(&found[&level(7, 0)]), ["S", "same"]);
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), [level(6, 4), level(7, 0), level(7, 1)]);
+        // An item that is unknown in between has a hole, not one long range.
+        let merged = merge(&found);
+        let ranges = |name: &str| merged[name].iter().map(|v| (v.from, v.to)).collect::<Vec<_>>();
+        assert_eq!(ranges("same"), [(level(6, 4), level(7, 1))]);
+        assert_eq!(ranges("uses"), [(level(6, 4), level(6, 4)), (level(7, 1), level(7, 1))]);
+    }
+
+    #[test]
+    fn between_two_levels_a_function_that_is_named_is_there() {
+        let mut sources = sources(&[(level(6, 4), OLD), (level(7, 1), NEW)]);
+        sources.names = Names::Some;
+        sources.facts.insert(level(7, 0), named(&["new", "unknown"]));
+        assert_eq!(names_of(&levels(&sources).unwrap()[&level(7, 0)]), ["S", "new", "same"]);
+    }
+
+    #[test]
+    fn the_oldest_declarations_hold_before() {
+        const BACK: BackTo = BackTo { level: (6, 3), why: "", later: &[("new", (6, 4)), ("same", (7, 0))] };
+        let mut sources = sources(&[(level(7, 0), NEW)]);
+        sources.back_to = Some(&BACK);
+        let found = levels(&sources).unwrap();
+        assert_eq!(names_of(&found[&level(6, 3)]), ["S", "T", "changed", "uses"]);
+        assert_eq!(names_of(&found[&level(6, 4)]), ["S", "T", "changed", "new", "uses"]);
+        assert!(!found.contains_key(&level(6, 2)));
+    }
+
+    #[test]
+    fn a_table_of_names_says_which_functions_there_are() {
+        let mut sources = sources(&[(level(5, 7), OLD), (level(7, 2), NEW)]);
+        sources.names = Names::All;
+        sources.absent = vec!["static_one"];
+        sources.reference.insert(level(7, 2));
+        sources.facts.insert(level(7, 2), named(&["gone", "changed", "static_one"]));
+        let found = levels(&sources).unwrap();
+        let there = &found[&level(7, 2)];
+        assert_eq!(names_of(there), ["S", "T", "changed", "gone"]);
+        assert!(there["changed"].shape().contains("u16"));
+        sources.facts.insert(level(7, 2), named(&["nowhere"]));
+        assert!(format!("{:#}", levels(&sources).unwrap_err()).contains("functions in no header: [\"nowhere\"]"));
+    }
+
+    #[test]
+    fn types_of_other_libraries_are_not_missing() {
+        let text = "extern \"C\" { pub fn f(stream: hipStream_t); }";
+        let mut sources = sources(&[(level(7, 2), text)]);
+        assert!(format!("{:#}", levels(&sources).unwrap_err()).contains("hipStream_t"));
+        sources.foreign.insert("hipStream_t".to_owned(), "hip_sys".to_owned());
+        assert_eq!(names_of(&levels(&sources).unwrap()[&level(7, 2)]), ["f"]);
     }
 }

@@ -12,6 +12,7 @@ mod cross_check;
 mod doxygen;
 mod emit;
 mod facts;
+mod groups;
 mod headers;
 mod layout;
 mod levels;
@@ -25,7 +26,7 @@ mod write_c;
 use facts::Facts;
 use levels::Level;
 use libraries::LIBRARIES;
-use library::{Library, Names};
+use library::{Headers, Library, Names};
 use merge::{Merged, Sources};
 use surface::{Kind, Surface};
 use symbols::NotExported;
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if args.library.is_none() {
         let rows: Vec<coverage::Row<'_>> = LIBRARIES.iter().map(|library| row(&read[library.name])).collect();
-        differing.extend(coverage::write(&root, &rows, &not_exported, args.check)?);
+        differing.extend(coverage::write(root, &rows, &not_exported, args.check)?);
     }
     if args.check && !differing.is_empty() {
         let names: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
@@ -111,7 +112,9 @@ fn row(one: &Read) -> coverage::Row<'_> {
 /// Whether `library` is the one that is `wanted`, or one that it shares types with.
 fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
     let Some(wanted) = wanted else { return true };
-    let uses = |name: &str| LIBRARIES.iter().find(|other| other.name == name).is_some_and(|other| other.uses.contains(&library.name));
+    let uses = |name: &str| {
+        LIBRARIES.iter().find(|other| other.name == name).is_some_and(|other| other.uses.contains(&library.name))
+    };
     library.name == wanted || uses(wanted)
 }
 
@@ -124,36 +127,48 @@ fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit:
     Ok(vec![(source, emit::files(library, sources, merged, not_exported)?), (tests, proof)])
 }
 
-/// Reads one library, after those that it shares types with.
-fn read(
-    library: &'static Library,
-    api: &Path,
-    trees: &Path,
-    done: &BTreeMap<&str, Read>,
-) -> Result<Read> {
-    let (mut foreign, mut foreign_types) = (BTreeMap::new(), BTreeMap::new());
-    let (mut foreign_folders, mut prelude) = (Vec::new(), String::new());
-    for name in library.uses {
-        let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
-        foreign.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
-        foreign_types.extend(other.merged.iter().filter_map(|(item, variants)| {
-            let kind = &variants.last()?.kind;
-            matches!(kind, Kind::Type(_) | Kind::Alias(_)).then(|| (item.clone(), kind.clone()))
-        }));
-        foreign_folders.extend(other.library.folders);
-        prelude += &other.library.include_text();
+/// What a library takes from those that it shares types with.
+struct Shared {
+    /// Their items, with the Rust path of the library.
+    items: BTreeMap<String, String>,
+    /// Those of them that stand for another type.
+    types: BTreeMap<String, Kind>,
+    /// Their folders of headers.
+    folders: Vec<&'static str>,
+    /// C text that brings their types.
+    prelude: String,
+}
+
+impl Shared {
+    fn of(library: &Library, done: &BTreeMap<&str, Read>) -> Result<Shared> {
+        let mut shared =
+            Shared { items: BTreeMap::new(), types: BTreeMap::new(), folders: Vec::new(), prelude: String::new() };
+        for name in library.uses {
+            let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
+            shared.items.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
+            shared.types.extend(other.merged.iter().filter_map(|(item, variants)| {
+                let kind = &variants.last()?.kind;
+                matches!(kind, Kind::Type(_) | Kind::Alias(_)).then(|| (item.clone(), kind.clone()))
+            }));
+            shared.folders.extend(other.library.folders);
+            shared.prelude += &other.library.include_text();
+        }
+        shared.prelude += library.prelude;
+        Ok(shared)
     }
-    prelude += library.prelude;
-    let allow = Regex::new(&format!("^({})$", library.allow)).context("what belongs to the library")?;
-    let is_foreign = |name: &str| foreign.contains_key(name);
+}
+
+/// Reads one library, after those that it shares types with.
+fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&str, Read>) -> Result<Read> {
+    let shared = Shared::of(library, done)?;
     let mut texts = BTreeMap::new();
     let mut sources = Sources {
         anonymous: library.anonymous,
         back_to: library.back_to.as_ref(),
         names: library.names,
         absent: library.absent.iter().map(|(name, _)| *name).collect(),
-        foreign: foreign.clone(),
-        foreign_types,
+        foreign: shared.items.clone(),
+        foreign_types: shared.types.clone(),
         headers: BTreeMap::new(),
         reference: BTreeSet::new(),
         facts: BTreeMap::new(),
@@ -161,63 +176,19 @@ fn read(
     };
     for level in Level::all() {
         if let Some(mut facts) = Facts::read(api, level, library)? {
-            if library.names != Names::None {
-                sources.facts.insert(level, facts);
-            } else {
-                facts.only(&allow);
-                facts.without(|name| is_foreign(name) || library.leave_out.contains(&name));
-                facts.without(|name| library.absent.iter().any(|(absent, _)| *absent == name));
-                let text = write_c::header(&facts, library.anonymous, library.packed, &prelude)
-                    .context("writing a header after the facts")?;
-                let include = nearest_include(trees, level, library.uses);
-                let input = headers::Input {
-                    text: &text,
-                    include: include.as_deref(),
-                    cplusplus: false,
-                    shims: library.shims,
-                    folders: &[],
-                    allow: library.allow,
-                    foreign: &foreign_folders,
-                };
-                let mut surface = surface::surface(headers::parse(&input)?)
+            if library.names == Names::None {
+                let surface = read_facts(library, level, trees, &shared, &mut facts)
                     .with_context(|| format!("level {level}, header written after the facts"))?;
-                surface.retain(|name, _| !is_foreign(name) && !name.ends_with(write_c::NO_CONSTANT));
                 sources.written.insert(level, surface);
-                sources.facts.insert(level, facts);
             }
+            sources.facts.insert(level, facts);
         }
         if let Some(headers) = library.headers_of(level) {
-            let include = trees.join(headers.tree).join(headers.include);
-            ensure!(
-                library.folders.iter().any(|folder| include.join(folder).is_dir()),
-                "no headers in {}: run `cargo xtask rocm fetch {} --with {}` first",
-                include.display(),
-                headers.tree,
-                crate::rocm::BINDINGS
-            );
-            let text = library.include_text();
-            let input = headers::Input {
-                text: &text,
-                include: Some(&include),
-                cplusplus: library.cplusplus,
-                shims: library.shims,
-                folders: library.folders,
-                allow: library.allow,
-                foreign: &foreign_folders,
-            };
-            let mut surface =
-                surface::surface(headers::parse(&input)?).with_context(|| format!("headers of {level}"))?;
-            let own = headers::text(&include, library.folders)?;
-            surface.retain(|name, kind| {
-                // A macro of another library's headers, such as those of its configuration.
-                let stray = matches!(kind, Kind::Const(_, None, _)) && !own.contains(name.as_str());
-                !stray && !library.leave_out.contains(&name.as_str()) && !is_foreign(name)
-            });
+            let (surface, text) =
+                read_headers(library, headers, trees, &shared).with_context(|| format!("headers of {level}"))?;
             sources.headers.insert(level, surface);
-            if headers.reference {
-                sources.reference.insert(level);
-            }
-            texts.insert(level, own);
+            sources.reference.extend(headers.reference.then_some(level));
+            texts.insert(level, text);
         }
     }
     let differences = cross_check::differences(&sources, library);
@@ -225,6 +196,58 @@ fn read(
     let levels = merge::levels(&sources)?;
     let merged = merge::merge(&levels);
     Ok(Read { library, sources, texts, levels, merged })
+}
+
+/// The items that `facts` declare, by way of a C header; `facts` loses what is of other libraries.
+fn read_facts(library: &Library, level: Level, trees: &Path, shared: &Shared, facts: &mut Facts) -> Result<Surface> {
+    let allow = Regex::new(&format!("^({})$", library.allow)).context("what belongs to the library")?;
+    facts.only(&allow);
+    facts.without(|name| shared.items.contains_key(name) || library.leave_out.contains(&name));
+    facts.without(|name| library.absent.iter().any(|(absent, _)| *absent == name));
+    let text = write_c::header(facts, library.anonymous, library.packed, &shared.prelude)?;
+    let include = nearest_include(trees, level, library.uses);
+    let input = headers::Input {
+        text: &text,
+        include: include.as_deref(),
+        cplusplus: false,
+        shims: library.shims,
+        folders: &[],
+        allow: library.allow,
+        foreign: &shared.folders,
+    };
+    let mut surface = surface::surface(headers::parse(&input)?)?;
+    surface.retain(|name, _| !shared.items.contains_key(name) && !name.ends_with(write_c::NO_CONSTANT));
+    Ok(surface)
+}
+
+/// The items of real headers, and the text of these.
+fn read_headers(library: &Library, of: &Headers, trees: &Path, shared: &Shared) -> Result<(Surface, String)> {
+    let include = trees.join(of.tree).join(of.include);
+    ensure!(
+        library.folders.iter().any(|folder| include.join(folder).is_dir()),
+        "no headers in {}: run `cargo xtask rocm fetch {} --with {}` first",
+        include.display(),
+        of.tree,
+        crate::rocm::BINDINGS
+    );
+    let input = headers::Input {
+        text: &library.include_text(),
+        include: Some(&include),
+        cplusplus: library.cplusplus,
+        shims: library.shims,
+        folders: library.folders,
+        allow: library.allow,
+        foreign: &shared.folders,
+    };
+    let mut surface = surface::surface(headers::parse(&input)?)?;
+    let own = headers::text(&include, library.folders)?;
+    surface.retain(|name, kind| {
+        // A macro of another library's headers, such as those of its configuration.
+        let stray = matches!(kind, Kind::Const(_, None, _)) && !own.contains(name.as_str());
+        !stray && !library.leave_out.contains(&name.as_str()) && !shared.items.contains_key(name)
+    });
+    groups::give_text(&mut surface, &own);
+    Ok((surface, own))
 }
 
 /// The include directory that has the headers of `libraries` nearest to `level`.

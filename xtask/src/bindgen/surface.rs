@@ -168,6 +168,8 @@ pub(crate) fn surface(parsed: Parsed) -> Result<Surface> {
                         // A function of C++ has another symbol than its name.
                         syn::ForeignItem::Fn(function)
                             if function.attrs.iter().any(|attr| attr.path().is_ident("link_name")) => {}
+                        // A variable that each C file gets for itself.
+                        syn::ForeignItem::Static(_) => {}
                         syn::ForeignItem::Fn(function) => {
                             insert(&mut surface, function.sig.ident.to_string(), Kind::Function(function))?;
                         }
@@ -393,62 +395,90 @@ fn bit_fields(block: &syn::ItemImpl) -> Result<Option<(String, Vec<Bits>)>> {
     Ok((!found.is_empty()).then_some((name, found)))
 }
 
-/// A struct as we publish it: bit fields are one integer, opaque types keep their empty array.
+/// A struct as we publish it: bit fields are one integer, or bytes where no integer has their size and alignment.
 fn clean_struct(mut item: syn::ItemStruct, bits: &[Bits]) -> Result<syn::ItemStruct> {
     if bits.is_empty() {
         return Ok(item);
     }
     let ident = item.ident.clone();
+    let declared_align = item.attrs.iter().find_map(declared_align).unwrap_or(1);
     let syn::Fields::Named(fields) = &mut item.fields else { bail!("bit fields in {ident}") };
-    let name = |field: &syn::Field| field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-    let own = |field: &syn::Field| !name(field).starts_with("_bitfield_") && !name(field).starts_with("__bindgen_padding");
     let total: u32 = bits.iter().map(|bit| bit.width).sum();
-    ensure!(total <= 64 && !fields.named.iter().any(|field| name(field) == "_bitfield_2"), "too many bit fields in {ident}");
+    let second = fields.named.iter().any(|field| name_of(field) == "_bitfield_2");
+    ensure!(total <= 64 && !second, "too many bit fields in {ident}");
     // The marker of the unit's alignment is an array of that integer.
-    let marker = fields.named.iter().find(|field| name(field) == "_bitfield_align_1").map(|field| field.ty.clone());
-    let unit = fields.named.iter().find(|field| name(field) == "_bitfield_1").map(|field| unit_size(&field.ty));
-    let unit = unit.flatten().with_context(|| format!("the unit of bit fields in {ident}"))?;
-    if let (5..=7, Some(marker)) = (unit, &marker) {
-        // No integer has that size.
-        let bytes = proc_macro2::Literal::usize_unsuffixed(unit);
-        let named = std::mem::take(&mut fields.named).into_iter().filter(own);
-        let unit: [syn::Field; 2] = [
-            syn::parse_quote!(
-                /// The alignment that C gives the struct.
-                pub _align: #marker
-            ),
-            syn::parse_quote!(
-                /// All bit fields, the first in the lowest bit of the first byte.
-                pub bits: [u8; #bytes]
-            ),
-        ];
-        fields.named = unit.into_iter().chain(named).collect();
-        return Ok(item);
-    }
-    if !fields.named.iter().any(own) {
-        let wide = total > 32 || marker.is_some_and(|marker| marker.to_token_stream().to_string().contains("u64"));
-        let integer: syn::Type = if wide { syn::parse_quote!(u64) } else { syn::parse_quote!(c_uint) };
-        fields.named = [bits_field(&integer)].into_iter().collect();
-        return Ok(item);
-    }
-    fields.named = std::mem::take(&mut fields.named)
-        .into_iter()
-        .filter(|field| !name(field).starts_with("_bitfield_align_") && !name(field).starts_with("__bindgen_padding"))
-        .map(|field| {
-            if name(&field) != "_bitfield_1" {
-                return Ok(field);
+    let marker = fields.named.iter().find(|field| name_of(field) == "_bitfield_align_1").map(|field| field.ty.clone());
+    let unit = fields.named.iter().find(|field| name_of(field) == "_bitfield_1").and_then(|field| unit_size(&field.ty));
+    let unit = unit.with_context(|| format!("the unit of bit fields in {ident}"))?;
+    let align = marker.as_ref().and_then(array_align).unwrap_or(1).max(declared_align);
+    let is_own = |field: &syn::Field| {
+        !name_of(field).starts_with("_bitfield_") && !name_of(field).starts_with("__bindgen_padding")
+    };
+    let alone = !fields.named.iter().any(is_own);
+    let others = fields.named.iter().filter(|field| is_own(field)).filter_map(|field| align_of(&field.ty)).max();
+    let align = align.max(others.unwrap_or(1));
+    let integer: Option<syn::Type> = match unit {
+        // Up to the end of the struct, whatever the bits need.
+        1..=4 if alone && align == 4 => Some(syn::parse_quote!(c_uint)),
+        1..=4 | 8 if alone && align == 8 => Some(syn::parse_quote!(u64)),
+        _ if align < unit => None,
+        1 => Some(syn::parse_quote!(u8)),
+        2 => Some(syn::parse_quote!(u16)),
+        4 => Some(syn::parse_quote!(c_uint)),
+        8 => Some(syn::parse_quote!(u64)),
+        _ => None,
+    };
+    // They keep their place among the other fields.
+    let mut named = syn::punctuated::Punctuated::new();
+    for field in std::mem::take(&mut fields.named) {
+        match (name_of(&field).as_str(), &integer, &marker) {
+            ("_bitfield_1", Some(integer), _) => named.push(bits_field(integer)),
+            ("_bitfield_1", None, Some(marker)) => {
+                let bytes = proc_macro2::Literal::usize_unsuffixed(unit);
+                named.push(syn::parse_quote!(
+                    /// The alignment that C gives the struct.
+                    pub _align: #marker
+                ));
+                named.push(syn::parse_quote!(
+                    /// All bit fields, the first in the lowest bit of the first byte.
+                    pub bits: [u8; #bytes]
+                ));
             }
-            let integer: syn::Type = match unit {
-                1 => syn::parse_quote!(u8),
-                2 => syn::parse_quote!(u16),
-                4 => syn::parse_quote!(c_uint),
-                8 => syn::parse_quote!(u64),
-                _ => bail!("bit fields of an odd size in {ident}: {unit}"),
-            };
-            Ok(bits_field(&integer))
-        })
-        .collect::<Result<_>>()?;
+            ("_bitfield_1", None, None) => bail!("bit fields of an odd size in {ident}: {unit}"),
+            _ if is_own(&field) => named.push(field),
+            _ => {}
+        }
+    }
+    fields.named = named;
     Ok(item)
+}
+
+fn name_of(field: &syn::Field) -> String {
+    field.ident.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The alignment of a pointer or number; of no other type.
+fn align_of(ty: &syn::Type) -> Option<usize> {
+    let syn::Type::Path(path) = ty else { return matches!(ty, syn::Type::Ptr(_)).then_some(8) };
+    match path.path.segments.last()?.ident.to_string().as_str() {
+        "u16" | "i16" | "c_short" | "c_ushort" => Some(2),
+        "u32" | "i32" | "f32" | "c_int" | "c_uint" | "c_float" => Some(4),
+        "u64" | "i64" | "f64" | "usize" | "c_long" | "c_ulong" | "c_longlong" | "c_ulonglong" | "c_double"
+        | "Option" => Some(8),
+        _ => None,
+    }
+}
+
+/// The number in `#[repr(align(4))]`.
+fn declared_align(attr: &syn::Attribute) -> Option<usize> {
+    let text = attr.meta.to_token_stream().to_string().replace(' ', "");
+    text.split_once("align(")?.1.split(')').next()?.parse().ok()
+}
+
+/// Bytes of the integer in `[u16; 0]`.
+fn array_align(ty: &syn::Type) -> Option<usize> {
+    let syn::Type::Array(array) = ty else { return None };
+    array.elem.to_token_stream().to_string().strip_prefix('u')?.parse::<usize>().ok().map(|bits| bits / 8)
 }
 
 /// Bytes of `__BindgenBitfieldUnit<[u8; 5usize]>`.
@@ -537,6 +567,44 @@ mod tests {
         let bits: Vec<_> = bits.iter().map(|bit| (bit.name.as_str(), bit.offset, bit.width)).collect();
         assert_eq!(bits, [("a", 0, 1), ("b", 1, 2)]);
         assert!(shape(&found, "F").contains("bits : c_uint"));
+    }
+
+    /// The fields that a struct with bit fields in such a unit gets.
+    fn fields(align: &str, unit: usize, others: &str) -> String {
+        let (align, attr) = align.split_once(' ').unwrap_or((align, ""));
+        let text = format!(
+            "{attr} pub struct F {{ pub _bitfield_align_1: [{align}; 0], pub _bitfield_1: __BindgenBitfieldUnit<[u8; {unit}usize]>, \
+             {others} pub __bindgen_padding_0: u8 }}
+             impl F {{ pub fn a(&self) -> u32 {{ self._bitfield_1.get(0usize, 1u8) }} }}"
+        );
+        let found = read(&text, &[]).unwrap();
+        let Kind::Struct(item, _) = &found["F"] else { panic!("F is no struct") };
+        let fields = item.fields.iter().map(|field| format!("{}: {}", name_of(field), field.ty.to_token_stream()));
+        fields.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn bit_fields_have_size_and_alignment_of_c() {
+        assert_eq!(fields("u32", 3, ""), "bits: c_uint");
+        assert_eq!(fields("u8 #[repr(align(4))]", 3, ""), "bits: c_uint");
+        assert_eq!(fields("u64", 4, ""), "bits: u64");
+        assert_eq!(fields("u64", 8, ""), "bits: u64");
+        assert_eq!(fields("u8", 1, "pub x: u32,"), "bits: u8, x: u32");
+        assert_eq!(fields("u32", 4, "pub x: u8,"), "bits: c_uint, x: u8");
+        assert_eq!(fields("u8", 2, "pub x: *const c_char,"), "bits: u16, x: * const c_char");
+        // uint16_t a : 15, b : 9; uint8_t x;
+        assert_eq!(fields("u16", 4, "pub x: u8,"), "_align: [u16 ; 0], bits: [u8 ; 4], x: u8");
+        assert_eq!(fields("u8", 5, ""), "_align: [u8 ; 0], bits: [u8 ; 5]");
+        assert_eq!(fields("u64", 5, "pub x: u8,"), "_align: [u64 ; 0], bits: [u8 ; 5], x: u8");
+    }
+
+    #[test]
+    fn functions_of_cpp_and_variables_are_left_out() {
+        let found = read(
+            "extern \"C\" { pub fn f(); #[link_name = \"\\u{1}_Z1gv\"] pub fn g(); pub static names: [u8; 2]; }",
+            &[],
+        );
+        assert_eq!(found.unwrap().keys().collect::<Vec<_>>(), ["f"]);
     }
 
     #[test]

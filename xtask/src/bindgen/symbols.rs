@@ -33,7 +33,8 @@ impl NotExported {
         for row in text.lines().skip(1) {
             let cells: Vec<&str> = row.split('\t').collect();
             let [library, level, function] = cells[..] else { anyhow::bail!("not three cells: {row}") };
-            let level = Level::all().find(|known| known.to_string() == level).with_context(|| format!("level {level}"))?;
+            let level =
+                Level::all().find(|known| known.to_string() == level).with_context(|| format!("level {level}"))?;
             found.0.entry((library.to_owned(), level)).or_default().insert(function.to_owned());
         }
         Ok(found)

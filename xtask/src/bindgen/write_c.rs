@@ -219,4 +219,26 @@ mod tests {
         assert_eq!(unplaced(&facts, &[], "S"), ["S_union_1"]);
         assert!(unplaced(&facts, &[("S", 1, "S_union_1")], "S").is_empty());
     }
+
+    #[test]
+    fn enums_without_values_packed_structs_and_nameless_pointers() {
+        let facts: Facts = serde_json::from_str(
+            r#"{
+                "constants": {}, "functions": {}, "typedefs": {},
+                "enum_values": {"Empty": {}},
+                "function_pointers": ["int (*_anon_funptr_1) (int n)"],
+                "structs": {"P": {"fields": ["char c", "_anon_funptr_1 call"], "kind": "struct"}}
+            }"#,
+        )
+        .unwrap();
+        let text = header(&facts, &[], &["P"], "#include <x.h>\n").unwrap();
+        assert!(text.starts_with("#include <x.h>\n"), "{text}");
+        for line in [
+            "typedef enum Empty { Empty__none } Empty;\n",
+            "struct __attribute__((packed)) P { char c; int (*call) (int n); };\n",
+        ] {
+            assert!(text.contains(line), "no {line} in:\n{text}");
+        }
+        assert!("Empty__none".ends_with(NO_CONSTANT));
+    }
 }

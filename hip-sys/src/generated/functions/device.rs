@@ -461,7 +461,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipGetDevice(deviceId: *mut c_int) -> hipError_t;
     /// Return number of compute-capable devices.
     ///
-    /// Returns in \*`count` the number of devices that have ability to run compute commands. If there
+    /// Returns in `*count` the number of devices that have ability to run compute commands. If there
     /// are no such devices, then [`hipGetDeviceCount`] will return [`hipErrorNoDevice`]. If 1 or more
     /// devices can be found, then [`hipGetDeviceCount`] returns [`hipSuccess`].
     ///
@@ -491,7 +491,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Warning:** HCC always returns 0 for `l2CacheSize`
     ///
-    /// Populates `hipGetDeviceProperties` with information for the specified device.
+    /// Populates [`hipGetDeviceProperties`] with information for the specified device.
     ///
     /// # Parameters
     ///
@@ -513,7 +513,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// **Warning:** HIP-Clang always returns 0 for `l2CacheSize`
     ///
-    /// Populates `hipGetDeviceProperties` with information for the specified device.
+    /// Populates [`hipGetDeviceProperties`] with information for the specified device.
     ///
     /// # Parameters
     ///
@@ -533,12 +533,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Many HIP APIs implicitly use the "default device" :
     ///
     /// - Any device memory subsequently allocated from this host thread (using [`hipMalloc`]) will be
-    /// allocated on device.
-    ///
+    ///   allocated on device.
     /// - Any streams or events created from this host thread will be associated with device.
     /// - Any kernels launched from this host thread (using [`hipLaunchKernel`]) will be executed on device
-    /// (unless a specific stream is specified, in which case the device associated with that stream will
-    /// be used).
+    ///   (unless a specific stream is specified, in which case the device associated with that stream will
+    ///   be used).
     ///
     /// This function may be called from any host thread. Multiple host threads may use the same device.
     /// This function does no synchronization with the previous or new device, and has very little
@@ -552,7 +551,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `deviceId` (in): Valid device in range 0...hipGetDeviceCount().
+    /// - `deviceId` (in): Valid device in range 0...[`hipGetDeviceCount()`].
     ///
     /// # Returns
     ///

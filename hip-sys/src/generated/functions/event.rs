@@ -100,6 +100,38 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventRecord`], [`hipEventDestroy`], [`hipEventSynchronize`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventQuery(event: hipEvent_t) -> hipError_t;
+    /// Record an event in the specified stream.
+    ///
+    /// [`hipEventQuery()`] or [`hipEventSynchronize()`] must be used to determine when the event
+    /// transitions from "recording" (after [`hipEventRecord()`] is called) to "recorded"
+    /// (when timestamps are set, if requested).
+    ///
+    /// Events which are recorded in a non-NULL stream will transition to
+    /// from recording to "recorded" state when they reach the head of
+    /// the specified stream, after all previous
+    /// commands in that stream have completed executing.
+    ///
+    /// If [`hipEventRecord()`] has been previously called on this event, then this call will overwrite any
+    /// existing state in event.
+    ///
+    /// If this function is called on an event that is currently being recorded, results are undefined
+    ///
+    /// - either outstanding recording may save state into the event, and the order is not guaranteed.
+    ///
+    /// **Note:** If this function is not called before use [`hipEventQuery()`] or [`hipEventSynchronize()`],
+    /// [`hipSuccess`] is returned, meaning no pending event in the stream.
+    ///
+    /// # Parameters
+    ///
+    /// - `event` (in): event to record.
+    /// - `stream` (in): stream in which to record event.
+    ///
+    /// # Returns
+    ///
+    /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`],
+    /// [`hipErrorInvalidHandle`], [`hipErrorLaunchFailure`]
+    ///
+    /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
     "5.7" pub fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
     /// Record an event in the specified stream.
     ///
@@ -141,7 +173,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipEventCreate`], [`hipEventCreateWithFlags`], [`hipEventQuery`], [`hipEventSynchronize`], [`hipEventDestroy`], [`hipEventElapsedTime`]
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn hipEventRecordWithFlags(event: hipEvent_t, stream: hipStream_t, flags: c_uint) -> hipError_t;
-    /// As [`hipEventRecord`], with the default stream of the calling thread for stream 0.
+    /// As [`hipEventRecord()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipEventRecord_spt(event: hipEvent_t, stream: hipStream_t) -> hipError_t;
     /// Wait for an event to complete.
     ///

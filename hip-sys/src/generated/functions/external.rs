@@ -15,7 +15,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipDestroyExternalMemory(extMem: hipExternalMemory_t) -> hipError_t;
     /// Destroys an external semaphore object and releases any references to the underlying
-    /// resource. Any outstanding signals or waits must have completed before the semaphore is destroyed.
+    /// resource.
+    ///
+    /// Any outstanding signals or waits must have completed before the semaphore is destroyed.
     ///
     /// **Note:** This API is currently not supported on Linux.
     ///
@@ -278,7 +280,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// the current device address space. For contexts on different devices
     /// [`hipIpcOpenMemHandle`] can attempt to enable peer access between the
     /// devices as if the user called [`hipDeviceEnablePeerAccess`]. This behavior is
-    /// controlled by the `hipIpcMemLazyEnablePeerAccess` flag.
+    /// controlled by the [`hipIpcMemLazyEnablePeerAccess`] flag.
     /// [`hipDeviceCanAccessPeer`] can determine if a mapping is possible.
     ///
     /// Contexts that may open `hipIpcMemHandles` are restricted in the following way.
@@ -293,7 +295,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// behavior.
     ///
     /// **Note:** During multiple processes, using the same memory handle opened by the current context,
-    /// there is no guarantee that the same device poiter will be returned in \*`devPtr`.
+    /// there is no guarantee that the same device poiter will be returned in `*devPtr`.
     /// This is diffrent from CUDA.
     ///
     /// **Note:** This IPC memory related feature API on Windows may behave differently from Linux.
@@ -302,7 +304,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `devPtr`: Returned device pointer
     /// - `handle`: `hipIpcMemHandle` to open
-    /// - `flags`: Flags for this operation. Must be specified as `hipIpcMemLazyEnablePeerAccess`
+    /// - `flags`: Flags for this operation. Must be specified as [`hipIpcMemLazyEnablePeerAccess`]
     ///
     /// # Returns
     ///

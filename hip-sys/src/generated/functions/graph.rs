@@ -1066,7 +1066,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `hDst` (out): Destination node.
-    /// - `hSrc` (in): Source node. For list of attributes see ::`hipKernelNodeAttrID`.
+    /// - `hSrc` (in): Source node. For list of attributes see [`hipKernelNodeAttrID`].
     ///
     /// # Returns
     ///
@@ -1172,7 +1172,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGraphLaunch(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
-    /// As [`hipGraphLaunch`], with the default stream of the calling thread for stream 0.
+    /// As [`hipGraphLaunch()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipGraphLaunch_spt(graphExec: hipGraphExec_t, stream: hipStream_t) -> hipError_t;
     /// Returns parameters for memory allocation node
     ///

@@ -71,7 +71,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// to kernelparams or extra, where thread blocks can cooperate and synchronize as they execute.
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
-    /// size \\f$ `gridDim` \\cdot `blockDim` \\geq 2^{32} \\f$.
+    /// size `gridDim · blockDim ≥ 2^32`.
     ///
     /// # Parameters
     ///
@@ -103,7 +103,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorCooperativeLaunchTooLarge`]
     "5.7" pub fn hipLaunchCooperativeKernelMultiDevice(launchParamsList: *mut hipLaunchParams, numDevices: c_int,
         flags: c_uint) -> hipError_t;
-    /// As [`hipLaunchCooperativeKernel`], with the default stream of the calling thread for stream 0.
+    /// As [`hipLaunchCooperativeKernel()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchCooperativeKernel_spt(f: *const c_void, gridDim: dim3, blockDim: dim3,
         kernelParams: *mut *mut c_void, sharedMemBytes: u32, hStream: hipStream_t) -> hipError_t;
     /// Enqueues a host function call in a stream.
@@ -135,7 +135,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidResourceHandle`], [`hipErrorInvalidValue`],
     /// [`hipErrorNotSupported`]
     "5.7" pub fn hipLaunchHostFunc(stream: hipStream_t, fn_: hipHostFn_t, userData: *mut c_void) -> hipError_t;
-    /// As [`hipLaunchHostFunc`], with the default stream of the calling thread for stream 0.
+    /// As [`hipLaunchHostFunc()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchHostFunc_spt(stream: hipStream_t, fn_: hipHostFn_t, userData: *mut c_void) -> hipError_t;
     /// C compliant kernel launch API
     ///
@@ -170,14 +170,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn hipLaunchKernelExC(config: *const hipLaunchConfig_t, fPtr: *const c_void,
         args: *mut *mut c_void) -> hipError_t;
-    /// As [`hipLaunchKernel`], with the default stream of the calling thread for stream 0.
+    /// As [`hipLaunchKernel()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipLaunchKernel_spt(function_address: *const c_void, numBlocks: dim3, dimBlocks: dim3,
         args: *mut *mut c_void, sharedMemBytes: usize, stream: hipStream_t) -> hipError_t;
     /// launches kernel f with launch parameters and shared memory on stream with arguments passed
     /// to `kernelParams`, where thread blocks can cooperate and synchronize as they execute
     ///
     /// Please note, HIP does not support kernel launch with total work items defined in dimension with
-    /// size \\f$ `gridDim` \\cdot `blockDim` \\geq 2^{32} \\f$.
+    /// size `gridDim · blockDim ≥ 2^32`.
     ///
     /// # Parameters
     ///
@@ -265,7 +265,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// # Parameters
     ///
     /// - `numBlocks` (out): Returned occupancy
-    /// - `f` (in): Kernel function(hipFunction\_t) for which occupancy is calulated
+    /// - `f` (in): Kernel function([`hipFunction_t`]) for which occupancy is calulated
     /// - `blockSize` (in): Block size the kernel is intended to be launched with
     /// - `dynSharedMemPerBlk` (in): Dynamic shared memory usage (in bytes) intended for each block
     /// - `flags` (in): Extra flags for occupancy calculation (only default supported)
@@ -314,7 +314,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
         f: hipFunction_t, dynSharedMemPerBlk: usize, blockSizeLimit: c_int, flags: c_uint) -> hipError_t;
     /// Returns dynamic shared memory available per block when launching `numBlocks` blocks on SM.
     ///
-    /// Returns in \*`dynamicSmemSize` the maximum size of dynamic shared memory /
+    /// Returns in `*dynamicSmemSize` the maximum size of dynamic shared memory /
     /// to allow `numBlocks` blocks per SM.
     ///
     /// # Parameters

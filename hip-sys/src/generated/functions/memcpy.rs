@@ -25,7 +25,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipDrvMemcpy3D(pCopy: *const HIP_MEMCPY3D) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
@@ -39,7 +39,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipDrvMemcpy3DAsync(pCopy: *const HIP_MEMCPY3D, stream: hipStream_t) -> hipError_t;
     /// Copy data from src to dst.
     ///
@@ -67,7 +67,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpy(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
     ///
@@ -104,7 +104,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2DToArray`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2D(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
         height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
@@ -125,7 +125,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpy2DArrayToArray(dst: hipArray_t, wOffsetDst: usize, hOffsetDst: usize, src: hipArray_const_t,
         wOffsetSrc: usize, hOffsetSrc: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
@@ -170,10 +170,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2DToArray`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DAsync(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
         height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy2DAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2DAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DAsync_spt(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
         height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device.
@@ -194,7 +194,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DFromArray(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
         hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device asynchronously.
@@ -216,14 +216,14 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy2DFromArrayAsync(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
         hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy2DFromArrayAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2DFromArrayAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DFromArrayAsync_spt(dst: *mut c_void, dpitch: usize, src: hipArray_const_t,
         wOffsetSrc: usize, hOffsetSrc: usize, width: usize, height: usize, kind: hipMemcpyKind,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy2DFromArray`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2DFromArray()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2DFromArray_spt(dst: *mut c_void, dpitch: usize, src: hipArray_const_t, wOffset: usize,
         hOffset: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
@@ -244,7 +244,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -268,7 +268,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpy2DToArray(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void, spitch: usize,
         width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
@@ -291,7 +291,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -316,27 +316,31 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpyToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpyToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpy2DToArrayAsync(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
         spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
+    /// As [`hipMemcpy2DToArrayAsync()`], with the default stream of the calling thread for stream 0.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipMemcpy2DToArrayAsync_spt(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
         spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy2DToArrayAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2DToArrayAsync()`], with the default stream of the calling thread for stream 0.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpy2DToArrayAsync_spt(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
         spitch: usize, width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
+    /// As [`hipMemcpy2DToArray()`], with the default stream of the calling thread for stream 0.
+    ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipMemcpy2DToArray_spt(dst: *mut hipArray, wOffset: usize, hOffset: usize, src: *const c_void,
         spitch: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
-    /// As [`hipMemcpy2DToArray`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2DToArray()`], with the default stream of the calling thread for stream 0.
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpy2DToArray_spt(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void,
         spitch: usize, width: usize, height: usize, kind: hipMemcpyKind) -> hipError_t;
-    /// As [`hipMemcpy2D`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy2D()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy2D_spt(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize,
         height: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
@@ -350,7 +354,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy3D(p: *const hipMemcpy3DParms) -> hipError_t;
     /// Copies data between host and device asynchronously.
     ///
@@ -364,9 +368,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpy3DAsync(p: *const hipMemcpy3DParms, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy3DAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy3DAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy3DAsync_spt(p: *const hipMemcpy3DParms, stream: hipStream_t) -> hipError_t;
     /// Perform Batch of 3D copies
     ///
@@ -408,7 +412,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidDevice`]
     #[cfg(feature = "rocm-7-1")]
     "7.1" pub fn hipMemcpy3DPeerAsync(p: *mut hipMemcpy3DPeerParms, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy3D`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy3D()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy3D_spt(p: *const hipMemcpy3DParms) -> hipError_t;
     /// Copies data from src to dst asynchronously.
     ///
@@ -436,10 +440,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorUnknown`]
     ///
-    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpy2DFromArray`], `hipMemcpyArrayToArray`, `hipMemcpy2DArrayToArray`, [`hipMemcpyToSymbol`], [`hipMemcpyFromSymbol`], [`hipMemcpy2DAsync`], `hipMemcpyToArrayAsync`, `hipMemcpy2DToArrayAsync`, `hipMemcpyFromArrayAsync`, [`hipMemcpy2DFromArrayAsync`], [`hipMemcpyToSymbolAsync`], [`hipMemcpyFromSymbolAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], [`hipMemcpyToArray`], [`hipMemcpy2DToArray`], [`hipMemcpyFromArray`], [`hipMemcpy2DFromArray`], `hipMemcpyArrayToArray`, `hipMemcpy2DArrayToArray`, [`hipMemcpyToSymbol`], [`hipMemcpyFromSymbol`], [`hipMemcpy2DAsync`], `hipMemcpyToArrayAsync`, [`hipMemcpy2DToArrayAsync`], `hipMemcpyFromArrayAsync`, [`hipMemcpy2DFromArrayAsync`], [`hipMemcpyToSymbolAsync`], [`hipMemcpyFromSymbolAsync`]
     "5.7" pub fn hipMemcpyAsync(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpyAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyAsync_spt(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
         stream: hipStream_t) -> hipError_t;
     /// Copies from one 1D array to another.
@@ -457,7 +461,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpyAtoA(dstArray: hipArray_t, dstOffset: usize, srcArray: hipArray_t, srcOffset: usize,
         ByteCount: usize) -> hipError_t;
@@ -475,7 +479,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpyAtoD(dstDevice: hipDeviceptr_t, srcArray: hipArray_t, srcOffset: usize,
         ByteCount: usize) -> hipError_t;
@@ -493,7 +497,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -512,7 +516,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpyAtoH(dst: *mut c_void, srcArray: hipArray_t, srcOffset: usize, count: usize) -> hipError_t;
     /// Copies from one 1D array to host memory.
@@ -530,7 +534,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpyAtoHAsync(dstHost: *mut c_void, srcArray: hipArray_t, srcOffset: usize, ByteCount: usize,
         stream: hipStream_t) -> hipError_t;
@@ -569,7 +573,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpyDtoA(dstArray: hipArray_t, dstOffset: usize, srcDevice: hipDeviceptr_t,
         ByteCount: usize) -> hipError_t;
@@ -586,7 +590,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoD(dst: hipDeviceptr_t, src: hipDeviceptr_t, sizeBytes: usize) -> hipError_t;
     /// Copy data from Device to Device asynchronously
     ///
@@ -602,7 +606,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoDAsync(dst: hipDeviceptr_t, src: hipDeviceptr_t, sizeBytes: usize,
         stream: hipStream_t) -> hipError_t;
     /// Copy data from Device to Host
@@ -618,7 +622,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoH(dst: *mut c_void, src: hipDeviceptr_t, sizeBytes: usize) -> hipError_t;
 }
 
@@ -637,7 +641,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     "5.7" pub fn hipMemcpyDtoHAsync(dst: *mut c_void, src: hipDeviceptr_t, sizeBytes: usize,
         stream: hipStream_t) -> hipError_t;
     /// Copies data between host and device \[Deprecated\]
@@ -658,10 +662,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyFromArray(dst: *mut c_void, srcArray: hipArray_const_t, wOffset: usize, hOffset: usize,
         count: usize, kind: hipMemcpyKind) -> hipError_t;
-    /// As [`hipMemcpyFromArray`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyFromArray()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromArray_spt(dst: *mut c_void, src: hipArray_const_t, wOffsetSrc: usize, hOffset: usize,
         count: usize, kind: hipMemcpyKind) -> hipError_t;
     /// Copies data from the given symbol on the device.
@@ -695,10 +699,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpyFromSymbolAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyFromSymbolAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromSymbolAsync_spt(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpyFromSymbol`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyFromSymbol()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyFromSymbol_spt(dst: *mut c_void, symbol: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind) -> hipError_t;
     /// Copies data between host and device.
@@ -715,7 +719,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -735,7 +739,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpyHtoA(dstArray: hipArray_t, dstOffset: usize, srcHost: *const c_void,
         count: usize) -> hipError_t;
@@ -754,7 +758,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipMemcpyHtoAAsync(dstArray: hipArray_t, dstOffset: usize, srcHost: *const c_void, ByteCount: usize,
         stream: hipStream_t) -> hipError_t;
@@ -771,7 +775,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
     #[cfg(not(feature = "rocm-7-0"))]
@@ -789,7 +793,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipMemcpyHtoD(dst: hipDeviceptr_t, src: *const c_void, sizeBytes: usize) -> hipError_t;
     /// Copy data from Host to Device asynchronously
@@ -806,7 +810,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     ///
     /// Before ROCm 7.0.
     #[cfg(not(feature = "rocm-7-0"))]
@@ -826,7 +830,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn hipMemcpyHtoDAsync(dst: hipDeviceptr_t, src: *const c_void, sizeBytes: usize,
         stream: hipStream_t) -> hipError_t;
@@ -841,7 +845,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], [`hipMemcpyToArray`], [`hipMemcpy2DToArray`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyParam2D(pCopy: *const hip_Memcpy2D) -> hipError_t;
     /// Copies memory for 2D arrays.
     ///
@@ -855,7 +859,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], `hipMemcpyToArray`, `hipMemcpy2DToArray`, [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2D`], [`hipMemcpyToArray`], [`hipMemcpy2DToArray`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     "5.7" pub fn hipMemcpyParam2DAsync(pCopy: *const hip_Memcpy2D, stream: hipStream_t) -> hipError_t;
     /// Copies memory between two peer accessible devices.
     ///
@@ -906,7 +910,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -930,19 +934,19 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorInvalidPitchValue`],
     /// [`hipErrorInvalidDevicePointer`], [`hipErrorInvalidMemcpyDirection`]
     ///
-    /// See also: [`hipMemcpy`], `hipMemcpy2DToArray`, [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
+    /// See also: [`hipMemcpy`], [`hipMemcpy2DToArray`], [`hipMemcpy2D`], [`hipMemcpyFromArray`], [`hipMemcpyToSymbol`], [`hipMemcpyAsync`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMemcpyToArray(dst: hipArray_t, wOffset: usize, hOffset: usize, src: *const c_void, count: usize,
         kind: hipMemcpyKind) -> hipError_t;
     /// Copies data to the given symbol on the device.
+    ///
     /// Symbol HIP APIs allow a kernel to define a device-side data symbol which can be accessed on
     /// the host side. The symbol can be in `__constant` or device space.
     /// Note that the symbol name needs to be encased in the `HIP_SYMBOL` macro.
     /// This also applies to [`hipMemcpyFromSymbol`], [`hipGetSymbolAddress`], and [`hipGetSymbolSize`].
     /// For detailed usage, see the
-    /// a
-    /// href="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip\_porting\_guide.html#memcpytosymbol"\>memcpyToSymbol
-    /// example\</a\> in the HIP Porting Guide.
+    /// `memcpyToSymbol`
+    /// example in the HIP Porting Guide.
     ///
     /// # Parameters
     ///
@@ -973,10 +977,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpyToSymbolAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyToSymbolAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyToSymbolAsync_spt(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpyToSymbol`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpyToSymbol()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpyToSymbol_spt(symbol: *const c_void, src: *const c_void, sizeBytes: usize, offset: usize,
         kind: hipMemcpyKind) -> hipError_t;
     /// Memory copy on the stream.
@@ -997,7 +1001,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipMemcpy`], [`hipStreamCreate`], [`hipStreamSynchronize`], [`hipStreamDestroy`], [`hipSetDevice`], `hipLaunchKernelGGL`
     "5.7" pub fn hipMemcpyWithStream(dst: *mut c_void, src: *const c_void, sizeBytes: usize, kind: hipMemcpyKind,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemcpy`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemcpy()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemcpy_spt(dst: *mut c_void, src: *const c_void, sizeBytes: usize,
         kind: hipMemcpyKind) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
@@ -1043,10 +1047,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset2DAsync(dst: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemset2DAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemset2DAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset2DAsync_spt(dst: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemset2D`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemset2D()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset2D_spt(dst: *mut c_void, pitch: usize, value: c_int, width: usize,
         height: usize) -> hipError_t;
     /// Fills synchronously the memory area pointed to by `pitchedDevPtr` with the constant value.
@@ -1075,10 +1079,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemset3DAsync(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemset3DAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemset3DAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset3DAsync_spt(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemset3D`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemset3D()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset3D_spt(pitchedDevPtr: hipPitchedPtr, value: c_int, extent: hipExtent) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dev with the constant
     /// byte value value.
@@ -1099,7 +1103,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipMemsetAsync(dst: *mut c_void, value: c_int, sizeBytes: usize, stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemsetAsync`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemsetAsync()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemsetAsync_spt(dst: *mut c_void, value: c_int, sizeBytes: usize,
         stream: hipStream_t) -> hipError_t;
     /// Fills the first `sizeBytes` bytes of the memory area pointed to by dest with the constant
@@ -1136,7 +1140,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipMemsetD16Async(dest: hipDeviceptr_t, value: c_ushort, count: usize,
         stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 16-bit values synchronously to the specified short
-    /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
+    /// value.
+    ///
+    /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
     ///
     /// # Parameters
@@ -1157,7 +1163,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
 
 rocm_sdk::bindings! { binding = crate::BINDING;
     /// Fills 2D memory range of 'width' 16-bit values asynchronously to the specified short
-    /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
+    /// value.
+    ///
+    /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
     ///
     /// # Parameters
@@ -1176,6 +1184,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "7.1" pub fn hipMemsetD2D16Async(dst: hipDeviceptr_t, dstPitch: usize, value: c_ushort, width: usize, height: usize,
         stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 32-bit values synchronously to the specified int value.
+    ///
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
     ///
@@ -1194,7 +1203,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "7.1" pub fn hipMemsetD2D32(dst: hipDeviceptr_t, dstPitch: usize, value: c_uint, width: usize,
         height: usize) -> hipError_t;
     /// Fills 2D memory range of 'width' 32-bit values asynchronously to the specified int
-    /// value. Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
+    /// value.
+    ///
+    /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes
     /// between each row.
     ///
     /// # Parameters
@@ -1213,6 +1224,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "7.1" pub fn hipMemsetD2D32Async(dst: hipDeviceptr_t, dstPitch: usize, value: c_uint, width: usize, height: usize,
         stream: hipStream_t) -> hipError_t;
     /// Fills 2D memory range of 'width' 8-bit values synchronously to the specified char value.
+    ///
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
     ///
@@ -1231,6 +1243,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "7.1" pub fn hipMemsetD2D8(dst: hipDeviceptr_t, dstPitch: usize, value: c_uchar, width: usize,
         height: usize) -> hipError_t;
     /// Fills 2D memory range of 'width' 8-bit values asynchronously to the specified char value.
+    ///
     /// Height specifies numbers of rows to set and `dstPitch` speicifies the number of bytes between each
     /// row.
     ///
@@ -1314,6 +1327,6 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     "5.7" pub fn hipMemsetD8Async(dest: hipDeviceptr_t, value: c_uchar, count: usize,
         stream: hipStream_t) -> hipError_t;
-    /// As [`hipMemset`], with the default stream of the calling thread for stream 0.
+    /// As [`hipMemset()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipMemset_spt(dst: *mut c_void, value: c_int, sizeBytes: usize) -> hipError_t;
 }

@@ -15,7 +15,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipMallocArray`], [`hipArrayDestroy`], [`hipFreeArray`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -32,7 +32,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipMallocArray`], [`hipArrayDestroy`], [`hipFreeArray`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArray3DCreate(array: *mut hipArray_t, pAllocateArray: *const HIP_ARRAY3D_DESCRIPTOR) -> hipError_t;
     /// Gets a 3D array descriptor
@@ -47,7 +47,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], `hipErrorDeInitialized`, [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`], [`hipErrorContextIsDestroyed`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
+    /// See also: [`hipArray3DCreate`], [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoD`], [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], [`hipArrayGetInfo`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -65,7 +65,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`], [`hipErrorContextIsDestroyed`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArrayCreate`, `hipArrayDestroy`, `hipArrayGetDescriptor`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
+    /// See also: [`hipArray3DCreate`], [`hipArrayCreate`], [`hipArrayDestroy`], [`hipArrayGetDescriptor`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoD`], [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], [`hipArrayGetInfo`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArray3DGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR,
         array: hipArray_t) -> hipError_t;
@@ -80,7 +80,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipMallocArray`], [`hipArrayDestroy`], [`hipFreeArray`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -96,7 +96,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotSupported`]
     ///
-    /// See also: `hipMallocArray`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipMallocArray`], [`hipArrayDestroy`], [`hipFreeArray`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArrayCreate(pHandle: *mut hipArray_t, pAllocateArray: *const HIP_ARRAY_DESCRIPTOR) -> hipError_t;
     /// Destroy an array memory pointer on the device.
@@ -109,7 +109,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipFreeArray`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -124,7 +124,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     ///
-    /// See also: `hipArrayCreate`, `hipArrayDestroy`, `hipFreeArray`
+    /// See also: [`hipArrayCreate`], [`hipArrayDestroy`], [`hipFreeArray`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArrayDestroy(array: hipArray_t) -> hipError_t;
     /// Gets a 1D or 2D array descriptor
@@ -139,7 +139,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], `hipErrorDeInitialized`, [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
+    /// See also: [`hipArray3DCreate`], [`hipArray3DGetDescriptor`], [`hipArrayCreate`], [`hipArrayDestroy`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoD`], [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], [`hipArrayGetInfo`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -156,7 +156,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorDeinitialized`], [`hipErrorNotInitialized`], [`hipErrorInvalidContext`],
     /// [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArray3DCreate`, `hipArray3DGetDescriptor`, `hipArrayCreate`, `hipArrayDestroy`, `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, `hipMemcpyAtoH`, `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], `hipMemcpyHtoA`, `hipMemcpyHtoAAsync`, `hipMemcpyHtoD`, `hipMemcpyHtoDAsync`, `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], `hipArrayGetInfo`
+    /// See also: [`hipArray3DCreate`], [`hipArray3DGetDescriptor`], [`hipArrayCreate`], [`hipArrayDestroy`], `hipMemAlloc`, [`hipMemAllocHost`], [`hipMemAllocPitch`], [`hipMemcpy2D`], [`hipMemcpy2DAsync`], `hipMemcpy2DUnaligned`, [`hipMemcpy3D`], [`hipMemcpy3DAsync`], `hipMemcpyAtoA`, `hipMemcpyAtoD`, [`hipMemcpyAtoH`], `hipMemcpyAtoHAsync`, `hipMemcpyDtoA`, [`hipMemcpyDtoD`], [`hipMemcpyDtoDAsync`], [`hipMemcpyDtoH`], [`hipMemcpyDtoHAsync`], [`hipMemcpyHtoA`], `hipMemcpyHtoAAsync`, [`hipMemcpyHtoD`], [`hipMemcpyHtoDAsync`], `hipMemFree`, `hipMemFreeHost`, [`hipMemGetAddressRange`], [`hipMemGetInfo`], `hipMemHostAlloc`, `hipMemHostGetDevicePointer`, [`hipMemsetD8`], [`hipMemsetD16`], [`hipMemsetD32`], [`hipArrayGetInfo`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArrayGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY_DESCRIPTOR, array: hipArray_t) -> hipError_t;
     /// Gets info about the specified array
@@ -172,7 +172,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
+    /// See also: [`hipArrayGetDescriptor`], [`hipArray3DGetDescriptor`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -191,7 +191,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`] [`hipErrorInvalidHandle`]
     ///
-    /// See also: `hipArrayGetDescriptor`, `hipArray3DGetDescriptor`
+    /// See also: [`hipArrayGetDescriptor`], [`hipArray3DGetDescriptor`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipArrayGetInfo(desc: *mut hipChannelFormatDesc, extent: *mut hipExtent, flags: *mut c_uint,
         array: hipArray_t) -> hipError_t;
@@ -214,9 +214,10 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`] (bad context, null \*ptr)
     ///
-    /// See also: [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostFree`], `hiHostMalloc`
+    /// See also: [`hipMallocPitch`], [`hipFree`], [`hipMallocArray`], [`hipFreeArray`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostFree`], `hiHostMalloc`
     "5.7" pub fn hipExtMallocWithFlags(ptr: *mut *mut c_void, sizeBytes: usize, flags: c_uint) -> hipError_t;
     /// Free memory allocated by the HIP-Clang hip memory allocation API.
+    ///
     /// This API performs an implicit [`hipDeviceSynchronize()`] call.
     /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
@@ -231,7 +232,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidDevicePointer`] (if pointer is invalid, including host pointers allocated
     /// with [`hipHostMalloc`])
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipMallocArray`], [`hipFreeArray`], [`hipHostFree`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostMalloc`]
     "5.7" pub fn hipFree(ptr: *mut c_void) -> hipError_t;
     /// Frees an array on the device.
     ///
@@ -243,7 +244,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipMallocArray`], [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -258,7 +259,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorNotInitialized`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipMallocArray`], [`hipHostMalloc`], [`hipHostFree`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipFreeArray(array: hipArray_t) -> hipError_t;
     /// Frees memory with stream ordered semantics
@@ -289,6 +290,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipFreeAsync(dev_ptr: *mut c_void, stream: hipStream_t) -> hipError_t;
     /// Frees page-locked memory
     /// This API performs an implicit [`hipDeviceSynchronize()`] call.
+    ///
     /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
     /// # Parameters
@@ -346,7 +348,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// - `hipHostAllocMapped` Map the allocation into the address space for the current device.
     /// - `hipHostAllocWriteCombined` Allocates the memory as write-combined.
     /// - `hipHostAllocUncached` Allocate the host memory on extended fine grained access system
-    /// memory pool
+    ///   memory pool
     ///
     /// # Parameters
     ///
@@ -360,6 +362,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipHostAlloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) -> hipError_t;
     /// Free memory allocated by the HIP-Clang hip host memory allocation API
     /// This API performs an implicit [`hipDeviceSynchronize()`] call.
+    ///
     /// If pointer is NULL, the hip runtime is initialized and [`hipSuccess`] is returned.
     ///
     /// # Parameters
@@ -372,7 +375,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipErrorInvalidValue`] (if pointer is invalid, including device pointers allocated with
     /// [`hipMalloc`])
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipMallocArray`], [`hipFreeArray`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostMalloc`]
     "5.7" pub fn hipHostFree(ptr: *mut c_void) -> hipError_t;
     /// Get Device pointer from Host Pointer allocated through [`hipHostMalloc`]
     ///
@@ -440,13 +443,11 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - [`hipHostRegisterDefault`] Memory is Mapped and Portable
     /// - [`hipHostRegisterPortable`] Memory is considered registered by all contexts. HIP only supports
-    /// one context so this is always assumed true.
-    ///
+    ///   one context so this is always assumed true.
     /// - [`hipHostRegisterMapped`] Map the allocation into the address space for the current device.
-    /// The device pointer can be obtained with [`hipHostGetDevicePointer`].
-    ///
+    ///   The device pointer can be obtained with [`hipHostGetDevicePointer`].
     /// - `hipExtHostRegisterUncached` Map the host memory onto extended fine grained access system
-    /// memory pool.
+    ///   memory pool.
     ///
     /// After registering the memory, use [`hipHostGetDevicePointer`] to obtain the mapped device pointer.
     /// On many systems, the mapped device pointer will have a different value than the mapped host
@@ -502,7 +503,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`], [`hipErrorInvalidValue`] (bad context, null \*ptr)
     ///
-    /// See also: [`hipMallocPitch`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostFree`], [`hipHostMalloc`]
+    /// See also: [`hipMallocPitch`], [`hipFree`], [`hipMallocArray`], [`hipFreeArray`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostFree`], [`hipHostMalloc`]
     "5.7" pub fn hipMalloc(ptr: *mut *mut c_void, size: usize) -> hipError_t;
     /// Create a 3D memory pointer on the device.
     ///
@@ -530,7 +531,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipFreeArray`], [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -549,7 +550,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipFreeArray`], [`hipHostMalloc`], [`hipHostFree`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMalloc3DArray(array: *mut hipArray_t, desc: *const hipChannelFormatDesc, extent: hipExtent,
         flags: c_uint) -> hipError_t;
@@ -567,7 +568,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipFreeArray`], [`hipHostMalloc`], [`hipHostFree`]
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -587,7 +588,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorOutOfMemory`]
     ///
-    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], `hipFreeArray`, [`hipHostMalloc`], [`hipHostFree`]
+    /// See also: [`hipMalloc`], [`hipMallocPitch`], [`hipFree`], [`hipFreeArray`], [`hipHostMalloc`], [`hipHostFree`]
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn hipMallocArray(array: *mut hipArray_t, desc: *const hipChannelFormatDesc, width: usize, height: usize,
         flags: c_uint) -> hipError_t;
@@ -633,7 +634,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// The allocation comes from the specified memory pool.
     ///
     /// **Note:** The specified memory pool may be from a device different than that of the specified
-    /// stream.
+    /// `stream`.
     ///
     /// Basic stream ordering allows future work submitted into the same stream to use the allocation.
     /// Stream query, stream synchronize, and HIP events can be used to guarantee that the allocation
@@ -719,6 +720,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Allocates at least width (in bytes) \* height bytes of linear memory
     /// Padding may occur to ensure alighnment requirements are met for the given row
     /// The change in width size due to padding will be returned in \*pitch.
+    ///
     /// Currently the alignment is set to 128 bytes
     ///
     /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
@@ -734,7 +736,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Error code
     ///
-    /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
+    /// See also: [`hipMalloc`], [`hipFree`], [`hipMallocArray`], [`hipFreeArray`], [`hipHostFree`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostMalloc`]
     "5.7" pub fn hipMallocPitch(ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> hipError_t;
 }
 
@@ -840,6 +842,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Allocates at least width (in bytes) \* height bytes of linear memory
     /// Padding may occur to ensure alighnment requirements are met for the given row
     /// The change in width size due to padding will be returned in \*pitch.
+    ///
     /// Currently the alignment is set to 128 bytes
     ///
     /// If size is 0, no memory is allocated, \*ptr returns nullptr, and [`hipSuccess`] is returned.
@@ -859,7 +862,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// Error code
     ///
-    /// See also: [`hipMalloc`], [`hipFree`], `hipMallocArray`, `hipFreeArray`, [`hipHostFree`], [`hipMalloc3D`], `hipMalloc3DArray`, [`hipHostMalloc`]
+    /// See also: [`hipMalloc`], [`hipFree`], [`hipMallocArray`], [`hipFreeArray`], [`hipHostFree`], [`hipMalloc3D`], [`hipMalloc3DArray`], [`hipHostMalloc`]
     "5.7" pub fn hipMemAllocPitch(dptr: *mut hipDeviceptr_t, pitch: *mut usize, widthInBytes: usize, height: usize,
         elementSizeBytes: c_uint) -> hipError_t;
     /// Creates a memory allocation described by the properties and size
@@ -1208,27 +1211,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Supported attributes are:
     ///
     /// - [`hipMemPoolAttrReleaseThreshold`]: (value type = `cuuint64_t`)
-    /// Amount of reserved memory in bytes to hold onto before trying
-    /// to release memory back to the OS. When more than the release
-    /// threshold bytes of memory are held by the memory pool, the
-    /// allocator will try to release memory back to the OS on the
-    /// next call to stream, event or context synchronize. (default 0)
-    ///
+    ///   Amount of reserved memory in bytes to hold onto before trying
+    ///   to release memory back to the OS. When more than the release
+    ///   threshold bytes of memory are held by the memory pool, the
+    ///   allocator will try to release memory back to the OS on the
+    ///   next call to stream, event or context synchronize. (default 0)
     /// - [`hipMemPoolReuseFollowEventDependencies`]: (value type = int)
-    /// Allow [`hipMallocAsync`] to use memory asynchronously freed
-    /// in another stream as long as a stream ordering dependency
-    /// of the allocating stream on the free action exists.
-    /// HIP events and null stream interactions can create the required
-    /// stream ordered dependencies. (default enabled)
-    ///
+    ///   Allow [`hipMallocAsync`] to use memory asynchronously freed
+    ///   in another stream as long as a stream ordering dependency
+    ///   of the allocating stream on the free action exists.
+    ///   HIP events and null stream interactions can create the required
+    ///   stream ordered dependencies. (default enabled)
     /// - [`hipMemPoolReuseAllowOpportunistic`]: (value type = int)
-    /// Allow reuse of already completed frees when there is no
-    /// dependency between the free and allocation. (default enabled)
-    ///
+    ///   Allow reuse of already completed frees when there is no
+    ///   dependency between the free and allocation. (default enabled)
     /// - [`hipMemPoolReuseAllowInternalDependencies`]: (value type = int)
-    /// Allow [`hipMallocAsync`] to insert new stream dependencies
-    /// in order to establish the stream ordering required to reuse
-    /// a piece of memory released by [`hipFreeAsync`] (default enabled).
+    ///   Allow [`hipMallocAsync`] to insert new stream dependencies
+    ///   in order to establish the stream ordering required to reuse
+    ///   a piece of memory released by [`hipFreeAsync`] (default enabled).
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.
@@ -1331,27 +1331,24 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Supported attributes are:
     ///
     /// - [`hipMemPoolAttrReleaseThreshold`]: (value type = `cuuint64_t`)
-    /// Amount of reserved memory in bytes to hold onto before trying
-    /// to release memory back to the OS. When more than the release
-    /// threshold bytes of memory are held by the memory pool, the
-    /// allocator will try to release memory back to the OS on the
-    /// next call to stream, event or context synchronize. (default 0)
-    ///
+    ///   Amount of reserved memory in bytes to hold onto before trying
+    ///   to release memory back to the OS. When more than the release
+    ///   threshold bytes of memory are held by the memory pool, the
+    ///   allocator will try to release memory back to the OS on the
+    ///   next call to stream, event or context synchronize. (default 0)
     /// - [`hipMemPoolReuseFollowEventDependencies`]: (value type = int)
-    /// Allow [`hipMallocAsync`] to use memory asynchronously freed
-    /// in another stream as long as a stream ordering dependency
-    /// of the allocating stream on the free action exists.
-    /// HIP events and null stream interactions can create the required
-    /// stream ordered dependencies. (default enabled)
-    ///
+    ///   Allow [`hipMallocAsync`] to use memory asynchronously freed
+    ///   in another stream as long as a stream ordering dependency
+    ///   of the allocating stream on the free action exists.
+    ///   HIP events and null stream interactions can create the required
+    ///   stream ordered dependencies. (default enabled)
     /// - [`hipMemPoolReuseAllowOpportunistic`]: (value type = int)
-    /// Allow reuse of already completed frees when there is no
-    /// dependency between the free and allocation. (default enabled)
-    ///
+    ///   Allow reuse of already completed frees when there is no
+    ///   dependency between the free and allocation. (default enabled)
     /// - [`hipMemPoolReuseAllowInternalDependencies`]: (value type = int)
-    /// Allow [`hipMallocAsync`] to insert new stream dependencies
-    /// in order to establish the stream ordering required to reuse
-    /// a piece of memory released by [`hipFreeAsync`] (default enabled).
+    ///   Allow [`hipMallocAsync`] to insert new stream dependencies
+    ///   in order to establish the stream ordering required to reuse
+    ///   a piece of memory released by [`hipFreeAsync`] (default enabled).
     ///
     /// **Warning:** This API is marked as Beta. While this feature is complete, it can
     /// change and might have outstanding issues.

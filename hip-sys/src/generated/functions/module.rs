@@ -408,14 +408,12 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// By default, the following command generates a fatbin:
     ///
-    /// "amdclang++ -O3 -c --offload-device-only --offload-arch=\<GPU\_ARCH\> \<input\_file\> -o \<output\_file\>"
+    /// "amdclang++ -O3 -c --offload-device-only --offload-arch=\<`GPU_ARCH`\> \<`input_file`\> -o \<`output_file`\>"
     ///
     /// For more details, refer to:
-    /// a
-    /// href= "<https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/kernel_language_cpp_support.html#kernel-compilation">\>
-    /// Kernel Compilation\</a\> in the HIP kernel language C++ support, or
-    /// a
-    /// href="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip\_rtc.html"\>HIP runtime compilation (HIP RTC)\</a\>.
+    ///
+    /// Kernel Compilation in the HIP kernel language C++ support, or
+    /// HIP runtime compilation (HIP RTC).
     ///
     /// # Parameters
     ///

@@ -14,7 +14,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipApiName(id: u32) -> *const c_char;
-    /// Device which matches `hipDeviceProp_t` is returned
+    /// Device which matches [`hipDeviceProp_t`] is returned
     ///
     /// # Parameters
     ///
@@ -28,7 +28,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn hipChooseDevice(device: *mut c_int, prop: *const hipDeviceProp_t) -> hipError_t;
-    /// Device which matches `hipDeviceProp_t` is returned
+    /// Device which matches [`hipDeviceProp_t`] is returned
     ///
     /// # Parameters
     ///
@@ -75,7 +75,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Returns the approximate HIP driver version.
     ///
     /// HIP driver version shows up in the format:
-    /// `HIP_VERSION_MAJOR` \* 10000000 + `HIP_VERSION_MINOR` \* 100000 + `HIP_VERSION_PATCH`.
+    /// [`HIP_VERSION_MAJOR`] \* 10000000 + [`HIP_VERSION_MINOR`] \* 100000 + `HIP_VERSION_PATCH`.
     ///
     /// **Warning:** The HIP driver version does not correspond to an exact CUDA driver revision.
     /// On AMD platform, the API returns the HIP driver version, while on NVIDIA platform, it calls
@@ -225,7 +225,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     #[cfg(feature = "rocm-7-1")]
     "7.1" pub fn hipGetDriverEntryPoint(symbol: *const c_char, funcPtr: *mut *mut c_void, flags: c_ulonglong,
         driverStatus: *mut hipDriverEntryPointQueryResult) -> hipError_t;
-    /// As [`hipGetDriverEntryPoint`], with the default stream of the calling thread for stream 0.
+    /// As `hipGetDriverEntryPoint()`, with the default stream of the calling thread for stream 0.
     #[cfg(feature = "rocm-7-1")]
     "7.1" pub fn hipGetDriverEntryPoint_spt(symbol: *const c_char, funcPtr: *mut *mut c_void, flags: c_ulonglong,
         status: *mut hipDriverEntryPointQueryResult) -> hipError_t;
@@ -300,7 +300,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `symbol` (in): The Symbol name of the driver function to request.
     /// - `pfn` (out): Output pointer to the requested driver function.
-    /// - `hipVersion` (in): The HIP version for the requested driver function symbol. HIP version is defined as 100\*version\_major + `version_minor`. For example, in HIP 6.1, the `hipversion` is 601, for the symbol function "`hipGetDeviceProperties`", the specified `hipVersion` 601 is greater or equal to the version 600, the symbol function will be handle properly as backend compatible function.
+    /// - `hipVersion` (in): The HIP version for the requested driver function symbol. HIP version is defined as 100\*`version_major` + `version_minor`. For example, in HIP 6.1, the hipversion is 601, for the symbol function "[`hipGetDeviceProperties`]", the specified `hipVersion` 601 is greater or equal to the version 600, the symbol function will be handle properly as backend compatible function.
     /// - `flags` (in): Currently only default flag is suppported.
     /// - `symbolStatus` (out): Optional enumeration for returned status of searching for symbol driver function based on the input `hipVersion`.
     ///
@@ -341,7 +341,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Start recording of profiling information \[Deprecated\]
     /// When using this API, start the profiler with profiling disabled. (--startdisabled)
     ///
-    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/rocTX instead.
+    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/`rocTX` instead.
     ///
     /// # Returns
     ///
@@ -350,7 +350,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// Stop recording of profiling information \[Deprecated\]
     /// When using this API, start the profiler with profiling disabled. (--startdisabled)
     ///
-    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/rocTX instead.
+    /// **Warning:** [`hipProfilerStart`] API is deprecated, use roctracer/`rocTX` instead.
     ///
     /// # Returns
     ///
@@ -387,7 +387,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidDevice`], [`hipErrorInvalidValue`]
     ///
-    /// See also: [`hipGetDevice`], [`hipGetDeviceCount`]. [`hipSetDevice`]. `hipGetDeviceProperties`. [`hipSetDeviceFlags`]. `hipChooseDevice`
+    /// See also: [`hipGetDevice`], [`hipGetDeviceCount`]. [`hipSetDevice`]. [`hipGetDeviceProperties`]. [`hipSetDeviceFlags`]. [`hipChooseDevice`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn hipSetValidDevices(device_arr: *mut c_int, len: c_int) -> hipError_t;
     /// Set a kernel argument.

@@ -15,7 +15,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// - `stream` (in, out): Pointer to new stream
     /// - `cuMaskSize` (in): Size of CU mask bit array passed in.
-    /// - `cuMask` (in): Bit-vector representing the CU mask. Each active bit represents using one CU. The first 32 bits represent the first 32 CUs, and so on. If its size is greater than physical CU number (i.e., `multiProcessorCount` member of `hipDeviceProp_t`), the extra elements are ignored. It is user's responsibility to make sure the input is meaningful.
+    /// - `cuMask` (in): Bit-vector representing the CU mask. Each active bit represents using one CU. The first 32 bits represent the first 32 CUs, and so on. If its size is greater than physical CU number (i.e., `multiProcessorCount` member of [`hipDeviceProp_t`]), the extra elements are ignored. It is user's responsibility to make sure the input is meaningful.
     ///
     /// # Returns
     ///
@@ -49,7 +49,9 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipGetStreamDeviceId(stream: hipStream_t) -> c_int;
     /// Adds a callback to be called on the host after all currently enqueued items in the stream
-    /// have completed. For each [`hipStreamAddCallback`] call, a callback will be executed exactly once.
+    /// have completed.
+    ///
+    /// For each [`hipStreamAddCallback`] call, a callback will be executed exactly once.
     /// The callback will block later work in the stream until it is finished.
     ///
     /// # Parameters
@@ -66,7 +68,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamQuery`], [`hipStreamSynchronize`], [`hipStreamWaitEvent`], [`hipStreamDestroy`], [`hipStreamCreateWithPriority`]
     "5.7" pub fn hipStreamAddCallback(stream: hipStream_t, callback: hipStreamCallback_t, userData: *mut c_void,
         flags: c_uint) -> hipError_t;
-    /// As [`hipStreamAddCallback`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamAddCallback()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamAddCallback_spt(stream: hipStream_t, callback: hipStreamCallback_t, userData: *mut c_void,
         flags: c_uint) -> hipError_t;
     /// Attach memory to a stream asynchronously in HIP.
@@ -141,7 +143,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "6.2" pub fn hipStreamBeginCaptureToGraph(stream: hipStream_t, graph: hipGraph_t,
         dependencies: *const hipGraphNode_t, dependencyData: *const hipGraphEdgeData, numDependencies: usize,
         mode: hipStreamCaptureMode) -> hipError_t;
-    /// As [`hipStreamBeginCapture`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamBeginCapture()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamBeginCapture_spt(stream: hipStream_t, mode: hipStreamCaptureMode) -> hipError_t;
     /// Copies attributes from source stream to destination stream.
     ///
@@ -252,7 +254,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`]
     "5.7" pub fn hipStreamEndCapture(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
-    /// As [`hipStreamEndCapture`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamEndCapture()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamEndCapture_spt(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
     /// queries stream attribute.
     ///
@@ -281,7 +283,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     /// [`hipSuccess`], [`hipErrorStreamCaptureImplicit`]
     "5.7" pub fn hipStreamGetCaptureInfo(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus,
         pId: *mut c_ulonglong) -> hipError_t;
-    /// As [`hipStreamGetCaptureInfo`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamGetCaptureInfo()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetCaptureInfo_spt(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus,
         pId: *mut c_ulonglong) -> hipError_t;
     /// Get stream's capture state
@@ -301,7 +303,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     "5.7" pub fn hipStreamGetCaptureInfo_v2(stream: hipStream_t, captureStatus_out: *mut hipStreamCaptureStatus,
         id_out: *mut c_ulonglong, graph_out: *mut hipGraph_t, dependencies_out: *mut *const hipGraphNode_t,
         numDependencies_out: *mut usize) -> hipError_t;
-    /// As [`hipStreamGetCaptureInfo_v2`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamGetCaptureInfo_v2()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetCaptureInfo_v2_spt(stream: hipStream_t, captureStatus_out: *mut hipStreamCaptureStatus,
         id_out: *mut c_ulonglong, graph_out: *mut hipGraph_t, dependencies_out: *mut *const hipGraphNode_t,
         numDependencies_out: *mut usize) -> hipError_t;
@@ -336,7 +338,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipStreamCreateWithFlags`]
     "5.7" pub fn hipStreamGetFlags(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
-    /// As [`hipStreamGetFlags`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamGetFlags()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetFlags_spt(stream: hipStream_t, flags: *mut c_uint) -> hipError_t;
     /// Queries the Id of a stream.
     ///
@@ -365,7 +367,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipStreamCreateWithPriority`]
     "5.7" pub fn hipStreamGetPriority(stream: hipStream_t, priority: *mut c_int) -> hipError_t;
-    /// As [`hipStreamGetPriority`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamGetPriority()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamGetPriority_spt(stream: hipStream_t, priority: *mut c_int) -> hipError_t;
     /// Get stream's capture state
     ///
@@ -378,7 +380,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// [`hipSuccess`], [`hipErrorInvalidValue`], [`hipErrorStreamCaptureImplicit`]
     "5.7" pub fn hipStreamIsCapturing(stream: hipStream_t, pCaptureStatus: *mut hipStreamCaptureStatus) -> hipError_t;
-    /// As [`hipStreamIsCapturing`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamIsCapturing()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamIsCapturing_spt(stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus) -> hipError_t;
     /// Returns [`hipSuccess`] if all of the operations in the specified `stream` have completed, or
@@ -398,7 +400,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamWaitEvent`], [`hipStreamSynchronize`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamQuery(stream: hipStream_t) -> hipError_t;
-    /// As [`hipStreamQuery`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamQuery()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamQuery_spt(stream: hipStream_t) -> hipError_t;
     /// Sets stream attribute. Updated attribute is applied to work submitted to the stream.
     ///
@@ -436,7 +438,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamWaitEvent`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamSynchronize(stream: hipStream_t) -> hipError_t;
-    /// As [`hipStreamSynchronize`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamSynchronize()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamSynchronize_spt(stream: hipStream_t) -> hipError_t;
     /// Update the set of dependencies in a capturing stream
     ///
@@ -480,7 +482,7 @@ rocm_sdk::bindings! { binding = crate::BINDING;
     ///
     /// See also: [`hipStreamCreate`], [`hipStreamCreateWithFlags`], [`hipStreamCreateWithPriority`], [`hipStreamSynchronize`], [`hipStreamDestroy`]
     "5.7" pub fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) -> hipError_t;
-    /// As [`hipStreamWaitEvent`], with the default stream of the calling thread for stream 0.
+    /// As [`hipStreamWaitEvent()`], with the default stream of the calling thread for stream 0.
     "5.7" pub fn hipStreamWaitEvent_spt(stream: hipStream_t, event: hipEvent_t, flags: c_uint) -> hipError_t;
     /// Enqueues a wait command to the stream.\[BETA\]
     ///

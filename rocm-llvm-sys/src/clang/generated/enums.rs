@@ -219,7 +219,9 @@ rocm_sdk::c_enum! {
         /// completions returned.
         CXCodeComplete_IncludeBriefComments = 4,
         /// Whether to speed up completion by omitting top- or namespace-level entities
-        /// defined in the preamble. There's no guarantee any particular entity is
+        /// defined in the preamble.
+        ///
+        /// There's no guarantee any particular entity is
         /// omitted. This may be useful if the headers are indexed externally.
         CXCodeComplete_SkipPreamble = 8,
         /// Whether to include completions with small
@@ -247,7 +249,9 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Describes the type of the comment AST node (\\c CXComment). A comment
+    /// Describes the type of the comment AST node ([`CXComment`]).
+    ///
+    /// A comment
     /// node can be considered block content (e. g., paragraph), inline content
     /// (plain text) or neither (the root AST node).
     pub enum CXCommentKind: c_uint {
@@ -258,23 +262,23 @@ rocm_sdk::c_enum! {
         CXComment_Text = 1,
         /// A command with word-like arguments that is considered inline content.
         ///
-        /// For example: \\\\c command.
+        /// For example: `command`.
         CXComment_InlineCommand = 2,
         /// HTML start tag with attributes (name-value pairs). Considered
         /// inline content.
         ///
         /// For example:
         ///
-        /// ```c
-        /// <br> <br /> <a href="http://example.org/">
+        /// ```text
+        ///
         /// ```
         CXComment_HTMLStartTag = 3,
         /// HTML end tag. Considered inline content.
         ///
         /// For example:
         ///
-        /// ```c
-        /// </a>
+        /// ```text
+        ///
         /// ```
         CXComment_HTMLEndTag = 4,
         /// A paragraph, contains inline comment. The paragraph itself is
@@ -282,33 +286,37 @@ rocm_sdk::c_enum! {
         CXComment_Paragraph = 5,
         /// A command that has zero or more word-like arguments (number of
         /// word-like arguments depends on command name) and a paragraph as an
-        /// argument. Block command is block content.
+        /// argument.
+        ///
+        /// Block command is block content.
         ///
         /// Paragraph argument is also a child of the block command.
         ///
         /// For example: \\has 0 word-like arguments and a paragraph argument.
         ///
-        /// AST nodes of special kinds that parser knows about (e. g., \\\\param
+        /// AST nodes of special kinds that parser knows about (e. g., \\param
         /// command) have their own node kinds.
         CXComment_BlockCommand = 6,
-        /// A \\\\param or \\\\arg command that describes the function parameter
+        /// A \\param or \\arg command that describes the function parameter
         /// (name, passing direction, description).
         ///
-        /// For example: \\\\param \[in\] ParamName description.
+        /// For example: \\param \[in\] ParamName description.
         CXComment_ParamCommand = 7,
-        /// A \\\\tparam command that describes a template parameter (name and
+        /// A \\tparam command that describes a template parameter (name and
         /// description).
         ///
-        /// For example: \\\\tparam T description.
+        /// For example: \\tparam T description.
         CXComment_TParamCommand = 8,
-        /// A verbatim block command (e. g., preformatted code). Verbatim
+        /// A verbatim block command (e. g., preformatted code).
+        ///
+        /// Verbatim
         /// block has an opening and a closing command and contains multiple lines of
-        /// text (\\c [`CXComment_VerbatimBlockLine`] child nodes).
+        /// text ([`CXComment_VerbatimBlockLine`] child nodes).
         ///
         /// For example:
-        /// \\\\verbatim
+        /// \\verbatim
         /// aaa
-        /// \\\\endverbatim
+        /// \\endverbatim
         CXComment_VerbatimBlockCommand = 9,
         /// A line of text that is contained within a
         /// [`CXComment_VerbatimBlockCommand`] node.
@@ -323,7 +331,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Describes parameter passing direction for \\\\param or \\\\arg command.
+    /// Describes parameter passing direction for \\param or \\arg command.
     pub enum CXCommentParamPassDirection: c_uint {
         /// The parameter is an input parameter.
         CXCommentParamPassDirection_In = 0,
@@ -345,7 +353,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Describes a single piece of text within a code-completion string.
     ///
-    /// Each "chunk" within a code-completion string (\\c CXCompletionString) is
+    /// Each "chunk" within a code-completion string ([`CXCompletionString`]) is
     /// either a piece of text with a specific "kind" that describes how that text
     /// should be interpreted by the client or is another completion string.
     pub enum CXCompletionChunkKind: c_uint {
@@ -379,10 +387,9 @@ rocm_sdk::c_enum! {
         /// There are many ways to handle Optional chunks. Two simple approaches are:
         ///
         /// - Completely ignore optional chunks, in which case the template for the
-        /// function "f" would only include the first parameter ("int x").
-        ///
+        ///   function "f" would only include the first parameter ("int x").
         /// - Fully expand all optional chunks, in which case the template for the
-        /// function "f" would have all of the parameters.
+        ///   function "f" would have all of the parameters.
         CXCompletionChunk_Optional = 0,
         /// Text that a user would be expected to type to get this
         /// code-completion result.
@@ -427,10 +434,10 @@ rocm_sdk::c_enum! {
         /// int add(int x, int y);
         /// ```
         ///
-        /// and the source code `add`(, where the code-completion point is after the
+        /// and the source code `add(`, where the code-completion point is after the
         /// "(", the code-completion string will contain a "current parameter" chunk
         /// for "int x", indicating that the current argument will initialize that
-        /// parameter. After typing further, to `add`(17, (where the code-completion
+        /// parameter. After typing further, to `add(17`, (where the code-completion
         /// point is after the ","), the code-completion string will contain a
         /// "current parameter" chunk to "int y".
         CXCompletionChunk_CurrentParameter = 5,
@@ -468,7 +475,7 @@ rocm_sdk::c_enum! {
         CXCompletionChunk_Equal = 18,
         /// Horizontal space (' ').
         CXCompletionChunk_HorizontalSpace = 19,
-        /// Vertical space ('\\\\n'), after which it is generally a good idea to
+        /// Vertical space ('\\n'), after which it is generally a good idea to
         /// perform indentation.
         CXCompletionChunk_VerticalSpace = 20,
     }
@@ -863,7 +870,7 @@ rocm_sdk::c_enum! {
         /// assignment-expression isn't present, Op will be null.
         CXCursor_CXXThrowExpr = 133,
         /// A new expression for memory allocation and constructor calls, e.g:
-        /// "new CXXNewExpr(foo)".
+        /// "new `CXXNewExpr`(foo)".
         CXCursor_CXXNewExpr = 134,
         /// A delete expression for memory deallocation and destructor calls,
         /// e.g. "delete\[\] `pArray`".
@@ -924,7 +931,7 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         CXCursor_ArraySectionExpr = 147,
-        /// Represents an @available(...) check.
+        /// Represents an available(...) check.
         CXCursor_ObjCAvailabilityCheckExpr = 148,
         /// Fixed point literal
         CXCursor_FixedPointLiteral = 149,
@@ -1141,7 +1148,7 @@ rocm_sdk::c_enum! {
         CXCursor_OMPTargetTeamsDistributeParallelForSimdDirective = 278,
         /// OpenMP target teams distribute simd directive.
         CXCursor_OMPTargetTeamsDistributeSimdDirective = 279,
-        /// C++2a std::bit\_cast expression.
+        /// C++2a std::`bit_cast` expression.
         CXCursor_BuiltinBitCastExpr = 280,
         /// OpenMP master taskloop directive.
         CXCursor_OMPMasterTaskLoopDirective = 281,
@@ -1536,37 +1543,37 @@ rocm_sdk::c_enum! {
         /// test.c:28: warning: extra tokens at end of #endif directive
         /// ```
         ///
-        /// This option corresponds to the clang flag -`fshow`-source-location.
+        /// This option corresponds to the clang flag `-fshow-source-location`.
         CXDiagnostic_DisplaySourceLocation = 1,
         /// If displaying the source-location information of the
         /// diagnostic, also include the column number.
         ///
-        /// This option corresponds to the clang flag -`fshow`-column.
+        /// This option corresponds to the clang flag `-fshow-column`.
         CXDiagnostic_DisplayColumn = 2,
         /// If displaying the source-location information of the
         /// diagnostic, also include information about source ranges in a
         /// machine-parsable format.
         ///
         /// This option corresponds to the clang flag
-        /// -`fdiagnostics`-print-source-range-info.
+        /// `-fdiagnostics-print-source-range-info`.
         CXDiagnostic_DisplaySourceRanges = 4,
         /// Display the option name associated with this diagnostic, if any.
         ///
         /// The option name displayed (e.g., -Wconversion) will be placed in brackets
         /// after the diagnostic text. This option corresponds to the clang flag
-        /// -`fdiagnostics`-show-option.
+        /// `-fdiagnostics-show-option`.
         CXDiagnostic_DisplayOption = 8,
         /// Display the category number associated with this diagnostic, if any.
         ///
         /// The category number is displayed within brackets after the diagnostic text.
         /// This option corresponds to the clang flag
-        /// -`fdiagnostics`-show-category=id.
+        /// `-fdiagnostics-show-category=id`.
         CXDiagnostic_DisplayCategoryId = 16,
         /// Display the category name associated with this diagnostic, if any.
         ///
         /// The category name is displayed within brackets after the diagnostic text.
         /// This option corresponds to the clang flag
-        /// -`fdiagnostics`-show-category=name.
+        /// `-fdiagnostics-show-category=name`.
         CXDiagnostic_DisplayCategoryName = 32,
     }
 }
@@ -1595,7 +1602,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Error codes returned by libclang routines.
     ///
-    /// Zero (\\c [`CXError_Success`]) is the only error code indicating success. Other
+    /// Zero ([`CXError_Success`]) is the only error code indicating success. Other
     /// error codes, including not yet assigned non-zero values, indicate errors.
     pub enum CXErrorCode: c_uint {
         /// No error.
@@ -1629,7 +1636,7 @@ rocm_sdk::c_enum! {
 
 rocm_sdk::c_enum! {
     pub enum CXGlobalOptFlags: c_uint {
-        /// Used to indicate that no special CXIndex options are needed.
+        /// Used to indicate that no special [`CXIndex`] options are needed.
         CXGlobalOpt_None = 0,
         /// Used to indicate that threads that libclang creates for indexing
         /// purposes should use background priority.
@@ -1665,7 +1672,9 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Extra C++ template information for an entity. This can apply to:
+    /// Extra C++ template information for an entity.
+    ///
+    /// This can apply to:
     /// [`CXIdxEntity_Function`]
     /// [`CXIdxEntity_CXXClass`]
     /// [`CXIdxEntity_CXXStaticMethod`]
@@ -1725,7 +1734,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Data for IndexerCallbacks#indexEntityReference.
+    /// Data for IndexerCallbacks`indexEntityReference`.
     ///
     /// This may be deprecated in a future version as this duplicates
     /// the [`CXSymbolRole_Implicit`] bit in [`CXSymbolRole`].
@@ -1750,7 +1759,7 @@ rocm_sdk::c_enum! {
     pub enum CXIndexOptFlags: c_uint {
         /// Used to indicate that no special indexing options are needed.
         CXIndexOpt_None = 0,
-        /// Used to indicate that IndexerCallbacks#indexEntityReference should
+        /// Used to indicate that IndexerCallbacks`indexEntityReference` should
         /// be invoked for only one reference of an entity per source file that does
         /// not also include a declaration/definition of the entity.
         CXIndexOpt_SuppressRedundantRefs = 1,
@@ -1764,6 +1773,7 @@ rocm_sdk::c_enum! {
         CXIndexOpt_SuppressWarnings = 8,
         /// Skip a function/method body that was already parsed during an
         /// indexing session associated with a [`CXIndexAction`] object.
+        ///
         /// Bodies in system headers are always skipped.
         CXIndexOpt_SkipParsedBodiesInSession = 16,
     }
@@ -1783,7 +1793,7 @@ rocm_sdk::c_enum! {
     /// Describe the linkage of the entity referred to by a cursor.
     pub enum CXLinkageKind: c_uint {
         /// This value indicates that no linkage information is available
-        /// for a provided CXCursor.
+        /// for a provided [`CXCursor`].
         CXLinkage_Invalid = 0,
         /// This is the linkage for variables, parameters, and so on that
         /// have automatic storage. This covers normal (non-extern) local variables.
@@ -1818,10 +1828,10 @@ rocm_sdk::c_enum! {
 
 rocm_sdk::c_enum! {
     pub enum CXNameRefFlags: c_uint {
-        /// Include the nested-name-specifier, e.g. Foo:: in x.Foo::y, in the
+        /// Include the nested-name-specifier, e.g. Foo:: in x.Fooy, in the
         /// range.
         CXNameRange_WantQualifier = 1,
-        /// Include the explicit template arguments, e.g. \\\<int\> in x.f\<int\>,
+        /// Include the explicit template arguments, e.g. \<int\> in x.f\<int\>,
         /// in the range.
         CXNameRange_WantTemplateArgs = 2,
         /// If the name is non-contiguous, return the full spanning range.
@@ -1874,7 +1884,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Properties for the printing policy.
     ///
-    /// See `clang`::PrintingPolicy for more information.
+    /// See `clang::PrintingPolicy` for more information.
     pub enum CXPrintingPolicyProperty: c_uint {
         CXPrintingPolicy_Indentation = 0,
         CXPrintingPolicy_SuppressSpecifiers = 1,
@@ -1910,9 +1920,9 @@ rocm_sdk::c_enum! {
     pub enum CXRefQualifierKind: c_uint {
         /// No ref-qualifier was provided.
         CXRefQualifier_None = 0,
-        /// An lvalue ref-qualifier was provided (\\c &).
+        /// An lvalue ref-qualifier was provided (`&`).
         CXRefQualifier_LValue = 1,
-        /// An rvalue ref-qualifier was provided (\\c &&).
+        /// An rvalue ref-qualifier was provided (`&&`).
         CXRefQualifier_RValue = 2,
     }
 }
@@ -1980,7 +1990,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Roles that are attributed to symbol occurrences.
     ///
-    /// Internal: this currently mirrors low 9 bits of clang::index::SymbolRole with
+    /// Internal: this currently mirrors low 9 bits of clangindexSymbolRole with
     /// higher bits zeroed. These high bits may be exposed in the future.
     pub enum CXSymbolRole: c_uint {
         CXSymbolRole_None = 0,
@@ -2033,7 +2043,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Describes the kind of a template argument.
     ///
-    /// See the definition of llvm::clang::TemplateArgument::ArgKind for full
+    /// See the definition of llvmclangTemplateArgumentArgKind for full
     /// element descriptions.
     pub enum CXTemplateArgumentKind: c_uint {
         CXTemplateArgumentKind_Null = 0,
@@ -2122,7 +2132,7 @@ rocm_sdk::c_enum! {
         CXTranslationUnit_ForSerialization = 16,
         /// DEPRECATED: Enabled chained precompiled preambles in C++.
         ///
-        /// Note: this is a \*temporary\* option that is available only while
+        /// Note: this is a `temporary` option that is available only while
         /// we are testing C++ precompiled preamble support. It is deprecated.
         CXTranslationUnit_CXXChainedPCH = 32,
         /// Used to indicate that function/method bodies should be skipped while
@@ -2136,7 +2146,9 @@ rocm_sdk::c_enum! {
         /// unit.
         CXTranslationUnit_IncludeBriefCommentsInCodeCompletion = 128,
         /// Used to indicate that the precompiled preamble should be created on
-        /// the first parse. Otherwise it will be created on the first reparse. This
+        /// the first parse.
+        ///
+        /// Otherwise it will be created on the first reparse. This
         /// trades runtime on the first parse (serializing the preamble takes time) for
         /// reduced runtime on the second parse (can now reuse the preamble).
         CXTranslationUnit_CreatePreambleOnFirstParse = 256,
@@ -2155,7 +2167,7 @@ rocm_sdk::c_enum! {
         ///
         /// The function bodies of the main file are not skipped.
         CXTranslationUnit_LimitSkipFunctionBodiesToPreamble = 2048,
-        /// Used to indicate that attributed types should be included in CXType.
+        /// Used to indicate that attributed types should be included in [`CXType`].
         CXTranslationUnit_IncludeAttributedTypes = 4096,
         /// Used to indicate that implicit attributes should be visited.
         CXTranslationUnit_VisitImplicitAttributes = 8192,
@@ -2361,284 +2373,284 @@ rocm_sdk::c_enum! {
         CXType_Auto = 118,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_Elaborated = 119,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_Pipe = 120,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dRO = 121,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dArrayRO = 122,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dBufferRO = 123,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dRO = 124,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayRO = 125,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dDepthRO = 126,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayDepthRO = 127,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAARO = 128,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAARO = 129,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAADepthRO = 130,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAADepthRO = 131,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage3dRO = 132,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dWO = 133,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dArrayWO = 134,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dBufferWO = 135,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dWO = 136,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayWO = 137,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dDepthWO = 138,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayDepthWO = 139,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAAWO = 140,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAAWO = 141,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAADepthWO = 142,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAADepthWO = 143,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage3dWO = 144,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dRW = 145,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dArrayRW = 146,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage1dBufferRW = 147,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dRW = 148,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayRW = 149,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dDepthRW = 150,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayDepthRW = 151,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAARW = 152,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAARW = 153,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dMSAADepthRW = 154,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage2dArrayMSAADepthRW = 155,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLImage3dRW = 156,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLSampler = 157,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLEvent = 158,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLQueue = 159,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLReserveID = 160,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_ObjCObject = 161,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_ObjCTypeParam = 162,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_Attributed = 163,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCMcePayload = 164,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImePayload = 165,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCRefPayload = 166,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCSicPayload = 167,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCMceResult = 168,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeResult = 169,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCRefResult = 170,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCSicResult = 171,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeResultSingleReferenceStreamout = 172,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeResultSingleRefStreamout = 172,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeResultDualReferenceStreamout = 173,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeResultDualRefStreamout = 173,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeSingleReferenceStreamin = 174,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeSingleRefStreamin = 174,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeDualReferenceStreamin = 175,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_OCLIntelSubgroupAVCImeDualRefStreamin = 175,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_ExtVector = 176,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_Atomic = 177,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         CXType_BTFTagAttributed = 178,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         ///
         /// Since ROCm 7.2.
         #[cfg(feature = "rocm-7-2")]
         CXType_HLSLResource = 179,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         ///
         /// Since ROCm 7.2.
         #[cfg(feature = "rocm-7-2")]
         CXType_HLSLAttributedResource = 180,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         ///
         /// Since ROCm 7.2.
         #[cfg(feature = "rocm-7-2")]
         CXType_HLSLInlineSpirv = 181,
         /// Represents a type that was referred to using an elaborated type keyword.
         ///
-        /// E.g., struct S, or via a qualified name, e.g., N::M::type, or both.
+        /// E.g., struct S, or via a qualified name, e.g., NMtype, or both.
         ///
         /// Since ROCm 10.0.
         #[cfg(feature = "rocm-10-0")]
@@ -2676,15 +2688,19 @@ rocm_sdk::c_enum! {
         /// Values of this type can be null.
         CXTypeNullability_Nullable = 1,
         /// Whether values of this type can be null is (explicitly)
-        /// unspecified. This captures a (fairly rare) case where we
+        /// unspecified.
+        ///
+        /// This captures a (fairly rare) case where we
         /// can't conclude anything about the nullability of the type even
         /// though it has been considered.
         CXTypeNullability_Unspecified = 2,
         /// Nullability is not applicable to this type.
         CXTypeNullability_Invalid = 3,
         /// Generally behaves like Nullable, except when used in a block parameter that
-        /// was imported into a swift async method. There, swift will assume that the
-        /// parameter can get null even if no error occurred. `_Nullable` parameters are
+        /// was imported into a swift async method.
+        ///
+        /// There, swift will assume that the
+        /// parameter can get null even if no error occurred. \_Nullable parameters are
         /// assumed to only get null on error.
         CXTypeNullability_NullableResult = 4,
     }
@@ -2734,7 +2750,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     pub enum CXVisibilityKind: c_uint {
         /// This value indicates that no visibility information is available
-        /// for a provided CXCursor.
+        /// for a provided [`CXCursor`].
         CXVisibility_Invalid = 0,
         /// Symbol not seen by the linker.
         CXVisibility_Hidden = 1,

@@ -4,66 +4,58 @@ use ::core::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use crate::clang::*;
 
 rocm_sdk::bindings! { binding = crate::clang::BINDING;
+    /// Returns text of the specified word-like argument.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_BlockCommand`] AST node.
     /// - `ArgIdx`: argument index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// text of the specified word-like argument.
     "5.7" pub fn clang_BlockCommandComment_getArgText(Comment: CXComment, ArgIdx: c_uint) -> CXString;
+    /// Returns name of the block command.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_BlockCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// name of the block command.
     "5.7" pub fn clang_BlockCommandComment_getCommandName(Comment: CXComment) -> CXString;
+    /// Returns number of word-like arguments.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_BlockCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// number of word-like arguments.
     "5.7" pub fn clang_BlockCommandComment_getNumArgs(Comment: CXComment) -> c_uint;
+    /// Returns paragraph argument of the block command.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_BlockCommand`] or [`CXComment_VerbatimBlockCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// paragraph argument of the block command.
     "5.7" pub fn clang_BlockCommandComment_getParagraph(Comment: CXComment) -> CXComment;
-    /// Queries a CXCursorSet to see if it contains a specific CXCursor.
+    /// Queries a [`CXCursorSet`] to see if it contains a specific [`CXCursor`].
     ///
     /// # Returns
     ///
     /// non-zero if the set contains the specified cursor.
     "5.7" pub fn clang_CXCursorSet_contains(cset: CXCursorSet, cursor: CXCursor) -> c_uint;
-    /// Inserts a CXCursor into a CXCursorSet.
+    /// Inserts a [`CXCursor`] into a [`CXCursorSet`].
     ///
     /// # Returns
     ///
-    /// zero if the CXCursor was already in the set, and non-zero otherwise.
+    /// zero if the [`CXCursor`] was already in the set, and non-zero otherwise.
     "5.7" pub fn clang_CXCursorSet_insert(cset: CXCursorSet, cursor: CXCursor) -> c_uint;
-    /// Gets the general options associated with a CXIndex.
+    /// Gets the general options associated with a [`CXIndex`].
     ///
     /// This function allows to obtain the final option values used by libclang after
-    /// specifying the option policies via CXChoice enumerators.
+    /// specifying the option policies via [`CXChoice`] enumerators.
     ///
     /// # Returns
     ///
     /// A bitmask of options, a bitwise OR of `CXGlobalOpt_XXX` flags that
-    /// are associated with the given CXIndex object.
+    /// are associated with the given [`CXIndex`] object.
     "5.7" pub fn clang_CXIndex_getGlobalOptions(arg1: CXIndex) -> c_uint;
-    /// Sets general options associated with a CXIndex.
+    /// Sets general options associated with a [`CXIndex`].
     ///
     /// This function is DEPRECATED. Set
-    /// CXIndexOptions::ThreadBackgroundPriorityForIndexing and/or
-    /// CXIndexOptions::ThreadBackgroundPriorityForEditing and call
+    /// [`CXIndexOptions`]ThreadBackgroundPriorityForIndexing and/or
+    /// [`CXIndexOptions`]ThreadBackgroundPriorityForEditing and call
     /// [`clang_createIndexWithOptions()`] instead.
     ///
     /// For example:
@@ -79,18 +71,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `options`: A bitmask of options, a bitwise OR of `CXGlobalOpt_XXX` flags.
     "5.7" pub fn clang_CXIndex_setGlobalOptions(arg1: CXIndex, options: c_uint);
-    /// Sets the invocation emission path option in a CXIndex.
+    /// Sets the invocation emission path option in a [`CXIndex`].
     ///
-    /// This function is DEPRECATED. Set CXIndexOptions::InvocationEmissionPath and
+    /// This function is DEPRECATED. Set [`CXIndexOptions`]InvocationEmissionPath and
     /// call [`clang_createIndexWithOptions()`] instead.
     ///
     /// The invocation emission path specifies a path which will contain log
     /// files for certain libclang invocations. A null value (default) implies that
     /// libclang invocations are not logged..
     "5.7" pub fn clang_CXIndex_setInvocationEmissionPathOption(arg1: CXIndex, Path: *const c_char);
-    /// Create CXRewriter.
+    /// Create [`CXRewriter`].
     "5.7" pub fn clang_CXRewriter_create(TU: CXTranslationUnit) -> CXRewriter;
-    /// Free the given CXRewriter.
+    /// Free the given [`CXRewriter`].
     "5.7" pub fn clang_CXRewriter_dispose(Rew: CXRewriter);
     /// Insert the specified string at the specified location in the original buffer.
     "5.7" pub fn clang_CXRewriter_insertTextBefore(Rew: CXRewriter, Loc: CXSourceLocation, Insert: *const c_char);
@@ -120,18 +112,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine if a C++ member function is a copy-assignment operator,
     /// returning 1 if such is the case and 0 otherwise.
     ///
-    /// \> A copy-assignment operator \`X::operator=\` is a non-static,
-    /// \> non-template member function of `_class_` \`X\` with exactly one
+    /// \> A copy-assignment operator `X::operator=` is a non-static,
+    /// \> non-template member function of \_class\_ `X` with exactly one
     /// \> parameter of type \`X\`, \`X&\`, \`const X&\`, \`volatile X&\` or \`const
     /// `\> volatile X&\`.
     /// `
-    /// That is, for example, the \`operator=\` in:
+    /// That is, for example, the `operator=` in:
     ///
     /// class Foo {
     /// bool operator=(const volatile Foo&);
     /// };
     ///
-    /// Is a copy-assignment operator, while the \`operator=\` in:
+    /// Is a copy-assignment operator, while the `operator=` in:
     ///
     /// class Bar {
     /// bool operator=(const int&);
@@ -188,18 +180,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine if a C++ member function is a move-assignment operator,
     /// returning 1 if such is the case and 0 otherwise.
     ///
-    /// \> A move-assignment operator \`X::operator=\` is a non-static,
-    /// \> non-template member function of `_class_` \`X\` with exactly one
+    /// \> A move-assignment operator `X::operator=` is a non-static,
+    /// \> non-template member function of \_class\_ `X` with exactly one
     /// \> parameter of type \`X&&\`, \`const X&&\`, \`volatile X&&\` or \`const
     /// `\> volatile X&&\`.
     /// `
-    /// That is, for example, the \`operator=\` in:
+    /// That is, for example, the `operator=` in:
     ///
     /// class Foo {
     /// bool operator=(const volatile Foo&&);
     /// };
     ///
-    /// Is a move-assignment operator, while the \`operator=\` in:
+    /// Is a move-assignment operator, while the `operator=` in:
     ///
     /// class Bar {
     /// bool operator=(const int&&);
@@ -220,30 +212,24 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine if a C++ record is abstract, i.e. whether a class or struct
     /// has a pure virtual member function.
     "5.7" pub fn clang_CXXRecord_isAbstract(C: CXCursor) -> c_uint;
+    /// Returns the specified child of the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: AST node of any kind.
     /// - `ChildIdx`: child index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// the specified child of the AST node.
     "5.7" pub fn clang_Comment_getChild(Comment: CXComment, ChildIdx: c_uint) -> CXComment;
+    /// Returns the type of the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: AST node of any kind.
-    ///
-    /// # Returns
-    ///
-    /// the type of the AST node.
     "5.7" pub fn clang_Comment_getKind(Comment: CXComment) -> CXCommentKind;
+    /// Returns number of children of the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: AST node of any kind.
-    ///
-    /// # Returns
-    ///
-    /// number of children of the AST node.
     "5.7" pub fn clang_Comment_getNumChildren(Comment: CXComment) -> c_uint;
     /// A [`CXComment_Paragraph`] node is considered whitespace if it contains
     /// only [`CXComment_Text`] nodes that are empty or whitespace.
@@ -258,7 +244,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Free the given compilation database
     "5.7" pub fn clang_CompilationDatabase_dispose(arg1: CXCompilationDatabase);
     /// Creates a compilation database from the database found in directory
-    /// `buildDir`. For example, CMake can output a `compile_commands`.json which can
+    /// `buildDir`.
+    ///
+    /// For example, CMake can output a `compile_commands`.json which can
     /// be used to build the database.
     ///
     /// It must be freed by [`clang_CompilationDatabase_dispose`].
@@ -295,13 +283,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_CompileCommands_dispose(arg1: CXCompileCommands);
     /// Get the I'th CompileCommand for a file
     ///
-    /// Note : 0 \<= i \< [`clang_CompileCommands_getSize`](CXCompileCommands)
+    /// Note : 0 \<= i \< [`clang_CompileCommands_getSize`]([`CXCompileCommands`])
     "5.7" pub fn clang_CompileCommands_getCommand(arg1: CXCompileCommands, I: c_uint) -> CXCompileCommand;
     /// Get the number of CompileCommand we have for a file
     "5.7" pub fn clang_CompileCommands_getSize(arg1: CXCompileCommands) -> c_uint;
     /// If cursor is a statement declaration tries to evaluate the
     /// statement and if its variable, tries to evaluate its initializer,
     /// into its corresponding type.
+    ///
     /// If it's an expression, tries to evaluate the expression.
     "5.7" pub fn clang_Cursor_Evaluate(C: CXCursor) -> CXEvalResult;
     /// Retrieve the argument cursor of a function or method.
@@ -324,16 +313,19 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// declaration), return the associated \\paragraph; otherwise return the
     /// first paragraph.
     "5.7" pub fn clang_Cursor_getBriefCommentText(C: CXCursor) -> CXString;
-    /// Retrieve the CXStrings representing the mangled symbols of the C++
+    /// Retrieve the `CXStrings` representing the mangled symbols of the C++
     /// constructor or destructor at the cursor.
     "5.7" pub fn clang_Cursor_getCXXManglings(arg1: CXCursor) -> *mut CXStringSet;
     /// Given a cursor that represents a declaration, return the associated
-    /// comment's source range. The range may include multiple consecutive comments
+    /// comment's source range.
+    ///
+    /// The range may include multiple consecutive comments
     /// with whitespace in between.
     "5.7" pub fn clang_Cursor_getCommentRange(C: CXCursor) -> CXSourceRange;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the Index-th clobber of it.
+    ///
     /// This function returns a valid empty string if the cursor does not point
-    /// at a GCC inline assembly block or \`Index\` is out of bounds.
+    /// at a GCC inline assembly block or `Index` is out of bounds.
     ///
     /// Users are responsible for releasing the allocation of returned string via
     /// [`clang_disposeString`].
@@ -341,13 +333,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "7.2" pub fn clang_Cursor_getGCCAssemblyClobber(Cursor: CXCursor, Index: c_uint) -> CXString;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the constraint and expression cursor
     /// to the Index-th input.
+    ///
     /// This function returns 1 when the cursor points at a GCC inline assembly
-    /// statement, \`Index\` is within bounds and both the \`Constraint\` and \`Expr\` are
+    /// statement, `Index` is within bounds and both the `Constraint` and `Expr` are
     /// not NULL.
-    /// Otherwise, this function returns 0 but leaves \`Constraint\` and \`Expr\`
+    /// Otherwise, this function returns 0 but leaves `Constraint` and `Expr`
     /// intact.
     ///
-    /// Users are responsible for releasing the allocation of \`Constraint\` via
+    /// Users are responsible for releasing the allocation of `Constraint` via
     /// [`clang_disposeString`].
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn clang_Cursor_getGCCAssemblyInput(Cursor: CXCursor, Index: c_uint, Constraint: *mut CXString,
@@ -369,18 +362,20 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "7.2" pub fn clang_Cursor_getGCCAssemblyNumOutputs(arg1: CXCursor) -> c_uint;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, get the constraint and expression cursor
     /// to the Index-th output.
+    ///
     /// This function returns 1 when the cursor points at a GCC inline assembly
-    /// statement, \`Index\` is within bounds and both the \`Constraint\` and \`Expr\` are
+    /// statement, `Index` is within bounds and both the `Constraint` and `Expr` are
     /// not NULL.
-    /// Otherwise, this function returns 0 but leaves \`Constraint\` and \`Expr\`
+    /// Otherwise, this function returns 0 but leaves `Constraint` and `Expr`
     /// intact.
     ///
-    /// Users are responsible for releasing the allocation of \`Constraint\` via
+    /// Users are responsible for releasing the allocation of `Constraint` via
     /// [`clang_disposeString`].
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn clang_Cursor_getGCCAssemblyOutput(Cursor: CXCursor, Index: c_uint, Constraint: *mut CXString,
         Expr: *mut CXCursor) -> c_uint;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, return the assembly template string.
+    ///
     /// As per LLVM IR Assembly Template language, template placeholders for
     /// inputs and outputs are either of the form $N where N is a decimal number
     /// as an index into the input-output specification,
@@ -397,7 +392,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// [`clang_disposeString`].
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn clang_Cursor_getGCCAssemblyTemplate(arg1: CXCursor) -> CXString;
-    /// Retrieve the CXString representing the mangled name of the cursor.
+    /// Retrieve the [`CXString`] representing the mangled name of the cursor.
     "5.7" pub fn clang_Cursor_getMangling(arg1: CXCursor) -> CXString;
     /// Given a [`CXCursor_ModuleImportDecl`] cursor, return the associated module.
     "5.7" pub fn clang_Cursor_getModule(C: CXCursor) -> CXModule;
@@ -414,7 +409,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// declaration, -1 is returned.
     ///
     /// For example, for the following declaration and specialization:
-    /// template \<typename T, int `kInt`, bool `kBool`\>
+    /// template \<typename T, int kInt, bool `kBool`\>
     /// void `foo()` { ... }
     ///
     /// template \<\>
@@ -424,10 +419,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_Cursor_getNumTemplateArguments(C: CXCursor) -> c_int;
     /// Given a cursor that represents an Objective-C method or parameter
     /// declaration, return the associated Objective-C qualifiers for the return
-    /// type or the parameter respectively. The bits are formed from
-    /// CXObjCDeclQualifierKind.
+    /// type or the parameter respectively.
+    ///
+    /// The bits are formed from
+    /// [`CXObjCDeclQualifierKind`].
     "5.7" pub fn clang_Cursor_getObjCDeclQualifiers(C: CXCursor) -> c_uint;
-    /// Retrieve the CXStrings representing the mangled symbols of the ObjC
+    /// Retrieve the `CXStrings` representing the mangled symbols of the ObjC
     /// class interface or implementation at the cursor.
     "5.7" pub fn clang_Cursor_getObjCManglings(arg1: CXCursor) -> *mut CXStringSet;
     /// Given a cursor that represents a property declaration, return the
@@ -476,9 +473,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// comment text, including comment markers.
     "5.7" pub fn clang_Cursor_getRawCommentText(C: CXCursor) -> CXString;
     /// Given a cursor pointing to an Objective-C message or property
-    /// reference, or C++ method call, returns the CXType of the receiver.
+    /// reference, or C++ method call, returns the [`CXType`] of the receiver.
     "5.7" pub fn clang_Cursor_getReceiverType(C: CXCursor) -> CXType;
     /// Retrieve a range for a piece that forms the cursors spelling name.
+    ///
     /// Most of the times there is only one range for the complete spelling but for
     /// Objective-C methods and Objective-C message expressions, there are multiple
     /// pieces for each selector identifier.
@@ -494,14 +492,14 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// If the passed in Cursor is not a function or variable declaration,
     /// [`CX_SC_Invalid`] is returned else the storage class.
     "5.7" pub fn clang_Cursor_getStorageClass(arg1: CXCursor) -> CX_StorageClass;
-    /// Retrieve the kind of the I'th template argument of the CXCursor C.
+    /// Retrieve the kind of the I'th template argument of the [`CXCursor`] C.
     ///
-    /// If the argument CXCursor does not represent a FunctionDecl, StructDecl, or
+    /// If the argument [`CXCursor`] does not represent a FunctionDecl, StructDecl, or
     /// ClassTemplatePartialSpecialization, an invalid template argument kind is
     /// returned.
     ///
     /// For example, for the following declaration and specialization:
-    /// template \<typename T, int `kInt`, bool `kBool`\>
+    /// template \<typename T, int kInt, bool `kBool`\>
     /// void `foo()` { ... }
     ///
     /// template \<\>
@@ -513,15 +511,15 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::clang::BINDING;
-    /// Retrieve a CXType representing the type of a TemplateArgument of a
+    /// Retrieve a [`CXType`] representing the type of a TemplateArgument of a
     /// function decl representing a template specialization.
     ///
-    /// If the argument CXCursor does not represent a FunctionDecl, StructDecl,
+    /// If the argument [`CXCursor`] does not represent a FunctionDecl, StructDecl,
     /// ClassDecl or ClassTemplatePartialSpecialization whose I'th template argument
     /// has a kind of `CXTemplateArgKind_Integral`, an invalid type is returned.
     ///
     /// For example, for the following declaration and specialization:
-    /// template \<typename T, int `kInt`, bool `kBool`\>
+    /// template \<typename T, int kInt, bool `kBool`\>
     /// void `foo()` { ... }
     ///
     /// template \<\>
@@ -533,12 +531,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the value of an Integral TemplateArgument (of a function
     /// decl representing a template specialization) as an unsigned long long.
     ///
-    /// It is undefined to call this function on a CXCursor that does not represent a
+    /// It is undefined to call this function on a [`CXCursor`] that does not represent a
     /// FunctionDecl, StructDecl, ClassDecl or ClassTemplatePartialSpecialization or
     /// whose I'th template argument is not an integral value.
     ///
     /// For example, for the following declaration and specialization:
-    /// template \<typename T, int `kInt`, bool `kBool`\>
+    /// template \<typename T, int kInt, bool `kBool`\>
     /// void `foo()` { ... }
     ///
     /// template \<\>
@@ -550,12 +548,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieve the value of an Integral TemplateArgument (of a function
     /// decl representing a template specialization) as a signed long long.
     ///
-    /// It is undefined to call this function on a CXCursor that does not represent a
+    /// It is undefined to call this function on a [`CXCursor`] that does not represent a
     /// FunctionDecl, StructDecl, ClassDecl or ClassTemplatePartialSpecialization
     /// whose I'th template argument is not an integral value.
     ///
     /// For example, for the following declaration and specialization:
-    /// template \<typename T, int `kInt`, bool `kBool`\>
+    /// template \<typename T, int kInt, bool `kBool`\>
     /// void `foo()` { ... }
     ///
     /// template \<\>
@@ -607,17 +605,19 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `isGenerated`: If non-NULL, and the attribute is present, will be set to non-zero if the '`generated_declaration`' is set in the attribute.
     "5.7" pub fn clang_Cursor_isExternalSymbol(C: CXCursor, language: *mut CXString, definedIn: *mut CXString,
         isGenerated: *mut c_uint) -> c_uint;
-    /// Determine whether a CXCursor that is a function declaration, is an
+    /// Determine whether a [`CXCursor`] that is a function declaration, is an
     /// inline declaration.
     "5.7" pub fn clang_Cursor_isFunctionInlined(C: CXCursor) -> c_uint;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, check if the assembly block has goto
     /// labels.
+    ///
     /// This function also returns 0 if the cursor does not point at a GCC inline
     /// assembly block.
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn clang_Cursor_isGCCAssemblyHasGoto(arg1: CXCursor) -> c_uint;
     /// Given a [`CXCursor_GCCAsmStmt`] cursor, check if the inline assembly is
-    /// \`volatile\`.
+    /// `volatile`.
+    ///
     /// This function returns 0 if the cursor does not point at a GCC inline
     /// assembly block.
     #[cfg(feature = "rocm-7-2")]
@@ -625,10 +625,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine whether the given cursor represents an inline namespace
     /// declaration.
     "5.7" pub fn clang_Cursor_isInlineNamespace(C: CXCursor) -> c_uint;
-    /// Determine whether a CXCursor that is a macro, is a
+    /// Determine whether a [`CXCursor`] that is a macro, is a
     /// builtin one.
     "5.7" pub fn clang_Cursor_isMacroBuiltin(C: CXCursor) -> c_uint;
-    /// Determine whether a CXCursor that is a macro, is
+    /// Determine whether a [`CXCursor`] that is a macro, is
     /// function like.
     "5.7" pub fn clang_Cursor_isMacroFunctionLike(C: CXCursor) -> c_uint;
     /// Returns non-zero if `cursor` is null.
@@ -650,12 +650,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// kind is Int.
     "5.7" pub fn clang_EvalResult_getAsInt(E: CXEvalResult) -> c_int;
     /// Returns the evaluation result as a long long integer if the
-    /// kind is Int. This prevents overflows that may happen if the result is
+    /// kind is Int.
+    ///
+    /// This prevents overflows that may happen if the result is
     /// returned with [`clang_EvalResult_getAsInt`].
     "5.7" pub fn clang_EvalResult_getAsLongLong(E: CXEvalResult) -> c_longlong;
     /// Returns the evaluation result as a constant string if the
-    /// kind is other than Int or float. User must not free this pointer,
-    /// instead call [`clang_EvalResult_dispose`] on the CXEvalResult returned
+    /// kind is other than Int or float.
+    ///
+    /// User must not free this pointer,
+    /// instead call [`clang_EvalResult_dispose`] on the [`CXEvalResult`] returned
     /// by [`clang_Cursor_Evaluate`].
     "5.7" pub fn clang_EvalResult_getAsStr(E: CXEvalResult) -> *const c_char;
     /// Returns the evaluation result as an unsigned integer if
@@ -680,34 +684,27 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// Currently the following CSS classes are used:
     ///
-    /// "para-brief" for \\paragraph and equivalent commands;
+    /// - "para-brief" for \\paragraph and equivalent commands;
+    /// - "para-returns" for \\returns paragraph and equivalent commands;
+    /// - "word-returns" for the "Returns" word in \\returns paragraph.
     ///
-    /// "para-returns" for \\\\returns paragraph and equivalent commands;
-    ///
-    /// "word-returns" for the "Returns" word in \\\\returns paragraph.
-    ///
-    /// Function argument documentation is rendered as a \\\<dl\\\> list with arguments
+    /// Function argument documentation is rendered as a \<dl\> list with arguments
     /// sorted in function prototype order. CSS classes used:
     ///
-    /// "param-name-index-NUMBER" for parameter name (\\\<dt\\\>);
+    /// - "param-name-index-NUMBER" for parameter name (\<dt\>);
+    /// - "param-descr-index-NUMBER" for parameter description (\<dd\>);
+    /// - "param-name-index-invalid" and "param-descr-index-invalid" are used if
+    ///   parameter index is invalid.
     ///
-    /// "param-descr-index-NUMBER" for parameter description (\\\<dd\\\>);
-    ///
-    /// "param-name-index-invalid" and "param-descr-index-invalid" are used if
-    /// parameter index is invalid.
-    ///
-    /// Template parameter documentation is rendered as a \\\<dl\\\> list with
+    /// Template parameter documentation is rendered as a \<dl\> list with
     /// parameters sorted in template parameter list order. CSS classes used:
     ///
-    /// "tparam-name-index-NUMBER" for parameter name (\\\<dt\\\>);
-    ///
-    /// "tparam-descr-index-NUMBER" for parameter description (\\\<dd\\\>);
-    ///
-    /// "tparam-name-index-other" and "tparam-descr-index-other" are used for
-    /// names inside template template parameters;
-    ///
-    /// "tparam-name-index-invalid" and "tparam-descr-index-invalid" are used if
-    /// parameter position is invalid.
+    /// - "tparam-name-index-NUMBER" for parameter name (\<dt\>);
+    /// - "tparam-descr-index-NUMBER" for parameter description (\<dd\>);
+    /// - "tparam-name-index-other" and "tparam-descr-index-other" are used for
+    ///   names inside template template parameters;
+    /// - "tparam-name-index-invalid" and "tparam-descr-index-invalid" are used if
+    ///   parameter position is invalid.
     ///
     /// # Parameters
     ///
@@ -730,39 +727,31 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// string containing an XML document.
     "5.7" pub fn clang_FullComment_getAsXML(Comment: CXComment) -> CXString;
+    /// Returns non-zero if tag is self-closing (for example, &lt;br /&gt;).
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// non-zero if tag is self-closing (for example, &lt;br /&gt;).
     "5.7" pub fn clang_HTMLStartTagComment_isSelfClosing(Comment: CXComment) -> c_uint;
+    /// Returns name of the specified attribute.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] AST node.
     /// - `AttrIdx`: attribute index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// name of the specified attribute.
     "5.7" pub fn clang_HTMLStartTag_getAttrName(Comment: CXComment, AttrIdx: c_uint) -> CXString;
+    /// Returns value of the specified attribute.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] AST node.
     /// - `AttrIdx`: attribute index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// value of the specified attribute.
     "5.7" pub fn clang_HTMLStartTag_getAttrValue(Comment: CXComment, AttrIdx: c_uint) -> CXString;
+    /// Returns number of attributes (name-value pairs) attached to the start tag.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// number of attributes (name-value pairs) attached to the start tag.
     "5.7" pub fn clang_HTMLStartTag_getNumAttrs(Comment: CXComment) -> c_uint;
     /// Convert an HTML tag AST node to string.
     ///
@@ -777,13 +766,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::clang::BINDING;
+    /// Returns HTML tag name.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_HTMLStartTag`] or [`CXComment_HTMLEndTag`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// HTML tag name.
     "5.7" pub fn clang_HTMLTagComment_getTagName(Comment: CXComment) -> CXString;
     /// An indexing action/session, to be applied to one or multiple
     /// translation units.
@@ -797,43 +784,33 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// The index action must not be destroyed until all of the translation units
     /// created within that index action have been destroyed.
     "5.7" pub fn clang_IndexAction_dispose(arg1: CXIndexAction);
+    /// Returns text of the specified argument.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_InlineCommand`] AST node.
     /// - `ArgIdx`: argument index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// text of the specified argument.
     "5.7" pub fn clang_InlineCommandComment_getArgText(Comment: CXComment, ArgIdx: c_uint) -> CXString;
+    /// Returns name of the inline command.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_InlineCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// name of the inline command.
     "5.7" pub fn clang_InlineCommandComment_getCommandName(Comment: CXComment) -> CXString;
+    /// Returns number of command arguments.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_InlineCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// number of command arguments.
     "5.7" pub fn clang_InlineCommandComment_getNumArgs(Comment: CXComment) -> c_uint;
+    /// Returns the most appropriate rendering mode, chosen on command
+    /// semantics in Doxygen.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_InlineCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// the most appropriate rendering mode, chosen on command
-    /// semantics in Doxygen.
     "5.7" pub fn clang_InlineCommandComment_getRenderKind(Comment: CXComment) -> CXCommentInlineCommandRenderKind;
-    /// # Returns
-    ///
-    /// non-zero if `Comment` is inline content and has a newline
+    /// Returns non-zero if `Comment` is inline content and has a newline
     /// immediately following it in the comment text. Newlines between paragraphs
     /// do not count.
     "5.7" pub fn clang_InlineContentComment_hasTrailingNewline(Comment: CXComment) -> c_uint;
@@ -853,8 +830,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn clang_ModuleCache_prune(Path: *const c_char, PruneInterval: time_t, PruneAfter: time_t);
     /// Variant of `clang_ModuleCache_prune()` that invokes `Callback` once for
-    /// each absolute path removed from the cache. This includes pruned .`pcm`
-    /// files, their companion .`timestamp` files, and any cache subdirectory that
+    /// each absolute path removed from the cache.
+    ///
+    /// This includes pruned `.pcm`
+    /// files, their companion `.timestamp` files, and any cache subdirectory that
     /// becomes empty as a result of pruning.
     ///
     /// # Parameters
@@ -903,109 +882,85 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// 0 for success, non-zero to indicate an error.
     "5.7" pub fn clang_ModuleMapDescriptor_writeToBuffer(arg1: CXModuleMapDescriptor, options: c_uint,
         out_buffer_ptr: *mut *mut c_char, out_buffer_size: *mut c_uint) -> CXErrorCode;
-    /// **Deprecated:** module files are longer guaranteed to be loaded from a CXFile
+    /// Returns the module file where the provided module object came from.
+    ///
+    /// **Deprecated:** module files are longer guaranteed to be loaded from a [`CXFile`]
     ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// the module file where the provided module object came from.
     "5.7" pub fn clang_Module_getASTFile(Module: CXModule) -> CXFile;
+    /// Returns the full name of the module, e.g. "std.vector".
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// the full name of the module, e.g. "std.vector".
     "5.7" pub fn clang_Module_getFullName(Module: CXModule) -> CXString;
-    /// # Parameters
-    ///
-    /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// the name of the module, e.g. for the 'std.vector' sub-module it
+    /// Returns the name of the module, e.g. for the 'std.vector' sub-module it
     /// will return "vector".
+    ///
+    /// # Parameters
+    ///
+    /// - `Module`: a module object.
     "5.7" pub fn clang_Module_getName(Module: CXModule) -> CXString;
+    /// Returns the number of top level headers associated with this module.
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// the number of top level headers associated with this module.
     "5.7" pub fn clang_Module_getNumTopLevelHeaders(arg1: CXTranslationUnit, Module: CXModule) -> c_uint;
+    /// Returns the parent of a sub-module or NULL if the given module is top-level,
+    /// e.g. for 'std.vector' it will return the 'std' module.
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// the parent of a sub-module or NULL if the given module is top-level,
-    /// e.g. for 'std.vector' it will return the 'std' module.
     "5.7" pub fn clang_Module_getParent(Module: CXModule) -> CXModule;
+    /// Returns the specified top level header associated with the module.
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
     /// - `Index`: top level header index (zero-based).
-    ///
-    /// # Returns
-    ///
-    /// the specified top level header associated with the module.
     "5.7" pub fn clang_Module_getTopLevelHeader(arg1: CXTranslationUnit, Module: CXModule, Index: c_uint) -> CXFile;
+    /// Returns non-zero if the module is a system one.
+    ///
     /// # Parameters
     ///
     /// - `Module`: a module object.
-    ///
-    /// # Returns
-    ///
-    /// non-zero if the module is a system one.
     "5.7" pub fn clang_Module_isSystem(Module: CXModule) -> c_int;
+    /// Returns parameter passing direction.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// parameter passing direction.
     "5.7" pub fn clang_ParamCommandComment_getDirection(Comment: CXComment) -> CXCommentParamPassDirection;
+    /// Returns zero-based parameter index in function prototype.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// zero-based parameter index in function prototype.
     "5.7" pub fn clang_ParamCommandComment_getParamIndex(Comment: CXComment) -> c_uint;
+    /// Returns parameter name.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// parameter name.
     "5.7" pub fn clang_ParamCommandComment_getParamName(Comment: CXComment) -> CXString;
-    /// # Parameters
-    ///
-    /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// non-zero if parameter passing direction was specified explicitly in
+    /// Returns non-zero if parameter passing direction was specified explicitly in
     /// the comment.
-    "5.7" pub fn clang_ParamCommandComment_isDirectionExplicit(Comment: CXComment) -> c_uint;
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// non-zero if the parameter that this AST node represents was found
+    "5.7" pub fn clang_ParamCommandComment_isDirectionExplicit(Comment: CXComment) -> c_uint;
+    /// Returns non-zero if the parameter that this AST node represents was found
     /// in the function prototype and [`clang_ParamCommandComment_getParamIndex`]
     /// function will return a meaningful value.
+    ///
+    /// # Parameters
+    ///
+    /// - `Comment`: a [`CXComment_ParamCommand`] AST node.
     "5.7" pub fn clang_ParamCommandComment_isParamIndexValid(Comment: CXComment) -> c_uint;
     /// Release a printing policy.
     "5.7" pub fn clang_PrintingPolicy_dispose(Policy: CXPrintingPolicy);
@@ -1019,7 +974,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_Range_isNull(range: CXSourceRange) -> c_int;
     /// For example,
     ///
-    /// ```c
+    /// ```text
     /// template<typename C, template<typename T> class TT>
     /// void test(TT<int> aaa);
     /// ```
@@ -1037,7 +992,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_TParamCommandComment_getDepth(Comment: CXComment) -> c_uint;
     /// For example,
     ///
-    /// ```c
+    /// ```text
     /// template<typename C, template<typename T> class TT>
     /// void test(TT<int> aaa);
     /// ```
@@ -1058,27 +1013,23 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// zero-based parameter index in the template parameter list at a
     /// given nesting depth.
     "5.7" pub fn clang_TParamCommandComment_getIndex(Comment: CXComment, Depth: c_uint) -> c_uint;
+    /// Returns template parameter name.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_TParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// template parameter name.
     "5.7" pub fn clang_TParamCommandComment_getParamName(Comment: CXComment) -> CXString;
-    /// # Parameters
-    ///
-    /// - `Comment`: a [`CXComment_TParamCommand`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// non-zero if the parameter that this AST node represents was found
+    /// Returns non-zero if the parameter that this AST node represents was found
     /// in the template parameter list and
     /// [`clang_TParamCommandComment_getDepth`] and
     /// [`clang_TParamCommandComment_getIndex`] functions will return a meaningful
     /// value.
+    ///
+    /// # Parameters
+    ///
+    /// - `Comment`: a [`CXComment_TParamCommand`] AST node.
     "5.7" pub fn clang_TParamCommandComment_isParamPositionValid(Comment: CXComment) -> c_uint;
-    /// Destroy the CXTargetInfo object.
+    /// Destroy the [`CXTargetInfo`] object.
     "5.7" pub fn clang_TargetInfo_dispose(Info: CXTargetInfo);
     /// Get the pointer width of the target in bits.
     ///
@@ -1091,13 +1042,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::clang::BINDING;
+    /// Returns text contained in the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_Text`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// text contained in the AST node.
     "5.7" pub fn clang_TextComment_getText(Comment: CXComment) -> CXString;
     /// Return the alignment of a type in bytes as per C++\[expr.alignof\]
     /// standard.
@@ -1140,7 +1089,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Returns the number of template arguments for given template
     /// specialization, or -1 if type `T` is not a template specialization.
     "5.7" pub fn clang_Type_getNumTemplateArguments(T: CXType) -> c_int;
-    /// Returns the Objective-C type encoding for the specified CXType.
+    /// Returns the Objective-C type encoding for the specified [`CXType`].
     "5.7" pub fn clang_Type_getObjCEncoding(type_: CXType) -> CXString;
     /// Retrieves the base type of the ObjCObjectType.
     ///
@@ -1213,21 +1162,17 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// a non-zero value if the traversal was terminated
     /// prematurely by the visitor returning `CXFieldVisit_Break`.
     "5.7" pub fn clang_Type_visitFields(T: CXType, visitor: CXFieldVisitor, client_data: CXClientData) -> c_uint;
+    /// Returns text contained in the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_VerbatimBlockLine`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// text contained in the AST node.
     "5.7" pub fn clang_VerbatimBlockLineComment_getText(Comment: CXComment) -> CXString;
+    /// Returns text contained in the AST node.
+    ///
     /// # Parameters
     ///
     /// - `Comment`: a [`CXComment_VerbatimLine`] AST node.
-    ///
-    /// # Returns
-    ///
-    /// text contained in the AST node.
     "5.7" pub fn clang_VerbatimLineComment_getText(Comment: CXComment) -> CXString;
     /// Map an absolute virtual file path to an absolute real one.
     /// The virtual path must be canonicalized (not contain "."/"..").
@@ -1247,6 +1192,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Dispose a [`CXVirtualFileOverlay`] object.
     "5.7" pub fn clang_VirtualFileOverlay_dispose(arg1: CXVirtualFileOverlay);
     /// Set the case sensitivity for the [`CXVirtualFileOverlay`] object.
+    ///
     /// The [`CXVirtualFileOverlay`] object is case-sensitive by default, this
     /// option can be used to override the default.
     ///
@@ -1275,7 +1221,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// [`clang_getCursor()`] for the source locations of each of the
     /// tokens. The cursors provided are filtered, so that only those
     /// cursors that have a direct correspondence to the token are
-    /// accepted. For example, given a function call `f`(x),
+    /// accepted. For example, given a function call `f(x)`,
     /// [`clang_getCursor()`] would provide the following cursors:
     ///
     /// - when the cursor is over the 'f', a DeclRefExpr cursor referring to 'f'.
@@ -1313,12 +1259,12 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// user types punctuation characters or whitespace, at which point the
     /// code-completion location will coincide with the cursor. For example, if `p`
     /// is a pointer, code-completion might be triggered after the "-" and then
-    /// after the "\>" in `p`-\>. When the code-completion location is after the "\>",
+    /// after the "\>" in `p->`. When the code-completion location is after the "\>",
     /// the completion results will provide, e.g., the members of the struct that
     /// "p" points to. The client is responsible for placing the cursor at the
     /// beginning of the token currently being typed, then filtering the results
     /// based on the contents of the token. For example, when code-completing for
-    /// the expression `p`-\>get, the client should provide the location just after
+    /// the expression `p->get`, the client should provide the location just after
     /// the "\>" (e.g., pointing at the "g") to this code-completion hook. Then, the
     /// client can filter the results based on the current token text ("get"), only
     /// showing those results that start with "get". The intent of this interface
@@ -1332,7 +1278,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `complete_filename`: The name of the source file where code completion should be performed. This filename may be any file included in the translation unit.
     /// - `complete_line`: The line at which code-completion should occur.
     /// - `complete_column`: The column at which code-completion should occur. Note that the column should point just after the syntactic construct that initiated code completion, and not in the middle of a lexical token.
-    /// - `unsaved_files`: the Files that have not yet been saved to disk but may be required for parsing or code completion, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
+    /// - `unsaved_files`: the Files that have not yet been saved to disk but may be required for parsing or code completion, including the contents of those files. The contents and name of these files (as specified by [`CXUnsavedFile`]) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
     /// - `num_unsaved_files`: The number of unsaved file entries in `unsaved_files`.
     /// - `options`: Extra options that control the behavior of code completion, expressed as a bitwise OR of the enumerators of the [`CXCodeComplete_Flags`] enumeration. The [`clang_defaultCodeCompleteOptions()`] function returns a default set of code-completion options.
     ///
@@ -1346,7 +1292,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
         complete_column: c_uint, unsaved_files: *mut CXUnsavedFile, num_unsaved_files: c_uint,
         options: c_uint) -> *mut CXCodeCompleteResults;
     /// Returns the cursor kind for the container for the current code
-    /// completion context. The container is only guaranteed to be set for
+    /// completion context.
+    ///
+    /// The container is only guaranteed to be set for
     /// contexts where a container exists (i.e. member accesses or Objective-C
     /// message sends); if there is not a container, this function will return
     /// [`CXCursor_InvalidCode`].
@@ -1363,7 +1311,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_codeCompleteGetContainerKind(Results: *mut CXCodeCompleteResults,
         IsIncomplete: *mut c_uint) -> CXCursorKind;
     /// Returns the USR for the container for the current code completion
-    /// context. If there is not a container for the current context, this
+    /// context.
+    ///
+    /// If there is not a container for the current context, this
     /// function will return the empty string.
     ///
     /// # Parameters
@@ -1445,17 +1395,17 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// Error code indicating success or failure of the APISet creation.
     "5.7" pub fn clang_createAPISet(tu: CXTranslationUnit, out_api: *mut CXAPISet) -> CXErrorCode;
-    /// Creates an empty CXCursorSet.
+    /// Creates an empty [`CXCursorSet`].
     "5.7" pub fn clang_createCXCursorSet() -> CXCursorSet;
     /// Provides a shared context for creating translation units.
     ///
     /// It provides two options:
     ///
     /// - `excludeDeclarationsFromPCH`: When non-zero, allows enumeration of "local"
-    /// declarations (when loading any new translation units). A "local" declaration
-    /// is one that belongs in the translation unit itself and not in a precompiled
-    /// header that was used by the translation unit. If zero, all declarations
-    /// will be enumerated.
+    ///   declarations (when loading any new translation units). A "local" declaration
+    ///   is one that belongs in the translation unit itself and not in a precompiled
+    ///   header that was used by the translation unit. If zero, all declarations
+    ///   will be enumerated.
     ///
     /// Here is an example:
     ///
@@ -1489,7 +1439,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Provides a shared context for creating translation units.
     ///
     /// Call this function instead of [`clang_createIndex()`] if you need to configure
-    /// the additional options in CXIndexOptions.
+    /// the additional options in [`CXIndexOptions`].
     ///
     /// For example:
     ///
@@ -1532,11 +1482,13 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// See also: [`clang_createIndex()`]
     "5.7" pub fn clang_createIndexWithOptions(options: *const CXIndexOptions) -> CXIndex;
     /// Same as [`clang_createTranslationUnit2`], but returns
-    /// the [`CXTranslationUnit`] instead of an error code. In case of an error this
+    /// the [`CXTranslationUnit`] instead of an error code.
+    ///
+    /// In case of an error this
     /// routine returns a `NULL` [`CXTranslationUnit`], without further detailed
     /// error codes.
     "5.7" pub fn clang_createTranslationUnit(CIdx: CXIndex, ast_filename: *const c_char) -> CXTranslationUnit;
-    /// Create a translation unit from an AST file (\\c -emit-ast).
+    /// Create a translation unit from an AST file (`-emit-ast`).
     ///
     /// # Parameters
     ///
@@ -1547,7 +1499,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Zero on success, otherwise returns an error code.
     "5.7" pub fn clang_createTranslationUnit2(CIdx: CXIndex, ast_filename: *const c_char,
         out_TU: *mut CXTranslationUnit) -> CXErrorCode;
-    /// Return the CXTranslationUnit for a given source file and the provided
+    /// Return the [`CXTranslationUnit`] for a given source file and the provided
     /// command line arguments one would pass to the compiler.
     ///
     /// Note: The '`source_filename`' argument is optional. If the caller provides a
@@ -1560,21 +1512,21 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// '-c'
     /// '-emit-ast'
     /// '-fsyntax-only'
-    /// '-o \\\<output file\>' (both '-o' and '\\\<output file\>' are ignored)
+    /// '-o \<output file\>' (both '-o' and '\<output file\>' are ignored)
     ///
     /// # Parameters
     ///
     /// - `CIdx`: The index object with which the translation unit will be associated.
     /// - `source_filename`: The name of the source file to load, or NULL if the source file is included in `clang_command_line_args`.
     /// - `num_clang_command_line_args`: The number of command-line arguments in `clang_command_line_args`.
-    /// - `clang_command_line_args`: The command-line arguments that would be passed to the `clang` executable if it were being invoked out-of-process. These command-line options will be parsed and will affect how the translation unit is parsed. Note that the following options are ignored: '-c', '-emit-ast', '-fsyntax-only' (which is the default), and '-o \\\<output file\>'.
+    /// - `clang_command_line_args`: The command-line arguments that would be passed to the `clang` executable if it were being invoked out-of-process. These command-line options will be parsed and will affect how the translation unit is parsed. Note that the following options are ignored: '-c', '-emit-ast', '-fsyntax-only' (which is the default), and '-o \<output file\>'.
     /// - `num_unsaved_files`: the number of unsaved file entries in `unsaved_files`.
-    /// - `unsaved_files`: the files that have not yet been saved to disk but may be required for code completion, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
+    /// - `unsaved_files`: the files that have not yet been saved to disk but may be required for code completion, including the contents of those files. The contents and name of these files (as specified by [`CXUnsavedFile`]) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
     "5.7" pub fn clang_createTranslationUnitFromSourceFile(CIdx: CXIndex, source_filename: *const c_char,
         num_clang_command_line_args: c_int, clang_command_line_args: *const *const c_char, num_unsaved_files: c_uint,
         unsaved_files: *mut CXUnsavedFile) -> CXTranslationUnit;
     /// Returns a default set of code-completion options that can be
-    /// passed to\\c [`clang_codeCompleteAt()`].
+    /// passed to[`clang_codeCompleteAt()`].
     "5.7" pub fn clang_defaultCodeCompleteOptions() -> c_uint;
     /// Retrieve the set of display options most similar to the
     /// default behavior of the clang compiler.
@@ -1590,7 +1542,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// The set of flags returned provide options for [`clang_parseTranslationUnit()`]
     /// to indicate that the translation unit is likely to be reparsed many times,
     /// either explicitly (via [`clang_reparseTranslationUnit()`]) or implicitly
-    /// (e.g., by code completion (\\c `clang_codeCompletionAt()`)). The returned flag
+    /// (e.g., by code completion (`clang_codeCompletionAt()`)). The returned flag
     /// set contains an unspecified set of optimizations (e.g., the precompiled
     /// preamble) geared toward improving the performance of these routines. The
     /// set of optimizations enabled may change from one version to the next.
@@ -1616,7 +1568,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The provided [`CXAPISet`] can not be used after this function is called.
     "5.7" pub fn clang_disposeAPISet(api: CXAPISet);
-    /// Disposes a CXCursorSet and releases its associated memory.
+    /// Disposes a [`CXCursorSet`] and releases its associated memory.
     "5.7" pub fn clang_disposeCXCursorSet(cset: CXCursorSet);
     /// Free the memory associated with a [`CXPlatformAvailability`] structure.
     "5.7" pub fn clang_disposeCXPlatformAvailability(availability: *mut CXPlatformAvailability);
@@ -1625,7 +1577,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_disposeCodeCompleteResults(Results: *mut CXCodeCompleteResults);
     /// Destroy a diagnostic.
     "5.7" pub fn clang_disposeDiagnostic(Diagnostic: CXDiagnostic);
-    /// Release a CXDiagnosticSet and all of its contained diagnostics.
+    /// Release a [`CXDiagnosticSet`] and all of its contained diagnostics.
     "5.7" pub fn clang_disposeDiagnosticSet(Diags: CXDiagnosticSet);
     /// Destroy the given index.
     ///
@@ -1643,7 +1595,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_disposeStringSet(set: *mut CXStringSet);
     /// Free the given set of tokens.
     "5.7" pub fn clang_disposeTokens(TU: CXTranslationUnit, Tokens: *mut CXToken, NumTokens: c_uint);
-    /// Destroy the specified CXTranslationUnit object.
+    /// Destroy the specified [`CXTranslationUnit`] object.
     "5.7" pub fn clang_disposeTranslationUnit(arg1: CXTranslationUnit);
     "5.7" pub fn clang_enableStackTraces();
     /// Determine whether two cursors are equivalent.
@@ -1663,11 +1615,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// non-zero if the ranges are the same, zero if they differ.
     "5.7" pub fn clang_equalRanges(range1: CXSourceRange, range2: CXSourceRange) -> c_uint;
-    /// Determine whether two CXTypes represent the same type.
+    /// Determine whether two `CXTypes` represent the same type.
     ///
     /// # Returns
     ///
-    /// non-zero if the CXTypes represent the same type and
+    /// non-zero if the `CXTypes` represent the same type and
     /// zero otherwise.
     "5.7" pub fn clang_equalTypes(A: CXType, B: CXType) -> c_uint;
     "5.7" pub fn clang_executeOnThread(fn_: Option<unsafe extern "C" fn(arg1: *mut c_void)>, user_data: *mut c_void,
@@ -1678,11 +1630,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `TU`: translation unit containing the file to query.
     /// - `file`: to search for #import/#include directives.
-    /// - `visitor`: callback that will receive pairs of CXCursor/CXSourceRange for each directive found.
+    /// - `visitor`: callback that will receive pairs of [`CXCursor`]/[`CXSourceRange`] for each directive found.
     ///
     /// # Returns
     ///
-    /// one of the CXResult enumerators.
+    /// one of the [`CXResult`] enumerators.
     "5.7" pub fn clang_findIncludesInFile(TU: CXTranslationUnit, file: CXFile,
         visitor: CXCursorAndRangeVisitor) -> CXResult;
     "5.7" pub fn clang_findIncludesInFileWithBlock(arg1: CXTranslationUnit, arg2: CXFile,
@@ -1693,11 +1645,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `cursor`: pointing to a declaration or a reference of one.
     /// - `file`: to search for references.
-    /// - `visitor`: callback that will receive pairs of CXCursor/CXSourceRange for each reference found. The CXSourceRange will point inside the file; if the reference is inside a macro (and not a macro argument) the CXSourceRange will be invalid.
+    /// - `visitor`: callback that will receive pairs of [`CXCursor`]/[`CXSourceRange`] for each reference found. The [`CXSourceRange`] will point inside the file; if the reference is inside a macro (and not a macro argument) the [`CXSourceRange`] will be invalid.
     ///
     /// # Returns
     ///
-    /// one of the CXResult enumerators.
+    /// one of the [`CXResult`] enumerators.
     "5.7" pub fn clang_findReferencesInFile(cursor: CXCursor, file: CXFile,
         visitor: CXCursorAndRangeVisitor) -> CXResult;
     "5.7" pub fn clang_findReferencesInFileWithBlock(arg1: CXCursor, arg2: CXFile,
@@ -1719,7 +1671,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// A new string containing for formatted diagnostic.
     "5.7" pub fn clang_formatDiagnostic(Diagnostic: CXDiagnostic, Options: c_uint) -> CXString;
     /// free memory allocated by libclang, such as the buffer returned by
-    /// [`CXVirtualFileOverlay()`] or [`clang_ModuleMapDescriptor_writeToBuffer()`].
+    /// `CXVirtualFileOverlay()` or [`clang_ModuleMapDescriptor_writeToBuffer()`].
     ///
     /// # Parameters
     ///
@@ -1749,16 +1701,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// If a non-array type is passed in, -1 is returned.
     "5.7" pub fn clang_getArraySize(T: CXType) -> c_longlong;
-    /// Retrieve the spelling of a given CXBinaryOperatorKind.
+    /// Retrieve the spelling of a given [`CXBinaryOperatorKind`].
     "5.7" pub fn clang_getBinaryOperatorKindSpelling(kind: CXBinaryOperatorKind) -> CXString;
     /// Return the timestamp for use with Clang's
-    /// -`fbuild`-session-timestamp= option.
+    /// `-fbuild-session-timestamp=` option.
     "5.7" pub fn clang_getBuildSessionTimestamp() -> c_ulonglong;
     /// Retrieve the character data associated with the given string.
     ///
     /// The returned data is a reference and not owned by the user. This data
-    /// is only valid while the \`CXString\` is valid. This function is similar
-    /// to \`std::string::c\_str()\`.
+    /// is only valid while the [`CXString`] is valid. This function is similar
+    /// to `std::string::c_str()`.
     "5.7" pub fn clang_getCString(string: CXString) -> *const c_char;
     /// Return the memory usage of a translation unit. This object
     /// should be released with [`clang_disposeCXTUResourceUsage()`].
@@ -1794,16 +1746,16 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// The canonical cursor for the entity referred to by the given cursor.
     "5.7" pub fn clang_getCanonicalCursor(arg1: CXCursor) -> CXCursor;
-    /// Return the canonical type for a CXType.
+    /// Return the canonical type for a [`CXType`].
     ///
     /// Clang's type system explicitly models typedefs and all the ways
     /// a specific type can be represented. The canonical type is the underlying
     /// type with all the "sugar" removed. For example, if 'T' is a typedef
     /// for 'int', the canonical type for 'T' would be 'int'.
     "5.7" pub fn clang_getCanonicalType(T: CXType) -> CXType;
-    /// Retrieve the child diagnostics of a CXDiagnostic.
+    /// Retrieve the child diagnostics of a [`CXDiagnostic`].
     ///
-    /// This CXDiagnosticSet does not need to be released by
+    /// This [`CXDiagnosticSet`] does not need to be released by
     /// [`clang_disposeDiagnosticSet`].
     "5.7" pub fn clang_getChildDiagnostics(D: CXDiagnostic) -> CXDiagnosticSet;
     /// Return a version string, suitable for showing to a user, but not
@@ -1874,7 +1826,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// the text associated with the chunk at index `chunk_number`.
     "5.7" pub fn clang_getCompletionChunkText(completion_string: CXCompletionString, chunk_number: c_uint) -> CXString;
-    /// Fix-its that \*must\* be applied before inserting the text for the
+    /// Fix-its that `must` be applied before inserting the text for the
     /// corresponding completion.
     ///
     /// By default, [`clang_codeCompleteAt()`] only returns completions with empty
@@ -1886,20 +1838,19 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// `replacement_range` of the stored fix-its:
     ///
     /// - Ranges in the fix-its are guaranteed to never contain the completion
-    /// point (or identifier under completion point, if any) inside them, except
-    /// at the start or at the end of the range.
-    ///
+    ///   point (or identifier under completion point, if any) inside them, except
+    ///   at the start or at the end of the range.
     /// - If a fix-it range starts or ends with completion point (or starts or
-    /// ends after the identifier under completion point), it will contain at
-    /// least one character. It allows to unambiguously recompute completion
-    /// point after applying the fix-it.
+    ///   ends after the identifier under completion point), it will contain at
+    ///   least one character. It allows to unambiguously recompute completion
+    ///   point after applying the fix-it.
     ///
     /// The intuition is that provided fix-its change code around the identifier we
     /// complete, but are not allowed to touch the identifier itself or the
     /// completion point. One example of completions with corrections are the ones
     /// replacing '.' with '-\>' and vice versa:
     ///
-    /// std::unique\_ptr\<std::vector\<int\>\> `vec_ptr`;
+    /// std::`unique_ptr`\<stdvector\<int\>\> `vec_ptr`;
     /// In '`vec_ptr`.^', one of the completions is '`push_back`', it requires
     /// replacing '.' with '-\>'.
     /// In '`vec_ptr`-\>^', one of the completions is 'release', it requires
@@ -2071,8 +2022,6 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getCursorExtent(arg1: CXCursor) -> CXSourceRange;
     /// Retrieve the kind of the given cursor.
     "5.7" pub fn clang_getCursorKind(arg1: CXCursor) -> CXCursorKind;
-    /// These routines are used for testing and debugging, only, and should not
-    /// be relied upon.
     "5.7" pub fn clang_getCursorKindSpelling(Kind: CXCursorKind) -> CXString;
     /// Determine the "language" of the entity referred to by a given cursor.
     "5.7" pub fn clang_getCursorLanguage(cursor: CXCursor) -> CXLanguageKind;
@@ -2092,7 +2041,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// void C::f() { }
     /// ```
     ///
-    /// In the out-of-line definition of `C`::f, the semantic parent is
+    /// In the out-of-line definition of `C::f`, the semantic parent is
     /// the class `C`, of which this function is a member. The lexical parent is
     /// the place where the declaration actually occurs in the source code; in this
     /// case, the definition occurs in the translation unit. In general, the
@@ -2102,9 +2051,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// on the other hand, can have a major impact on semantics, and redeclarations
     /// of a particular entity should all have the same semantic context.
     ///
-    /// In the example above, both declarations of `C`::f have `C` as their
-    /// semantic context, while the lexical context of the first `C`::f is `C`
-    /// and the lexical context of the second `C`::f is the translation unit.
+    /// In the example above, both declarations of `C::f` have `C` as their
+    /// semantic context, while the lexical context of the first `C::f` is `C`
+    /// and the lexical context of the second `C::f` is the translation unit.
     ///
     /// For declarations written in the global scope, the lexical parent is
     /// the translation unit.
@@ -2126,7 +2075,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Note that the client is responsible for calling
     /// [`clang_disposeCXPlatformAvailability`] to free each of the
     /// platform-availability structures returned. There are
-    /// `min`(N, `availability_size`) such structures.
+    /// `min(N`, `availability_size`) such structures.
     ///
     /// # Parameters
     ///
@@ -2135,7 +2084,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `deprecated_message`: If non-NULL, will be set to the message text provided along with the unconditional deprecation of this entity. The client is responsible for deallocating this string.
     /// - `always_unavailable`: If non-NULL, will be set to indicate whether the entity is unavailable on all platforms.
     /// - `unavailable_message`: If non-NULL, will be set to the message text provided along with the unconditional unavailability of this entity. The client is responsible for deallocating this string.
-    /// - `availability`: If non-NULL, an array of CXPlatformAvailability instances that will be populated with platform availability information, up to either the number of platforms for which availability information is available (as returned by this function) or `availability_size`, whichever is smaller.
+    /// - `availability`: If non-NULL, an array of [`CXPlatformAvailability`] instances that will be populated with platform availability information, up to either the number of platforms for which availability information is available (as returned by this function) or `availability_size`, whichever is smaller.
     /// - `availability_size`: The number of elements available in the `availability` array.
     ///
     /// # Returns
@@ -2209,7 +2158,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// void C::f() { }
     /// ```
     ///
-    /// In the out-of-line definition of `C`::f, the semantic parent is
+    /// In the out-of-line definition of `C::f`, the semantic parent is
     /// the class `C`, of which this function is a member. The lexical parent is
     /// the place where the declaration actually occurs in the source code; in this
     /// case, the definition occurs in the translation unit. In general, the
@@ -2219,9 +2168,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// on the other hand, can have a major impact on semantics, and redeclarations
     /// of a particular entity should all have the same semantic context.
     ///
-    /// In the example above, both declarations of `C`::f have `C` as their
-    /// semantic context, while the lexical context of the first `C`::f is `C`
-    /// and the lexical context of the second `C`::f is the translation unit.
+    /// In the example above, both declarations of `C::f` have `C` as their
+    /// semantic context, while the lexical context of the first `C::f` is `C`
+    /// and the lexical context of the second `C::f` is the translation unit.
     ///
     /// For global declarations, the semantic parent is the translation unit.
     "5.7" pub fn clang_getCursorSemanticParent(cursor: CXCursor) -> CXCursor;
@@ -2230,7 +2179,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine the "thread-local storage (TLS) kind" of the declaration
     /// referred to by a cursor.
     "5.7" pub fn clang_getCursorTLSKind(cursor: CXCursor) -> CXTLSKind;
-    /// Retrieve the type of a CXCursor (if any).
+    /// Retrieve the type of a [`CXCursor`] (if any).
     "5.7" pub fn clang_getCursorType(C: CXCursor) -> CXType;
     /// Retrieve a Unified Symbol Resolution (USR) for the entity referenced
     /// by the given cursor.
@@ -2328,11 +2277,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// code indicated by the `ReplacementRange`.
     "5.7" pub fn clang_getDiagnosticFixIt(Diagnostic: CXDiagnostic, FixIt: c_uint,
         ReplacementRange: *mut CXSourceRange) -> CXString;
-    /// Retrieve a diagnostic associated with the given CXDiagnosticSet.
+    /// Retrieve a diagnostic associated with the given [`CXDiagnosticSet`].
     ///
     /// # Parameters
     ///
-    /// - `Diags`: the CXDiagnosticSet to query.
+    /// - `Diags`: the [`CXDiagnosticSet`] to query.
     /// - `Index`: the zero-based diagnostic number to retrieve.
     ///
     /// # Returns
@@ -2428,10 +2377,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `location`: the location within a source file that will be decomposed into its parts.
-    /// - `file`: \[out\] if non-NULL, will be set to the file to which the given source location points.
-    /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
-    /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
-    /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
+    /// - `file`: if non-NULL, will be set to the file to which the given source location points.
+    /// - `line`: if non-NULL, will be set to the line to which the given source location points.
+    /// - `column`: if non-NULL, will be set to the column to which the given source location points.
+    /// - `offset`: if non-NULL, will be set to the offset into the buffer to which the given source location points.
     "5.7" pub fn clang_getExpansionLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Retrieve the bit width of a bit-field declaration as an integer.
@@ -2468,7 +2417,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `tu`: the translation unit
     /// - `file`: the file for which to retrieve the buffer.
-    /// - `size`: \[out\] if non-NULL, will be set to the size of the buffer.
+    /// - `size`: if non-NULL, will be set to the size of the buffer.
     ///
     /// # Returns
     ///
@@ -2485,10 +2434,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `location`: the location within a source file that will be decomposed into its parts.
-    /// - `file`: \[out\] if non-NULL, will be set to the file to which the given source location points.
-    /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
-    /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
-    /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
+    /// - `file`: if non-NULL, will be set to the file to which the given source location points.
+    /// - `line`: if non-NULL, will be set to the line to which the given source location points.
+    /// - `column`: if non-NULL, will be set to the column to which the given source location points.
+    /// - `offset`: if non-NULL, will be set to the offset into the buffer to which the given source location points.
     "5.7" pub fn clang_getFileLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Retrieve the complete file and path name of the given file.
@@ -2500,7 +2449,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `file`: the file to get the ID for.
-    /// - `outID`: stores the returned CXFileUniqueID.
+    /// - `outID`: stores the returned [`CXFileUniqueID`].
     ///
     /// # Returns
     ///
@@ -2531,6 +2480,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// cursor.
     "5.7" pub fn clang_getIncludedFile(cursor: CXCursor) -> CXFile;
     /// Visit the set of preprocessor inclusions in a translation unit.
+    ///
     /// The visitor function is called with the provided data for every included
     /// file. This does not include headers included by the PCH file (unless one
     /// is inspecting the inclusions in the PCH file itself).
@@ -2550,7 +2500,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Retrieves the source location associated with a given character offset
     /// in a particular translation unit.
     "5.7" pub fn clang_getLocationForOffset(tu: CXTranslationUnit, file: CXFile, offset: c_uint) -> CXSourceLocation;
-    /// Given a CXFile header file, return the module that contains it, if one
+    /// Given a [`CXFile`] header file, return the module that contains it, if one
     /// exists.
     "5.7" pub fn clang_getModuleForFile(arg1: CXTranslationUnit, arg2: CXFile) -> CXModule;
     /// For reference types (e.g., "const int&"), returns the type that the
@@ -2577,7 +2527,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Determine the number of diagnostics produced for the given
     /// translation unit.
     "5.7" pub fn clang_getNumDiagnostics(Unit: CXTranslationUnit) -> c_uint;
-    /// Determine the number of diagnostics in a CXDiagnosticSet.
+    /// Determine the number of diagnostics in a [`CXDiagnosticSet`].
     "5.7" pub fn clang_getNumDiagnosticsInSet(Diags: CXDiagnosticSet) -> c_uint;
     /// Return the number of elements of an array or vector type.
     ///
@@ -2600,7 +2550,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// class.
     ///
     /// Returns a small negative number if the offset cannot be computed. See
-    /// CXTypeLayoutError for error codes.
+    /// [`CXTypeLayoutError`] for error codes.
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn clang_getOffsetOfBase(Parent: CXCursor, Base: CXCursor) -> c_longlong;
     /// Retrieve a cursor for one of the overloaded declarations referenced
@@ -2680,9 +2630,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `location`: the location within a source file that will be decomposed into its parts.
-    /// - `filename`: \[out\] if non-NULL, will be set to the filename of the source location. Note that filenames returned will be for "virtual" files, which don't necessarily exist on the machine running clang - e.g. when parsing preprocessed output obtained from a different environment. If a non-NULL value is passed in, remember to dispose of the returned value using [`clang_disposeString()`] once you've finished with it. For an invalid source location, an empty string is returned.
-    /// - `line`: \[out\] if non-NULL, will be set to the line number of the source location. For an invalid source location, zero is returned.
-    /// - `column`: \[out\] if non-NULL, will be set to the column number of the source location. For an invalid source location, zero is returned.
+    /// - `filename`: if non-NULL, will be set to the filename of the source location. Note that filenames returned will be for "virtual" files, which don't necessarily exist on the machine running clang - e.g. when parsing preprocessed output obtained from a different environment. If a non-NULL value is passed in, remember to dispose of the returned value using [`clang_disposeString()`] once you've finished with it. For an invalid source location, an empty string is returned.
+    /// - `line`: if non-NULL, will be set to the line number of the source location. For an invalid source location, zero is returned.
+    /// - `column`: if non-NULL, will be set to the column number of the source location. For an invalid source location, zero is returned.
     "5.7" pub fn clang_getPresumedLocation(location: CXSourceLocation, filename: *mut CXString, line: *mut c_uint,
         column: *mut c_uint);
     /// Retrieve a source range given the beginning and ending source
@@ -2733,8 +2683,8 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// This routine determines the template involved both for explicit
     /// specializations of templates and for implicit instantiations of the template,
     /// both of which are referred to as "specializations". For a class template
-    /// specialization (e.g., `std`::vector\<bool\>), this routine will return
-    /// either the primary template (\\c std::vector) or, if the specialization was
+    /// specialization (e.g., `std::vector<bool>`), this routine will return
+    /// either the primary template (`std::vector`) or, if the specialization was
     /// instantiated from a class template partial specialization, the class template
     /// partial specialization. For a class template partial specialization and a
     /// function template specialization (including instantiations), this
@@ -2765,10 +2715,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// # Parameters
     ///
     /// - `location`: the location within a source file that will be decomposed into its parts.
-    /// - `file`: \[out\] if non-NULL, will be set to the file to which the given source location points.
-    /// - `line`: \[out\] if non-NULL, will be set to the line to which the given source location points.
-    /// - `column`: \[out\] if non-NULL, will be set to the column to which the given source location points.
-    /// - `offset`: \[out\] if non-NULL, will be set to the offset into the buffer to which the given source location points.
+    /// - `file`: if non-NULL, will be set to the file to which the given source location points.
+    /// - `line`: if non-NULL, will be set to the line to which the given source location points.
+    /// - `column`: if non-NULL, will be set to the column to which the given source location points.
+    /// - `offset`: if non-NULL, will be set to the offset into the buffer to which the given source location points.
     "5.7" pub fn clang_getSpellingLocation(location: CXSourceLocation, file: *mut CXFile, line: *mut c_uint,
         column: *mut c_uint, offset: *mut c_uint);
     /// Generate a single symbol symbol graph for the declaration at the given
@@ -2863,11 +2813,11 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getTranslationUnitSpelling(CTUnit: CXTranslationUnit) -> CXString;
     /// Get target information for this translation unit.
     ///
-    /// The CXTargetInfo object cannot outlive the CXTranslationUnit object.
+    /// The [`CXTargetInfo`] object cannot outlive the [`CXTranslationUnit`] object.
     "5.7" pub fn clang_getTranslationUnitTargetInfo(CTUnit: CXTranslationUnit) -> CXTargetInfo;
     /// Return the cursor for the declaration of the given type.
     "5.7" pub fn clang_getTypeDeclaration(T: CXType) -> CXCursor;
-    /// Retrieve the spelling of a given CXTypeKind.
+    /// Retrieve the spelling of a given [`CXTypeKind`].
     "5.7" pub fn clang_getTypeKindSpelling(K: CXTypeKind) -> CXString;
     /// Pretty-print the underlying type using a custom printing policy.
     ///
@@ -2886,7 +2836,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getTypedefDeclUnderlyingType(C: CXCursor) -> CXType;
     /// Returns the typedef name of the given type.
     "5.7" pub fn clang_getTypedefName(CT: CXType) -> CXString;
-    /// Retrieve the spelling of a given CXUnaryOperatorKind.
+    /// Retrieve the spelling of a given [`CXUnaryOperatorKind`].
     "5.7" pub fn clang_getUnaryOperatorKindSpelling(kind: CXUnaryOperatorKind) -> CXString;
     /// Retrieve the unqualified variant of the given type, removing as
     /// little sugar as possible.
@@ -2924,10 +2874,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_getUnqualifiedType(CT: CXType) -> CXType;
     /// Compute a hash value for the given cursor.
     "5.7" pub fn clang_hashCursor(arg1: CXCursor) -> c_uint;
-    /// Retrieve the CXSourceLocation represented by the given CXIdxLoc.
+    /// Retrieve the [`CXSourceLocation`] represented by the given [`CXIdxLoc`].
     "5.7" pub fn clang_indexLoc_getCXSourceLocation(loc: CXIdxLoc) -> CXSourceLocation;
-    /// Retrieve the CXIdxFile, file, line, column, and offset represented by
-    /// the given CXIdxLoc.
+    /// Retrieve the `CXIdxFile`, file, line, column, and offset represented by
+    /// the given [`CXIdxLoc`].
     ///
     /// If the location refers into a macro expansion, retrieves the
     /// location of the macro expansion and if it refers into a macro argument
@@ -2985,10 +2935,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
         index_callbacks: *mut IndexerCallbacks, index_callbacks_size: c_uint, index_options: c_uint,
         arg2: CXTranslationUnit) -> c_int;
     "5.7" pub fn clang_index_getCXXClassDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxCXXClassDeclInfo;
-    /// For retrieving a custom CXIdxClientContainer attached to a
+    /// For retrieving a custom [`CXIdxClientContainer`] attached to a
     /// container.
     "5.7" pub fn clang_index_getClientContainer(arg1: *const CXIdxContainerInfo) -> CXIdxClientContainer;
-    /// For retrieving a custom CXIdxClientEntity attached to an entity.
+    /// For retrieving a custom [`CXIdxClientEntity`] attached to an entity.
     "5.7" pub fn clang_index_getClientEntity(arg1: *const CXIdxEntityInfo) -> CXIdxClientEntity;
     "5.7" pub fn clang_index_getIBOutletCollectionAttrInfo(arg1: *const CXIdxAttrInfo) -> *const CXIdxIBOutletCollectionAttrInfo;
     "5.7" pub fn clang_index_getObjCCategoryDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCCategoryDeclInfo;
@@ -2997,10 +2947,10 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     "5.7" pub fn clang_index_getObjCPropertyDeclInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCPropertyDeclInfo;
     "5.7" pub fn clang_index_getObjCProtocolRefListInfo(arg1: *const CXIdxDeclInfo) -> *const CXIdxObjCProtocolRefListInfo;
     "5.7" pub fn clang_index_isEntityObjCContainerKind(arg1: CXIdxEntityKind) -> c_int;
-    /// For setting a custom CXIdxClientContainer attached to a
+    /// For setting a custom [`CXIdxClientContainer`] attached to a
     /// container.
     "5.7" pub fn clang_index_setClientContainer(arg1: *const CXIdxContainerInfo, arg2: CXIdxClientContainer);
-    /// For setting a custom CXIdxClientEntity attached to an entity.
+    /// For setting a custom [`CXIdxClientEntity`] attached to an entity.
     "5.7" pub fn clang_index_setClientEntity(arg1: *const CXIdxEntityInfo, arg2: CXIdxClientEntity);
     /// Installs error handler that prints error message to stderr and calls `abort()`.
     /// Replaces currently installed error handler (if any).
@@ -3016,7 +2966,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// strictly before the second one, zero otherwise.
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn clang_isBeforeInTranslationUnit(loc1: CXSourceLocation, loc2: CXSourceLocation) -> c_uint;
-    /// Determine whether a CXType has the "const" qualifier set,
+    /// Determine whether a [`CXType`] has the "const" qualifier set,
     /// without looking through typedefs that may have added "const" at a
     /// different level.
     "5.7" pub fn clang_isConstQualifiedType(T: CXType) -> c_uint;
@@ -3031,7 +2981,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// multiple inclusions, either with the conventional
     /// \\#ifndef/\\#define/\\#endif macro guards or with \\#pragma once.
     "5.7" pub fn clang_isFileMultipleIncludeGuarded(tu: CXTranslationUnit, file: CXFile) -> c_uint;
-    /// Return 1 if the CXType is a variadic function type, and 0 otherwise.
+    /// Return 1 if the [`CXType`] is a variadic function type, and 0 otherwise.
     "5.7" pub fn clang_isFunctionTypeVariadic(T: CXType) -> c_uint;
 }
 
@@ -3048,7 +2998,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// non-zero if the cursor represents a declaration and it is
     /// invalid, otherwise zero.
     "5.7" pub fn clang_isInvalidDeclaration(arg1: CXCursor) -> c_uint;
-    /// Return 1 if the CXType is a POD (plain old data) type, and 0
+    /// Return 1 if the [`CXType`] is a POD (plain old data) type, and 0
     /// otherwise.
     "5.7" pub fn clang_isPODType(T: CXType) -> c_uint;
     /// Determine whether the given cursor represents a preprocessing
@@ -3061,7 +3011,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// other cursors. Use [`clang_getCursorReferenced()`] to determine whether a
     /// particular cursor refers to another entity.
     "5.7" pub fn clang_isReference(arg1: CXCursorKind) -> c_uint;
-    /// Determine whether a CXType has the "restrict" qualifier set,
+    /// Determine whether a [`CXType`] has the "restrict" qualifier set,
     /// without looking through typedefs that may have added "restrict" at a
     /// different level.
     "5.7" pub fn clang_isRestrictQualifiedType(T: CXType) -> c_uint;
@@ -3076,7 +3026,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// Returns 1 if the base class specified by the cursor with kind
     /// `CX_CXXBaseSpecifier` is virtual.
     "5.7" pub fn clang_isVirtualBase(arg1: CXCursor) -> c_uint;
-    /// Determine whether a CXType has the "volatile" qualifier set,
+    /// Determine whether a [`CXType`] has the "volatile" qualifier set,
     /// without looking through typedefs that may have added "volatile" at
     /// a different level.
     "5.7" pub fn clang_isVolatileQualifiedType(T: CXType) -> c_uint;
@@ -3087,16 +3037,18 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `file`: The name of the file to deserialize.
     /// - `error`: A pointer to a enum value recording if there was a problem deserializing the diagnostics.
-    /// - `errorString`: A pointer to a CXString for recording the error string if the file was not successfully loaded.
+    /// - `errorString`: A pointer to a [`CXString`] for recording the error string if the file was not successfully loaded.
     ///
     /// # Returns
     ///
-    /// A loaded CXDiagnosticSet if successful, and NULL otherwise. These
+    /// A loaded [`CXDiagnosticSet`] if successful, and NULL otherwise. These
     /// diagnostics should be released using [`clang_disposeDiagnosticSet()`].
     "5.7" pub fn clang_loadDiagnostics(file: *const c_char, error: *mut CXLoadDiag_Error,
         errorString: *mut CXString) -> CXDiagnosticSet;
     /// Same as [`clang_parseTranslationUnit2`], but returns
-    /// the [`CXTranslationUnit`] instead of an error code. In case of an error this
+    /// the [`CXTranslationUnit`] instead of an error code.
+    ///
+    /// In case of an error this
     /// routine returns a `NULL` [`CXTranslationUnit`], without further detailed
     /// error codes.
     "5.7" pub fn clang_parseTranslationUnit(CIdx: CXIndex, source_filename: *const c_char,
@@ -3115,9 +3067,9 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `CIdx`: The index object with which the translation unit will be associated.
     /// - `source_filename`: The name of the source file to load, or NULL if the source file is included in `command_line_args`.
-    /// - `command_line_args`: The command-line arguments that would be passed to the `clang` executable if it were being invoked out-of-process. These command-line options will be parsed and will affect how the translation unit is parsed. Note that the following options are ignored: '-c', '-emit-ast', '-fsyntax-only' (which is the default), and '-o \\\<output file\>'.
+    /// - `command_line_args`: The command-line arguments that would be passed to the `clang` executable if it were being invoked out-of-process. These command-line options will be parsed and will affect how the translation unit is parsed. Note that the following options are ignored: '-c', '-emit-ast', '-fsyntax-only' (which is the default), and '-o \<output file\>'.
     /// - `num_command_line_args`: The number of command-line arguments in `command_line_args`.
-    /// - `unsaved_files`: the files that have not yet been saved to disk but may be required for parsing, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
+    /// - `unsaved_files`: the files that have not yet been saved to disk but may be required for parsing, including the contents of those files. The contents and name of these files (as specified by [`CXUnsavedFile`]) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
     /// - `num_unsaved_files`: the number of unsaved file entries in `unsaved_files`.
     /// - `options`: A bitmask of options that affects how the translation unit is managed but not its compilation. This should be a bitwise OR of the `CXTranslationUnit_XXX` flags.
     /// - `out_TU` (out): A non-NULL pointer to store the created [`CXTranslationUnit`], describing the parsed code and containing any diagnostics produced by the compiler.
@@ -3165,7 +3117,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// - `TU`: The translation unit whose contents will be re-parsed. The translation unit must originally have been built with [`clang_createTranslationUnitFromSourceFile()`].
     /// - `num_unsaved_files`: The number of unsaved file entries in `unsaved_files`.
-    /// - `unsaved_files`: The files that have not yet been saved to disk but may be required for parsing, including the contents of those files. The contents and name of these files (as specified by CXUnsavedFile) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
+    /// - `unsaved_files`: The files that have not yet been saved to disk but may be required for parsing, including the contents of those files. The contents and name of these files (as specified by [`CXUnsavedFile`]) are copied when necessary, so the client only needs to guarantee their validity until the call to this function returns.
     /// - `options`: A bitset of options composed of the flags in [`CXReparse_Flags`]. The function [`clang_defaultReparseOptions()`] produces a default set of options recommended for most uses, based on the translation unit.
     ///
     /// # Returns
@@ -3173,7 +3125,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// 0 if the sources could be reparsed. A non-zero error code will be
     /// returned if reparsing was impossible, such that the translation unit is
     /// invalid. In such cases, the only valid call for `TU` is
-    /// [`clang_disposeTranslationUnit`](TU). The error codes returned by this
+    /// `clang_disposeTranslationUnit(TU)`. The error codes returned by this
     /// routine are described by the [`CXErrorCode`] enum.
     "5.7" pub fn clang_reparseTranslationUnit(TU: CXTranslationUnit, num_unsaved_files: c_uint,
         unsaved_files: *mut CXUnsavedFile, options: c_uint) -> c_int;
@@ -3195,7 +3147,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     ///
     /// # Returns
     ///
-    /// A value that will match one of the enumerators of the CXSaveError
+    /// A value that will match one of the enumerators of the [`CXSaveError`]
     /// enumeration. Zero ([`CXSaveError_None`]) indicates that the translation unit was
     /// saved successfully, while a non-zero value indicates that a problem occurred.
     "5.7" pub fn clang_saveTranslationUnit(TU: CXTranslationUnit, FileName: *const c_char, options: c_uint) -> c_int;
@@ -3227,7 +3179,7 @@ rocm_sdk::bindings! { binding = crate::clang::BINDING;
     /// - `TU`: the translation unit whose text is being tokenized.
     /// - `Range`: the source range in which text should be tokenized. All of the tokens produced by tokenization will fall within this source range,
     /// - `Tokens`: this pointer will be set to point to the array of tokens that occur within the given source range. The returned pointer must be freed with [`clang_disposeTokens()`] before the translation unit is destroyed.
-    /// - `NumTokens`: will be set to the number of tokens in the \*`Tokens` array.
+    /// - `NumTokens`: will be set to the number of tokens in the `*Tokens` array.
     "5.7" pub fn clang_tokenize(TU: CXTranslationUnit, Range: CXSourceRange, Tokens: *mut *mut CXToken,
         NumTokens: *mut c_uint);
     /// Removes currently installed error handler (if any).

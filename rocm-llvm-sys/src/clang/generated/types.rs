@@ -16,8 +16,10 @@ macro_rules! zeroed {
     };
 }
 
-/// CXAPISet is an opaque type that represents a data structure containing all
-/// the API information for a given translation unit. This can be used for a
+/// [`CXAPISet`] is an opaque type that represents a data structure containing all
+/// the API information for a given translation unit.
+///
+/// This can be used for a
 /// single symbol symbol graph for a given symbol.
 pub type CXAPISet = *mut CXAPISetImpl;
 #[repr(C)]
@@ -52,7 +54,9 @@ pub struct CXComment {
 }
 zeroed!(CXComment);
 /// A compilation database holds all information used to compile files in a
-/// project. For each file in the database, it can be queried for the working
+/// project.
+///
+/// For each file in the database, it can be queried for the working
 /// directory or the command line used for the compiler invocation.
 ///
 /// Must be freed by [`clang_CompilationDatabase_dispose`]
@@ -77,7 +81,6 @@ pub struct CXCompletionResult {
     /// \*Decl cursor kinds), describing the entity that the completion is
     /// referring to.
     ///
-    /// \\todo In the future, we would like to provide a full cursor, to allow
     /// the client to extract additional information from declaration.
     pub CursorKind: CXCursorKind,
     /// The code-completion string that describes how to insert this
@@ -135,7 +138,7 @@ pub struct CXCursorAndRangeVisitor {
 }
 zeroed!(CXCursorAndRangeVisitor);
 pub type CXCursorAndRangeVisitorBlock = *mut _CXCursorAndRangeVisitorBlock;
-/// A fast container representing a set of CXCursors.
+/// A fast container representing a set of `CXCursors`.
 pub type CXCursorSet = *mut CXCursorSetImpl;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -163,7 +166,7 @@ pub type CXCursorVisitorBlock = *mut _CXChildVisitResult;
 /// A single diagnostic, containing the diagnostic's severity,
 /// location, text, source ranges, and fix-it hints.
 pub type CXDiagnostic = *mut c_void;
-/// A group of CXDiagnostics.
+/// A group of `CXDiagnostics`.
 pub type CXDiagnosticSet = *mut c_void;
 /// Evaluation result of a cursor
 pub type CXEvalResult = *mut c_void;
@@ -181,7 +184,7 @@ pub type CXFieldVisitor = Option<
 >;
 /// A particular source file that is part of a translation unit.
 pub type CXFile = *mut c_void;
-/// Uniquely identifies a CXFile, that refers to the same underlying file,
+/// Uniquely identifies a [`CXFile`], that refers to the same underlying file,
 /// across an indexing session.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -221,7 +224,7 @@ pub type CXIdxClientASTFile = *mut c_void;
 pub type CXIdxClientContainer = *mut c_void;
 /// The client's data object that is associated with a semantic entity.
 pub type CXIdxClientEntity = *mut c_void;
-/// The client's data object that is associated with a CXFile.
+/// The client's data object that is associated with a [`CXFile`].
 pub type CXIdxClientFile = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -264,7 +267,7 @@ pub struct CXIdxEntityInfo {
     pub numAttributes: c_uint,
 }
 zeroed!(CXIdxEntityInfo);
-/// Data for IndexerCallbacks#indexEntityReference.
+/// Data for IndexerCallbacks`indexEntityReference`.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CXIdxEntityRefInfo {
@@ -299,7 +302,7 @@ pub struct CXIdxIBOutletCollectionAttrInfo {
     pub classLoc: CXIdxLoc,
 }
 zeroed!(CXIdxIBOutletCollectionAttrInfo);
-/// Data for IndexerCallbacks#importedASTFile.
+/// Data for IndexerCallbacks`importedASTFile`.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CXIdxImportedASTFileInfo {
@@ -437,22 +440,24 @@ pub type CXIndexAction = *mut c_void;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CXIndexOptions {
-    /// The size of struct CXIndexOptions used for option versioning.
+    /// The size of struct [`CXIndexOptions`] used for option versioning.
     ///
-    /// Always initialize this member to sizeof(CXIndexOptions), or assign
-    /// sizeof(CXIndexOptions) to it right after creating a CXIndexOptions object.
+    /// Always initialize this member to sizeof([`CXIndexOptions`]), or assign
+    /// sizeof([`CXIndexOptions`]) to it right after creating a [`CXIndexOptions`] object.
     pub Size: c_uint,
-    /// A CXChoice enumerator that specifies the indexing priority policy.
+    /// A [`CXChoice`] enumerator that specifies the indexing priority policy.
     ///
     /// See also: [`CXGlobalOpt_ThreadBackgroundPriorityForIndexing`]
     pub ThreadBackgroundPriorityForIndexing: c_uchar,
-    /// A CXChoice enumerator that specifies the editing priority policy.
+    /// A [`CXChoice`] enumerator that specifies the editing priority policy.
     ///
     /// See also: [`CXGlobalOpt_ThreadBackgroundPriorityForEditing`]
     pub ThreadBackgroundPriorityForEditing: c_uchar,
     /// All bit fields, the first in the lowest bit.
     pub bits: u16,
-    /// The path to a directory, in which to store temporary PCH files. If null or
+    /// The path to a directory, in which to store temporary PCH files.
+    ///
+    /// If null or
     /// empty, the default system temporary directory is used. These PCH files are
     /// deleted on clean exit but stay on disk if the program crashes or is killed.
     ///
@@ -492,7 +497,6 @@ impl CXIndexOptions {
     }
 }
 zeroed!(CXIndexOptions);
-/// The functions in this group provide access to information about modules.
 pub type CXModule = *mut c_void;
 #[cfg(feature = "rocm-10-0")]
 /// Callback invoked by `clang_ModuleCache_pruneWithCallback()` once for each
@@ -598,7 +602,7 @@ pub struct CXStringSet {
     pub Count: c_uint,
 }
 zeroed!(CXStringSet);
-/// The memory usage of a CXTranslationUnit, broken into categories.
+/// The memory usage of a [`CXTranslationUnit`], broken into categories.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CXTUResourceUsage {
@@ -647,7 +651,7 @@ pub struct CXType {
 zeroed!(CXType);
 /// Provides the contents of a file that has not yet been saved to disk.
 ///
-/// Each CXUnsavedFile instance provides the name of a file on the
+/// Each [`CXUnsavedFile`] instance provides the name of a file on the
 /// system along with the current contents of that file that have not
 /// yet been saved to disk.
 #[repr(C)]

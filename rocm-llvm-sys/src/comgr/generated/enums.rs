@@ -5,12 +5,14 @@ use ::core::ffi::{c_int, c_uint};
 rocm_sdk::c_enum! {
     /// The kinds of actions that can be performed.
     pub enum amd_comgr_action_kind_s: c_uint {
-        /// Preprocess each source data object in `input` in order. For each
+        /// Preprocess each source data object in `input` in order.
+        ///
+        /// For each
         /// successful preprocessor invocation, add a source data object to `result`.
         /// Resolve any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the working
         /// directory path in `info`. Preprocess the source for the language in
-        /// info.
+        /// `info`.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if any preprocessing fails.
         ///
@@ -25,12 +27,14 @@ rocm_sdk::c_enum! {
         /// Return [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] if any of the
         /// input or output are not initialized.
         AMD_COMGR_ACTION_ADD_PRECOMPILED_HEADERS = 1,
-        /// Compile each source data object in `input` in order. For each
+        /// Compile each source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a bc data object to `result`. Resolve
         /// any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce bc for isa name in
-        /// info. Compile the source for the language in `info`.
+        /// `info`. Compile the source for the language in `info`.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if any compilation
         /// fails.
@@ -43,7 +47,7 @@ rocm_sdk::c_enum! {
         /// compilation.
         ///
         /// Currently the only supported languages are [`AMD_COMGR_LANGUAGE_OPENCL_1_2`],
-        /// [`AMD_COMGR_LANGUAGE_OPENCL_2_0`], and `AMD_COMGR_LANGUAGE_HIP`.
+        /// [`AMD_COMGR_LANGUAGE_OPENCL_2_0`], and [`AMD_COMGR_LANGUAGE_HIP`].
         ///
         /// The options in `info` should be set to a set of language-specific flags.
         /// For OpenCL and HIP these include:
@@ -68,16 +72,16 @@ rocm_sdk::c_enum! {
         ///
         /// **Deprecated:** since 1.7
         ///
-        /// **Warning:** This action, followed by `AMD_COMGR_ACTION_LINK_BC_TO_BC`, may
+        /// **Warning:** This action, followed by [`AMD_COMGR_ACTION_LINK_BC_TO_BC`], may
         /// result in subtle bugs due to incorrect linking of the device libraries.
-        /// The `AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC` action can
+        /// The [`AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC`] action can
         /// be used as a workaround which ensures the link occurs correctly.
         ///
         /// Before ROCm 6.4.
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_ADD_DEVICE_LIBRARIES = 3,
         /// Link a collection of bitcodes, bundled bitcodes, and bundled bitcode
-        /// archives in `into` a single composite (unbundled) bitcode @p.
+        /// archives in `into` a single composite (unbundled) bitcode p.
         /// Any device library bc data object must be explicitly added to `input` if
         /// needed.
         ///
@@ -92,7 +96,7 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_LINK_BC_TO_BC = 3,
         /// Link a collection of bitcodes, bundled bitcodes, and bundled bitcode
-        /// archives in `into` a single composite (unbundled) bitcode @p.
+        /// archives in `into` a single composite (unbundled) bitcode p.
         /// Any device library bc data object must be explicitly added to `input` if
         /// needed.
         ///
@@ -161,9 +165,11 @@ rocm_sdk::c_enum! {
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_CODEGEN_BC_TO_RELOCATABLE = 6,
         /// Link each relocatable data object in `input` together and add
-        /// the linked relocatable data object to `result`. Any device
+        /// the linked relocatable data object to `result`.
+        ///
+        /// Any device
         /// library relocatable data object must be explicitly added to
-        /// input if needed.
+        /// `input` if needed.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if the link fails.
         ///
@@ -189,9 +195,11 @@ rocm_sdk::c_enum! {
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_CODEGEN_BC_TO_ASSEMBLY = 7,
         /// Link each relocatable data object in `input` together and add
-        /// the linked executable data object to `result`. Any device
+        /// the linked executable data object to `result`.
+        ///
+        /// Any device
         /// library relocatable data object must be explicitly added to
-        /// input if needed.
+        /// `input` if needed.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if the link fails.
         ///
@@ -203,9 +211,11 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_LINK_RELOCATABLE_TO_EXECUTABLE = 7,
         /// Link each relocatable data object in `input` together and add
-        /// the linked relocatable data object to `result`. Any device
+        /// the linked relocatable data object to `result`.
+        ///
+        /// Any device
         /// library relocatable data object must be explicitly added to
-        /// input if needed.
+        /// `input` if needed.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if the link fails.
         ///
@@ -217,6 +227,7 @@ rocm_sdk::c_enum! {
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_LINK_RELOCATABLE_TO_RELOCATABLE = 8,
         /// Assemble each source data object in `input` in order into machine code.
+        ///
         /// For each successful assembly add a relocatable data object to `result`.
         /// Resolve any include source names using the names of include data objects in
         /// `input`. Resolve any include relative path names using the working
@@ -231,9 +242,11 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_ASSEMBLE_SOURCE_TO_RELOCATABLE = 8,
         /// Link each relocatable data object in `input` together and add
-        /// the linked executable data object to `result`. Any device
+        /// the linked executable data object to `result`.
+        ///
+        /// Any device
         /// library relocatable data object must be explicitly added to
-        /// input if needed.
+        /// `input` if needed.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if the link fails.
         ///
@@ -251,6 +264,7 @@ rocm_sdk::c_enum! {
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_DISASSEMBLE_RELOCATABLE_TO_SOURCE = 9,
         /// Assemble each source data object in `input` in order into machine code.
+        ///
         /// For each successful assembly add a relocatable data object to `result`.
         /// Resolve any include source names using the names of include data objects in
         /// `input`. Resolve any include relative path names using the working
@@ -303,12 +317,14 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.4.
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_DISASSEMBLE_EXECUTABLE_TO_SOURCE = 12,
-        /// Compile each source data object in `input` in order. For each
+        /// Compile each source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a bc data object to `result`. Resolve
         /// any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce bc for isa name in
-        /// info. Compile the source for the language in `info`. Link against
+        /// `info`. Compile the source for the language in `info`. Link against
         /// the device-specific and language-specific bitcode device libraries
         /// required for compilation.
         ///
@@ -321,9 +337,11 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC = 12,
-        /// Disassemble each bytes data object in `input` in order. For each
+        /// Disassemble each bytes data object in `input` in order.
+        ///
+        /// For each
         /// successful disassembly add a source data object to
-        /// result. Only simple assembly language commands are generate that
+        /// `result`. Only simple assembly language commands are generate that
         /// corresponf to raw bytes are supported, not any directives that
         /// control the code object layout, or symbolic branch targets or
         /// names.
@@ -337,12 +355,14 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.4.
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_DISASSEMBLE_BYTES_TO_SOURCE = 13,
-        /// Compile a single source data object in `input` in order. For each
+        /// Compile a single source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a relocatable data object to `result`.
         /// Resolve any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce relocatable for hip name in
-        /// info. Compile the source for the language in `info`. Link against
+        /// `info`. Compile the source for the language in `info`. Link against
         /// the device-specific and language-specific bitcode device libraries
         /// required for compilation. Currently only supports HIP language.
         ///
@@ -355,12 +375,14 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_COMPILE_SOURCE_TO_RELOCATABLE = 13,
-        /// Compile each source data object in `input` in order. For each
+        /// Compile each source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a fat binary to `result`. Resolve
         /// any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce fat binary for isa name in
-        /// info. Compile the source for the language in `info`.
+        /// `info`. Compile the source for the language in `info`.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if any compilation
         /// fails.
@@ -376,10 +398,12 @@ rocm_sdk::c_enum! {
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_COMPILE_SOURCE_TO_FATBIN = 14,
         /// Compile each source data object in `input` and create a single executabele
-        /// in `result`. Resolve any include source names using the names of include
+        /// in `result`.
+        ///
+        /// Resolve any include source names using the names of include
         /// data objects in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce executable for isa name in
-        /// info. Compile the source for the language in `info`. Link against
+        /// `info`. Compile the source for the language in `info`. Link against
         /// the device-specific and language-specific bitcode device libraries
         /// required for compilation.
         ///
@@ -392,12 +416,14 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_COMPILE_SOURCE_TO_EXECUTABLE = 14,
-        /// Compile each source data object in `input` in order. For each
+        /// Compile each source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a bc data object to `result`. Resolve
         /// any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce bc for isa name in
-        /// info. Compile the source for the language in `info`. Link against
+        /// `info`. Compile the source for the language in `info`. Link against
         /// the device-specific and language-specific bitcode device libraries
         /// required for compilation.
         ///
@@ -410,7 +436,9 @@ rocm_sdk::c_enum! {
         /// Before ROCm 6.4.
         #[cfg(not(feature = "rocm-6-4"))]
         AMD_COMGR_ACTION_COMPILE_SOURCE_WITH_DEVICE_LIBS_TO_BC = 15,
-        /// Unbundle each source data object in `input`. These objects can be
+        /// Unbundle each source data object in `input`.
+        ///
+        /// These objects can be
         /// bitcode bundles, or an archive containing bitcode bundles. For each
         /// successful unbundling, add a bc object or archive object to `result`,
         /// depending on the corresponding input.
@@ -424,12 +452,14 @@ rocm_sdk::c_enum! {
         /// Since ROCm 6.4.
         #[cfg(feature = "rocm-6-4")]
         AMD_COMGR_ACTION_UNBUNDLE = 15,
-        /// Compile a single source data object in `input` in order. For each
+        /// Compile a single source data object in `input` in order.
+        ///
+        /// For each
         /// successful compilation add a relocatable data object to `result`.
         /// Resolve any include source names using the names of include data objects
         /// in `input`. Resolve any include relative path names using the
         /// working directory path in `info`. Produce relocatable for hip name in
-        /// info. Compile the source for the language in `info`. Link against
+        /// `info`. Compile the source for the language in `info`. Link against
         /// the device-specific and language-specific bitcode device libraries
         /// required for compilation. Currently only supports HIP language.
         ///
@@ -452,7 +482,7 @@ rocm_sdk::c_enum! {
         ///
         /// We accomplish this by first translating the .spv files to .bc via the
         /// SPIR-V translator. We then extract any relevant -cc1 flags from the embedded
-        /// @llvm.cmdline variable. Finally, we compile the bitcode to a reloctable,
+        /// llvm.cmdline variable. Finally, we compile the bitcode to a reloctable,
         /// appending any extracted flags.
         ///
         /// Return [`AMD_COMGR_STATUS_ERROR`] if any translation, flag extraction, or
@@ -647,7 +677,9 @@ rocm_sdk::c_enum! {
         /// A generic error has occurred.
         AMD_COMGR_STATUS_ERROR = 1,
         /// One of the actual arguments does not meet a precondition stated
-        /// in the documentation of the corresponding formal argument. This
+        /// in the documentation of the corresponding formal argument.
+        ///
+        /// This
         /// includes both invalid Action types, and invalid arguments to
         /// valid Action types.
         AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT = 2,
@@ -662,7 +694,9 @@ rocm_sdk::c_enum! {
         /// The length of the symbol name in bytes. Does not include the NUL
         /// terminator. The type of this attribute is `uint64_t`.
         AMD_COMGR_SYMBOL_INFO_NAME_LENGTH = 0,
-        /// The name of the symbol. The type of this attribute is character array with
+        /// The name of the symbol.
+        ///
+        /// The type of this attribute is character array with
         /// the length equal to the value of the [`AMD_COMGR_SYMBOL_INFO_NAME_LENGTH`]
         /// attribute plus 1 for a NUL terminator.
         AMD_COMGR_SYMBOL_INFO_NAME = 1,
@@ -688,7 +722,7 @@ rocm_sdk::c_enum! {
         /// The symbol's type is unknown.
         ///
         /// The user should not infer any specific type for symbols which return
-        /// \`AMD\_COMGR\_SYMBOL\_TYPE\_UNKNOWN\`, and these symbols may return different
+        /// [`AMD_COMGR_SYMBOL_TYPE_UNKNOWN`], and these symbols may return different
         /// types in future releases.
         AMD_COMGR_SYMBOL_TYPE_UNKNOWN = -1,
         /// The symbol's type is not specified.

@@ -15,15 +15,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is an invalid
-    /// data set object. `data_kind` is an invalid data kind or
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `count` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to query data set
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is an invalid data set object. `data_kind` is an invalid data kind or [`AMD_COMGR_DATA_KIND_UNDEF`]. `count` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to query data set object as out of resources.
     "5.7" pub fn amd_comgr_action_data_count(data_set: amd_comgr_data_set_t, data_kind: amd_comgr_data_kind_t,
         count: *mut usize) -> amd_comgr_status_t;
     /// Return the Nth data object of a specified data kind that is added to a
@@ -40,16 +34,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is an invalid
-    /// data set object. `data_kind` is an invalid data kind or
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `index` is greater than the number of data
-    /// objects of kind `data_kind`. `data` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to query data set
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is an invalid data set object. `data_kind` is an invalid data kind or [`AMD_COMGR_DATA_KIND_UNDEF`]. `index` is greater than the number of data objects of kind `data_kind`. `data` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to query data set object as out of resources.
     "5.7" pub fn amd_comgr_action_data_get_data(data_set: amd_comgr_data_set_t, data_kind: amd_comgr_data_kind_t,
         index: usize, data: *mut amd_comgr_data_t) -> amd_comgr_status_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
@@ -71,14 +58,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amd_comgr_action_info_get_bundle_entry_id(action_info: amd_comgr_action_info_t, index: usize,
         size: *mut usize, bundle_entry_id: *mut c_char) -> amd_comgr_status_t;
@@ -91,14 +73,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amd_comgr_action_info_get_bundle_entry_id_count(action_info: amd_comgr_action_info_t,
         count: *mut usize) -> amd_comgr_status_t;
@@ -112,14 +89,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_action_info_get_isa_name(action_info: amd_comgr_action_info_t, size: *mut usize,
         isa_name: *mut c_char) -> amd_comgr_status_t;
     /// Get the language for an action info object.
@@ -131,14 +103,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `language` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `language` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_action_info_get_language(action_info: amd_comgr_action_info_t,
         language: *mut amd_comgr_language_t) -> amd_comgr_status_t;
     /// Get whether logging is enabled for an action info object.
@@ -150,11 +117,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `logging` is NULL.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `logging` is NULL.
     "5.7" pub fn amd_comgr_action_info_get_logging(action_info: amd_comgr_action_info_t,
         logging: *mut bool) -> amd_comgr_status_t;
     /// Return the number of options in the options array.
@@ -169,17 +133,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The options of `action_info` were never
-    /// set, or not set with [`amd_comgr_action_info_set_option_list`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `action_info` is an
-    /// invalid action info object, or `count` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to query the data
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The options of `action_info` were never set, or not set with [`amd_comgr_action_info_set_option_list`].
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object, or `count` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to query the data object as out of resources.
     "5.7" pub fn amd_comgr_action_info_get_option_list_count(action_info: amd_comgr_action_info_t,
         count: *mut usize) -> amd_comgr_status_t;
     /// Return the Nth option string in the options array and/or that
@@ -192,22 +149,15 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// - `action_info` (in): The action info object to query.
     /// - `index` (in): The index of the option to be returned. The first option index is 0. The order is the same as the options when they were added in [`amd_comgr_action_info_set_option_list`].
-    /// - `size` (in, out): On entry, the size of `option`. On return, if @option is NULL, set to the size of the Nth option string including the terminating null character.
+    /// - `size` (in, out): On entry, the size of `option`. On return, if option is NULL, set to the size of the Nth option string including the terminating null character.
     /// - `option` (out): If not NULL, then the first `size` characters of the Nth option string are copied into `option`. If NULL, no option string is copied, and only `size` is updated (useful in order to find the size of buffer required to copy the option string).
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The options of `action_info` were never
-    /// set, or not set with [`amd_comgr_action_info_set_option_list`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `action_info` is an
-    /// invalid action info object, `index` is invalid, or `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to query the data
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The options of `action_info` were never set, or not set with [`amd_comgr_action_info_set_option_list`].
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object, `index` is invalid, or `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to query the data object as out of resources.
     "5.7" pub fn amd_comgr_action_info_get_option_list_item(action_info: amd_comgr_action_info_t, index: usize,
         size: *mut usize, option: *mut c_char) -> amd_comgr_status_t;
     /// Get the options string and/or options strings length of an action
@@ -226,17 +176,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The options of `action_info` were not set
-    /// with `amd_comgr_action_info_set_options`.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The options of `action_info` were not set with `amd_comgr_action_info_set_options`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     ///
     /// See also: [`amd_comgr_action_info_get_option_list_count`] and [`amd_comgr_action_info_get_option_list_item`]
     ///
@@ -255,14 +198,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_action_info_get_working_directory_path(action_info: amd_comgr_action_info_t,
         size: *mut usize, path: *mut c_char) -> amd_comgr_status_t;
     /// Declared as in AMD's Python packages of ROCm 10.0: no C header of that release was at hand.
@@ -282,16 +220,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `contains` an invalid
-    /// bundle ID not supported by this version of the code object manager
-    /// library.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `contains` an invalid bundle ID not supported by this version of the code object manager library.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amd_comgr_action_info_set_bundle_entry_ids(action_info: amd_comgr_action_info_t,
         bundle_entry_ids: *mut *const c_char, count: usize) -> amd_comgr_status_t;
@@ -307,11 +238,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn amd_comgr_action_info_set_device_lib_linking(action_info: amd_comgr_action_info_t,
         should_link_device_libs: bool) -> amd_comgr_status_t;
@@ -328,16 +256,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `isa_name` is not an
-    /// isa name supported by this version of the code object manager
-    /// library.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `isa_name` is not an isa name supported by this version of the code object manager library.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_action_info_set_isa_name(action_info: amd_comgr_action_info_t,
         isa_name: *const c_char) -> amd_comgr_status_t;
     /// Set the source language of an action info object.
@@ -354,15 +275,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object. `language` is an
-    /// invalid language.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object. `language` is an invalid language.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_action_info_set_language(action_info: amd_comgr_action_info_t,
         language: amd_comgr_language_t) -> amd_comgr_status_t;
     /// Set whether logging is enabled for an action info object.
@@ -374,11 +289,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
     "5.7" pub fn amd_comgr_action_info_set_logging(action_info: amd_comgr_action_info_t,
         logging: bool) -> amd_comgr_status_t;
     /// Set the options array of an action info object.
@@ -399,14 +311,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `action_info` is an
-    /// invalid action info object, or `options` is NULL and `count` is non-zero.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to update action
-    /// info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object, or `options` is NULL and `count` is non-zero.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_action_info_set_option_list(action_info: amd_comgr_action_info_t,
         options: *mut *const c_char, count: usize) -> amd_comgr_status_t;
     /// Set the options string of an action info object.
@@ -428,14 +335,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     ///
     /// See also: [`amd_comgr_action_info_set_option_list`]
     ///
@@ -466,11 +368,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn amd_comgr_action_info_set_vfs(action_info: amd_comgr_action_info_t,
         should_use_vfs: bool) -> amd_comgr_status_t;
@@ -487,14 +386,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_action_info_set_working_directory_path(action_info: amd_comgr_action_info_t,
         path: *const c_char) -> amd_comgr_status_t;
     /// Create an action info object.
@@ -505,14 +399,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to create the action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the action info object as out of resources.
     "5.7" pub fn amd_comgr_create_action_info(action_info: *mut amd_comgr_action_info_t) -> amd_comgr_status_t;
     /// Create a data object that can hold data of a specified kind.
     ///
@@ -523,15 +412,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// kind is an invalid data kind, or
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `data` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to create the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `kind` is an invalid data kind, or [`AMD_COMGR_DATA_KIND_UNDEF`]. `data` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the data object as out of resources.
     "5.7" pub fn amd_comgr_create_data(kind: amd_comgr_data_kind_t, data: *mut amd_comgr_data_t) -> amd_comgr_status_t;
     /// Create a data set object.
     ///
@@ -541,13 +424,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to create the data
-    /// set object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the data set object as out of resources.
     "5.7" pub fn amd_comgr_create_data_set(data_set: *mut amd_comgr_data_set_t) -> amd_comgr_status_t;
     /// Create a disassembly info object.
     ///
@@ -561,14 +440,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The disassembly info object was created.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `isa_name` is NULL or
-    /// invalid; or `read_memory_callback`, `print_instruction_callback`,
-    /// or `print_address_annotation_callback` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to create the
-    /// disassembly info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The disassembly info object was created.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `isa_name` is NULL or invalid; or `read_memory_callback`, `print_instruction_callback`, or `print_address_annotation_callback` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the disassembly info object as out of resources.
     "5.7" pub fn amd_comgr_create_disassembly_info(isa_name: *const c_char,
         read_memory_callback: Option< unsafe extern "C" fn(from: u64, to: *mut c_char, size: u64, user_data: *mut c_void) -> u64, >,
         print_instruction_callback: Option< unsafe extern "C" fn(instruction: *const c_char, user_data: *mut c_void), >,
@@ -578,20 +452,15 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Parameters
     ///
-    /// - `code_object` (in): A data object denoting a code object for which symbolization should be performed. The kind of this object must be ::[`AMD_COMGR_DATA_KIND_RELOCATABLE`], ::[`AMD_COMGR_DATA_KIND_EXECUTABLE`], or ::[`AMD_COMGR_DATA_KIND_BYTES`].
+    /// - `code_object` (in): A data object denoting a code object for which symbolization should be performed. The kind of this object must be [`AMD_COMGR_DATA_KIND_RELOCATABLE`], [`AMD_COMGR_DATA_KIND_EXECUTABLE`], or [`AMD_COMGR_DATA_KIND_BYTES`].
     /// - `print_symbol_callback` (in): Function called by a successfull symbolize query. `symbol` is a null-terminated string containing the symbolization of the address and `user_data` is an arbitary user data. The callback does not own `symbol`, and it cannot be referenced once the callback returns.
     /// - `symbolizer_info` (out): A handle to the symbolizer info object created.
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] if `code_object` is
-    /// invalid or `print_symbol_callback` is null.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to create `symbolizer_info` as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: if `code_object` is invalid or `print_symbol_callback` is null.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create `symbolizer_info` as out of resources.
     "5.7" pub fn amd_comgr_create_symbolizer_info(code_object: amd_comgr_data_t,
         print_symbol_callback: Option<unsafe extern "C" fn(symbol: *const c_char, user_data: *mut c_void)>,
         symbolizer_info: *mut amd_comgr_symbolizer_info_t) -> amd_comgr_status_t;
@@ -606,15 +475,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is an invalid
-    /// data set object. `data` is an invalid data object; has undef kind; has
-    /// include kind but does not have a name.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to update data set
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is an invalid data set object. `data` is an invalid data object; has undef kind; has include kind but does not have a name.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update data set object as out of resources.
     "5.7" pub fn amd_comgr_data_set_add(data_set: amd_comgr_data_set_t, data: amd_comgr_data_t) -> amd_comgr_status_t;
     /// Remove all data objects of a specified kind from a data set object.
     ///
@@ -627,14 +490,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is an invalid
-    /// data set object. `data_kind` is an invalid data kind.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to update data set
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is an invalid data set object. `data_kind` is an invalid data kind.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update data set object as out of resources.
     "5.7" pub fn amd_comgr_data_set_remove(data_set: amd_comgr_data_set_t,
         data_kind: amd_comgr_data_kind_t) -> amd_comgr_status_t;
     /// Demangle a symbol name.
@@ -650,13 +508,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `mangled_symbol_name` is
-    /// an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_BYTES`] or
-    /// `demangled_symbol_name` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `mangled_symbol_name` is an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_BYTES`] or `demangled_symbol_name` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Out of resources.
     "5.7" pub fn amd_comgr_demangle_symbol_name(mangled_symbol_name: amd_comgr_data_t,
         demangled_symbol_name: *mut amd_comgr_data_t) -> amd_comgr_status_t;
     /// Destroy an action info object.
@@ -667,14 +521,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `action_info` is an invalid action info object.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `action_info` is an invalid action info object.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_destroy_action_info(action_info: amd_comgr_action_info_t) -> amd_comgr_status_t;
     /// Destroy a data set object.
     ///
@@ -687,14 +536,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data_set` is an invalid
-    /// data set object.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to update data set
-    /// object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data_set` is an invalid data set object.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update data set object as out of resources.
     "5.7" pub fn amd_comgr_destroy_data_set(data_set: amd_comgr_data_set_t) -> amd_comgr_status_t;
     /// Destroy a disassembly info object.
     ///
@@ -704,14 +548,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The disassembly info object was
-    /// destroyed.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `disassembly_info` is an
-    /// invalid disassembly info object.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to destroy the
-    /// disassembly info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The disassembly info object was destroyed.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `disassembly_info` is an invalid disassembly info object.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to destroy the disassembly info object as out of resources.
     "5.7" pub fn amd_comgr_destroy_disassembly_info(disassembly_info: amd_comgr_disassembly_info_t) -> amd_comgr_status_t;
     /// Destroy a metadata handle.
     ///
@@ -721,14 +560,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `metadata` is an invalid
-    /// metadata handle.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to update metadata
-    /// handle as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata handle.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update metadata handle as out of resources.
     "5.7" pub fn amd_comgr_destroy_metadata(metadata: amd_comgr_metadata_node_t) -> amd_comgr_status_t;
     /// Destroy symbolizer info object.
     ///
@@ -738,10 +572,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] on successful execution.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] if
-    /// `symbolizer_info` is invalid.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: on successful execution.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: if `symbolizer_info` is invalid.
     "5.7" pub fn amd_comgr_destroy_symbolizer_info(symbolizer_info: amd_comgr_symbolizer_info_t) -> amd_comgr_status_t;
     /// Disassemble a single instruction.
     ///
@@ -753,21 +585,16 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The disassembly was successful.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The disassembly failed.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `disassembly_info` is
-    /// invalid or `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`] Unable to disassemble the
-    /// instruction as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The disassembly was successful.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The disassembly failed.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `disassembly_info` is invalid or `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to disassemble the instruction as out of resources.
     "5.7" pub fn amd_comgr_disassemble_instruction(disassembly_info: amd_comgr_disassembly_info_t, address: u64,
         user_data: *mut c_void, size: *mut u64) -> amd_comgr_status_t;
     /// Perform an action.
     ///
     /// Each action ignores any data objects in `input` that it does not
-    /// use. If logging is enabled in @info then `result` will have a log
+    /// use. If logging is enabled in info then `result` will have a log
     /// data object added. Any diagnostic data objects produced by the
     /// action will be added to `result`. See the description of each
     /// action in [`amd_comgr_action_kind_t`].
@@ -781,20 +608,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] An error was
-    /// reported when executing the action.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// kind is an invalid action kind. `input_data` or `result_data` are
-    /// invalid action data object handles. See the description of each
-    /// action in [`amd_comgr_action_kind_t`] for other
-    /// conditions that result in this status.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: An error was reported when executing the action.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `kind` is an invalid action kind. `input_data` or `result_data` are invalid action data object handles. See the description of each action in [`amd_comgr_action_kind_t`] for other conditions that result in this status.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_do_action(kind: amd_comgr_action_kind_t, info: amd_comgr_action_info_t,
         input: amd_comgr_data_set_t, result: amd_comgr_data_set_t) -> amd_comgr_status_t;
     /// Get the data contents, and/or the size of the data
@@ -808,15 +625,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`]. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_data(data: amd_comgr_data_t, size: *mut usize, bytes: *mut c_char) -> amd_comgr_status_t;
     /// Get the data object isa name and/or isa name length.
     ///
@@ -828,16 +639,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`], or is not an isa specific
-    /// kind. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, has kind [`AMD_COMGR_DATA_KIND_UNDEF`], or is not an isa specific kind. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_data_isa_name(data: amd_comgr_data_t, size: *mut usize,
         isa_name: *mut c_char) -> amd_comgr_status_t;
 }
@@ -852,14 +656,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object. `kind` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to create the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object. `kind` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the data object as out of resources.
     "5.7" pub fn amd_comgr_get_data_kind(data: amd_comgr_data_t,
         kind: *mut amd_comgr_data_kind_t) -> amd_comgr_status_t;
     /// Get a handle to the metadata of a data object.
@@ -871,15 +670,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `metadata` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`]. `metadata` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_data_metadata(data: amd_comgr_data_t,
         metadata: *mut amd_comgr_metadata_node_t) -> amd_comgr_status_t;
     /// Get the data object name and/or name length.
@@ -892,15 +685,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`]. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`]. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_data_name(data: amd_comgr_data_t, size: *mut usize,
         name: *mut c_char) -> amd_comgr_status_t;
     /// Return the number of isa names supported by this version of
@@ -916,14 +703,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// count is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `count` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_get_isa_count(count: *mut usize) -> amd_comgr_status_t;
     /// Get a handle to the metadata of an isa name.
     ///
@@ -940,15 +722,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// name is NULL or is not an isa name supported by this version of the
-    /// code object manager library. `metadata` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `name` is NULL or is not an isa name supported by this version of the code object manager library. `metadata` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_isa_metadata(isa_name: *const c_char,
         metadata: *mut amd_comgr_metadata_node_t) -> amd_comgr_status_t;
     /// Return the Nth isa name supported by this version of the
@@ -961,15 +737,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// index is greater than the number of isa name supported by this
-    /// version of the code object manager library. `isa_name` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action info object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `index` is greater than the number of isa name supported by this version of the code object manager library. `isa_name` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action info object as out of resources.
     "5.7" pub fn amd_comgr_get_isa_name(index: usize, isa_name: *mut *const c_char) -> amd_comgr_status_t;
     /// Fetch the Nth specific mangled name from a set of populated names or
     /// that name's length.
@@ -986,11 +756,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] `data` has not been used to
-    /// populate a set of mangled names, or index is greater than the count of
-    /// mangled names for that data object
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: `data` has not been used to populate a set of mangled names, or index is greater than the count of mangled names for that data object
     "5.7" pub fn amd_comgr_get_mangled_name(data: amd_comgr_data_t, index: usize, size: *mut usize,
         mangled_name: *mut c_char) -> amd_comgr_status_t;
     /// Get the kind of the metadata node.
@@ -1002,14 +769,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node. `kind` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to create the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node. `kind` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to create the data object as out of resources.
     "5.7" pub fn amd_comgr_get_metadata_kind(metadata: amd_comgr_metadata_node_t,
         kind: *mut amd_comgr_metadata_kind_t) -> amd_comgr_status_t;
     /// Get the list size from a metadata list node.
@@ -1021,15 +783,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node, or does nopt have kind
-    /// [`AMD_COMGR_METADATA_KIND_LIST`]. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node, or does nopt have kind [`AMD_COMGR_METADATA_KIND_LIST`]. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_metadata_list_size(metadata: amd_comgr_metadata_node_t,
         size: *mut usize) -> amd_comgr_status_t;
     /// Get the map size from a metadata map node.
@@ -1041,15 +797,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node, or not of kind
-    /// [`AMD_COMGR_METADATA_KIND_MAP`]. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node, or not of kind [`AMD_COMGR_METADATA_KIND_MAP`]. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_metadata_map_size(metadata: amd_comgr_metadata_node_t,
         size: *mut usize) -> amd_comgr_status_t;
     /// Get the string and/or string length from a metadata string
@@ -1063,15 +813,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node, or does not have kind
-    /// [`AMD_COMGR_METADATA_KIND_STRING`]. `size` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node, or does not have kind [`AMD_COMGR_METADATA_KIND_STRING`]. `size` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_get_metadata_string(metadata: amd_comgr_metadata_node_t, size: *mut usize,
         string: *mut c_char) -> amd_comgr_status_t;
     /// Get the version of the code object manager interface
@@ -1104,16 +848,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node or not of kind
-    /// `AMD_COMGR_METADATA_INFO_LIST`. `index` is greater
-    /// than the number of list elements. `value` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update action data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node or not of kind `AMD_COMGR_METADATA_INFO_LIST`. `index` is greater than the number of list elements. `value` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update action data object as out of resources.
     "5.7" pub fn amd_comgr_index_list_metadata(metadata: amd_comgr_metadata_node_t, index: usize,
         value: *mut amd_comgr_metadata_node_t) -> amd_comgr_status_t;
     /// Iterate over the elements a metadata map node.
@@ -1130,18 +867,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] An error was
-    /// reported by `callback`.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node, or not of kind
-    /// [`AMD_COMGR_METADATA_KIND_MAP`]. `callback` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to iterate the metadata as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: An error was reported by `callback`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node, or not of kind [`AMD_COMGR_METADATA_KIND_MAP`]. `callback` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to iterate the metadata as out of resources.
     "5.7" pub fn amd_comgr_iterate_map_metadata(metadata: amd_comgr_metadata_node_t,
         callback: Option< unsafe extern "C" fn(key: amd_comgr_metadata_node_t, value: amd_comgr_metadata_node_t, user_data: *mut c_void) -> amd_comgr_status_t, >,
         user_data: *mut c_void) -> amd_comgr_status_t;
@@ -1159,18 +888,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] An error was
-    /// reported by `callback`.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is an invalid data
-    /// object, or not of kind [`AMD_COMGR_DATA_KIND_RELOCATABLE`] or
-    /// [`AMD_COMGR_DATA_KIND_EXECUTABLE`]. `callback` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to iterate the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: An error was reported by `callback`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or not of kind [`AMD_COMGR_DATA_KIND_RELOCATABLE`] or [`AMD_COMGR_DATA_KIND_EXECUTABLE`]. `callback` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to iterate the data object as out of resources.
     "5.7" pub fn amd_comgr_iterate_symbols(data: amd_comgr_data_t,
         callback: Option< unsafe extern "C" fn(symbol: amd_comgr_symbol_t, user_data: *mut c_void) -> amd_comgr_status_t, >,
         user_data: *mut c_void) -> amd_comgr_status_t;
@@ -1184,22 +905,16 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The code object bundle header is incorrect
-    /// or reading bundle entries failed.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is not of
-    /// kind [`AMD_COMGR_DATA_KIND_FATBIN`], or [`AMD_COMGR_DATA_KIND_BYTES`] or
-    /// [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or either `info_list` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] if the `data` has
-    /// invalid data.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The code object bundle header is incorrect or reading bundle entries failed.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is not of kind [`AMD_COMGR_DATA_KIND_FATBIN`], or [`AMD_COMGR_DATA_KIND_BYTES`] or [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or either `info_list` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: if the `data` has invalid data.
     "5.7" pub fn amd_comgr_lookup_code_object(data: amd_comgr_data_t, info_list: *mut amd_comgr_code_object_info_t,
         info_list_size: usize) -> amd_comgr_status_t;
     /// @ brief Given a code object and an ELF virtual address, map the ELF virtual
-    /// address to a code object offset. Also, determine if the ELF virtual address
+    /// address to a code object offset.
+    ///
+    /// Also, determine if the ELF virtual address
     /// maps to an offset in a data region that is defined by the ELF file, but that
     /// does not occupy bytes in the ELF file. This is typically true of offsets that
     /// that refer to runtime or heap allocated memory. For ELF files with defined
@@ -1220,17 +935,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has been executed
-    /// successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The provided code object has an invalid
-    /// header due to a mismatch in magic, class, data, version, abi, type, or
-    /// machine.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is not of
-    /// kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or invalid, or that the provided
-    /// `elf_virtual_address` is not within the ranges covered by the object's
-    /// load-type program headers.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The provided code object has an invalid header due to a mismatch in magic, class, data, version, abi, type, or machine.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is not of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or invalid, or that the provided `elf_virtual_address` is not within the ranges covered by the object's load-type program headers.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn amd_comgr_map_elf_virtual_address_to_code_object_offset(data: amd_comgr_data_t,
         elf_virtual_address: u64, code_object_offset: *mut u64, slice_size: *mut u64,
@@ -1250,13 +957,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] `data` object is not valid (NULL or not of
-    /// type bitcode or code object)
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `name_expression` is not
-    /// present in the name expression map.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: `data` object is not valid (NULL or not of type bitcode or code object)
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `name_expression` is not present in the name expression map.
     ///
     /// Before ROCm 7.2.
     #[cfg(not(feature = "rocm-7-2"))]
@@ -1277,13 +980,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] `data` object is not valid (NULL or not of
-    /// type bitcode or code object)
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `name_expression` is not
-    /// present in the name expression map.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: `data` object is not valid (NULL or not of type bitcode or code object)
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `name_expression` is not present in the name expression map.
     #[cfg(feature = "rocm-7-2")]
     "5.7" pub fn amd_comgr_map_name_expression_to_symbol_name(data: amd_comgr_data_t, size: *mut usize,
         name_expression: *const c_char, symbol_name: *mut c_char) -> amd_comgr_status_t;
@@ -1298,19 +997,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The map has no entry
-    /// with a string key with the value `key`.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// metadata is an invalid metadata node, or not of kind
-    /// [`AMD_COMGR_METADATA_KIND_MAP`]. `key` or `value` is
-    /// NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to lookup metadata as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The map has no entry with a string key with the value `key`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `metadata` is an invalid metadata node, or not of kind [`AMD_COMGR_METADATA_KIND_MAP`]. `key` or `value` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to lookup metadata as out of resources.
     "5.7" pub fn amd_comgr_metadata_lookup(metadata: amd_comgr_metadata_node_t, key: *const c_char,
         value: *mut amd_comgr_metadata_node_t) -> amd_comgr_status_t;
     /// Fetch mangled symbol names from a code object.
@@ -1322,33 +1012,25 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is
-    /// an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or
-    /// [`AMD_COMGR_DATA_KIND_BC`].
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or [`AMD_COMGR_DATA_KIND_BC`].
     "5.7" pub fn amd_comgr_populate_mangled_names(data: amd_comgr_data_t, count: *mut usize) -> amd_comgr_status_t;
     /// Populate a name expression map from a given code object.
     ///
-    /// Used to map stub names \*`__amdgcn_name_expr_`\* in bitcodes and code
+    /// Used to map stub names `__amdgcn_name_expr_` in bitcodes and code
     /// objects generated by hip runtime to an associated (unmangled) name
     /// expression and (mangled) symbol name.
     ///
     /// # Parameters
     ///
     /// - `data` (in): A data object of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or [`AMD_COMGR_DATA_KIND_BC`]
-    /// - `count` (out): The number of name expressions mapped. This value can be used as an upper bound to the Index provided to the corresponding `amd_comgr_map_name_expression_to_symbol_name()` call.
+    /// - `count` (out): The number of name expressions mapped. This value can be used as an upper bound to the Index provided to the corresponding [`amd_comgr_map_name_expression_to_symbol_name()`] call.
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is
-    /// an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or
-    /// [`AMD_COMGR_DATA_KIND_BC`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] LLVM API failure, which should be
-    /// accompanied by an LLVM error message to stderr
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object or not of kind [`AMD_COMGR_DATA_KIND_EXECUTABLE`] or [`AMD_COMGR_DATA_KIND_BC`].
+    /// - [`AMD_COMGR_STATUS_ERROR`]: LLVM API failure, which should be accompanied by an LLVM error message to stderr
     "5.7" pub fn amd_comgr_populate_name_expression_map(data: amd_comgr_data_t,
         count: *mut usize) -> amd_comgr_status_t;
     /// Indicate that no longer using a data object handle.
@@ -1366,15 +1048,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`].
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_release_data(data: amd_comgr_data_t) -> amd_comgr_status_t;
     /// Set the data content of a data object to the specified
     /// bytes.
@@ -1383,7 +1059,7 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     /// associated with the data object is also replaced which invalidates
     /// all metadata handles to the old metadata.
     ///
-    /// **Warning:** This function mutates the data object; see `codeobjectmanager`
+    /// **Warning:** This function mutates the data object; see codeobjectmanager
     /// for restrictions.
     ///
     /// # Parameters
@@ -1394,22 +1070,18 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`].
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_set_data(data: amd_comgr_data_t, size: usize, bytes: *const c_char) -> amd_comgr_status_t;
     /// For the given open posix file descriptor, map a slice of the
-    /// file into the data object. The slice is specified by `offset` and `size`.
+    /// file into the data object.
+    ///
+    /// The slice is specified by `offset` and `size`.
     /// Internally this API calls [`amd_comgr_set_data`] and resets data object's
     /// current state.
     ///
-    /// **Warning:** This function mutates the data object; see `codeobjectmanager`
+    /// **Warning:** This function mutates the data object; see codeobjectmanager
     /// for restrictions.
     ///
     /// # Parameters
@@ -1421,10 +1093,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The operation is successful.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is an invalid or
-    /// the map operation failed.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The operation is successful.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid or the map operation failed.
     "5.7" pub fn amd_comgr_set_data_from_file_slice(data: amd_comgr_data_t, file_descriptor: c_int, offset: u64,
         size: u64) -> amd_comgr_status_t;
     /// Set the name associated with a data object.
@@ -1434,7 +1104,7 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     /// name. The name may also be used for other data objects in log and
     /// diagnostic output.
     ///
-    /// **Warning:** This function mutates the data object; see `codeobjectmanager`
+    /// **Warning:** This function mutates the data object; see codeobjectmanager
     /// for restrictions.
     ///
     /// # Parameters
@@ -1444,15 +1114,9 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// data is an invalid data object, or has kind
-    /// [`AMD_COMGR_DATA_KIND_UNDEF`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to update the data object as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or has kind [`AMD_COMGR_DATA_KIND_UNDEF`].
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to update the data object as out of resources.
     "5.7" pub fn amd_comgr_set_data_name(data: amd_comgr_data_t, name: *const c_char) -> amd_comgr_status_t;
     /// Query additional information about a status code.
     ///
@@ -1463,11 +1127,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// status is an invalid status code, or `status_string` is NULL.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `status` is an invalid status code, or `status_string` is NULL.
     "5.7" pub fn amd_comgr_status_string(status: amd_comgr_status_t,
         status_string: *mut *const c_char) -> amd_comgr_status_t;
     /// Query information about a machine code object symbol.
@@ -1480,17 +1141,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The `symbol` does not have the requested
-    /// attribute.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `symbol` is an invalid
-    /// symbol. `attribute` is an invalid value. `value` is NULL.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to query symbol as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The `symbol` does not have the requested `attribute`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `symbol` is an invalid symbol. `attribute` is an invalid value. `value` is NULL.
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to query symbol as out of resources.
     "5.7" pub fn amd_comgr_symbol_get_info(symbol: amd_comgr_symbol_t, attribute: amd_comgr_symbol_info_t,
         value: *mut c_void) -> amd_comgr_status_t;
     /// Lookup a symbol in a machine code object by name.
@@ -1507,18 +1161,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR`] The machine code object has no symbol
-    /// with `name`.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`] `data` is an invalid data
-    /// object, or not of kind [`AMD_COMGR_DATA_KIND_RELOCATABLE`] or
-    /// [`AMD_COMGR_DATA_KIND_EXECUTABLE`].
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]
-    /// Unable to lookup symbol as out of resources.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR`]: The machine code object has no symbol with `name`.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `data` is an invalid data object, or not of kind [`AMD_COMGR_DATA_KIND_RELOCATABLE`] or [`AMD_COMGR_DATA_KIND_EXECUTABLE`].
+    /// - [`AMD_COMGR_STATUS_ERROR_OUT_OF_RESOURCES`]: Unable to lookup symbol as out of resources.
     "5.7" pub fn amd_comgr_symbol_lookup(data: amd_comgr_data_t, name: *const c_char,
         symbol: *mut amd_comgr_symbol_t) -> amd_comgr_status_t;
     /// Symbolize an address.
@@ -1529,10 +1175,10 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     /// `symbolizer_info` was created is called passing the
     /// symbolization result as `symbol` and `user_data` value.
     ///
-    /// If symbolization is not possible ::[`AMD_COMGR_STATUS_SUCCESS`] is returned and
+    /// If symbolization is not possible [`AMD_COMGR_STATUS_SUCCESS`] is returned and
     /// the string passed to the `symbol` argument of the `print_symbol_callback`
     /// specified when the `symbolizer_info` was created contains the text
-    /// "\<invalid\>" or "??". This is consistent with \`llvm-symbolizer\` utility.
+    /// "\<invalid\>" or "??". This is consistent with `llvm-symbolizer` utility.
     ///
     /// # Parameters
     ///
@@ -1543,11 +1189,8 @@ rocm_sdk::bindings! { binding = crate::comgr::BINDING;
     ///
     /// # Returns
     ///
-    /// ::[`AMD_COMGR_STATUS_SUCCESS`] The function has
-    /// been executed successfully.
-    ///
-    /// ::[`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]
-    /// `symbolizer_info` is an invalid data object.
+    /// - [`AMD_COMGR_STATUS_SUCCESS`]: The function has been executed successfully.
+    /// - [`AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`]: `symbolizer_info` is an invalid data object.
     "5.7" pub fn amd_comgr_symbolize(symbolizer_info: amd_comgr_symbolizer_info_t, address: u64, is_code: bool,
         user_data: *mut c_void) -> amd_comgr_status_t;
 }

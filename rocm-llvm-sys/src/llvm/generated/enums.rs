@@ -29,6 +29,7 @@ rocm_sdk::c_enum! {
         /// provides Acquire semantics
         /// for loads and Release
         /// semantics for stores.
+        ///
         /// Additionally, it guarantees
         /// that a total ordering exists
         /// between all
@@ -361,11 +362,11 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Describes the kind of macro declaration used for LLVMDIBuilderCreateMacro.
+    /// Describes the kind of macro declaration used for [`LLVMDIBuilderCreateMacro`].
     ///
     /// **Note:** Values are from `DW_MACINFO_`\* constants in the DWARF specification.
     ///
-    /// See also: llvm::dwarf::MacinfoRecordType
+    /// See also: llvmdwarfMacinfoRecordType
     pub enum LLVMDWARFMacinfoRecordType: c_uint {
         LLVMDWARFMacinfoRecordTypeDefine = 1,
         LLVMDWARFMacinfoRecordTypeMacro = 2,
@@ -520,7 +521,7 @@ rocm_sdk::c_enum! {
 
 rocm_sdk::c_enum! {
     /// Represent different denormal handling kinds for use with
-    /// LLVMCreateDenormalFPEnvAttribute.
+    /// `LLVMCreateDenormalFPEnvAttribute`.
     ///
     /// Since ROCm 10.0.
     pub enum LLVMDenormalModeKind: c_uint {
@@ -678,38 +679,42 @@ rocm_sdk::c_enum! {
         /// Emits an error if two values disagree, otherwise the resulting value is
         /// that of the operands.
         ///
-        /// See also: Module::ModFlagBehavior::Error
+        /// See also: ModuleModFlagBehaviorError
         LLVMModuleFlagBehaviorError = 0,
         /// Emits a warning if two values disagree. The result value will be the
         /// operand for the flag from the first module being linked.
         ///
-        /// See also: Module::ModFlagBehavior::Warning
+        /// See also: ModuleModFlagBehaviorWarning
         LLVMModuleFlagBehaviorWarning = 1,
         /// Adds a requirement that another module flag be present and have a
-        /// specified value after linking is performed. The value must be a metadata
+        /// specified value after linking is performed.
+        ///
+        /// The value must be a metadata
         /// pair, where the first element of the pair is the ID of the module flag
         /// to be restricted, and the second element of the pair is the value the
         /// module flag should be restricted to. This behavior can be used to
         /// restrict the allowable results (via triggering of an error) of linking
         /// IDs with the \*\*Override\*\* behavior.
         ///
-        /// See also: Module::ModFlagBehavior::Require
+        /// See also: ModuleModFlagBehaviorRequire
         LLVMModuleFlagBehaviorRequire = 2,
         /// Uses the specified value, regardless of the behavior or value of the
-        /// other module. If both modules specify \*\*Override\*\*, but the values
+        /// other module.
+        ///
+        /// If both modules specify \*\*Override\*\*, but the values
         /// differ, an error will be emitted.
         ///
-        /// See also: Module::ModFlagBehavior::Override
+        /// See also: ModuleModFlagBehaviorOverride
         LLVMModuleFlagBehaviorOverride = 3,
         /// Appends the two values, which are required to be metadata nodes.
         ///
-        /// See also: Module::ModFlagBehavior::Append
+        /// See also: ModuleModFlagBehaviorAppend
         LLVMModuleFlagBehaviorAppend = 4,
         /// Appends the two values, which are required to be metadata
         /// nodes. However, duplicate entries in the second list are dropped
         /// during the append operation.
         ///
-        /// See also: Module::ModFlagBehavior::AppendUnique
+        /// See also: ModuleModFlagBehaviorAppendUnique
         LLVMModuleFlagBehaviorAppendUnique = 5,
     }
 }
@@ -803,7 +808,7 @@ rocm_sdk::c_enum! {
     /// JITDylib lookup flags. This can be used by definition generators when
     /// deciding whether to produce a definition for a requested symbol.
     ///
-    /// This enum should be kept in sync with llvm::orc::JITDylibLookupFlags.
+    /// This enum should be kept in sync with llvmorcJITDylibLookupFlags.
     pub enum LLVMOrcJITDylibLookupFlags: c_uint {
         LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly = 0,
         LLVMOrcJITDylibLookupFlagsMatchAllSymbols = 1,
@@ -814,7 +819,7 @@ rocm_sdk::c_enum! {
     /// Lookup kind. This can be used by definition generators when deciding whether
     /// to produce a definition for a requested symbol.
     ///
-    /// This enum should be kept in sync with llvm::orc::LookupKind.
+    /// This enum should be kept in sync with llvmorcLookupKind.
     pub enum LLVMOrcLookupKind: c_uint {
         LLVMOrcLookupKindStatic = 0,
         LLVMOrcLookupKindDLSym = 1,
@@ -823,7 +828,7 @@ rocm_sdk::c_enum! {
 
 rocm_sdk::c_enum! {
     /// Symbol lookup flags for lookup sets. This should be kept in sync with
-    /// llvm::orc::SymbolLookupFlags.
+    /// llvmorcSymbolLookupFlags.
     pub enum LLVMOrcSymbolLookupFlags: c_uint {
         LLVMOrcSymbolLookupFlagsRequiredSymbol = 0,
         LLVMOrcSymbolLookupFlagsWeaklyReferencedSymbol = 1,
@@ -893,11 +898,11 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Tail call kind for LLVMSetTailCallKind and LLVMGetTailCallKind.
+    /// Tail call kind for `LLVMSetTailCallKind` and `LLVMGetTailCallKind`.
     ///
     /// Note that 'musttail' implies 'tail'.
     ///
-    /// See also: CallInst::TailCallKind
+    /// See also: CallInstTailCallKind
     ///
     /// Since ROCm 6.2.
     pub enum LLVMTailCallKind: c_uint {
@@ -1096,7 +1101,7 @@ rocm_sdk::c_enum! {
 rocm_sdk::c_enum! {
     /// Diagnostic severity.
     ///
-    /// \\since `LTO_API_VERSION`=7
+    /// **Since:** [`LTO_API_VERSION`]=7
     pub enum lto_codegen_diagnostic_severity_t: c_uint {
         LTO_DS_ERROR = 0,
         LTO_DS_WARNING = 1,
@@ -1106,7 +1111,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_codegen_model: c_uint {
         LTO_CODEGEN_PIC_MODEL_STATIC = 0,
         LTO_CODEGEN_PIC_MODEL_DYNAMIC = 1,
@@ -1116,7 +1121,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_debug_model: c_uint {
         LTO_DEBUG_MODEL_NONE = 0,
         LTO_DEBUG_MODEL_DWARF = 1,
@@ -1124,7 +1129,7 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     pub enum lto_symbol_attributes: c_uint {
         LTO_SYMBOL_ALIGNMENT_MASK = 31,
         LTO_SYMBOL_PERMISSIONS_RODATA = 128,

@@ -5,21 +5,21 @@ use crate::llvm::*;
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Computes the ABI alignment of a type in bytes for a target.
-    /// See the method llvm::DataLayout::getTypeABISize.
+    /// See the method llvmDataLayout::`getTypeABISize`.
     "5.7" pub fn LLVMABIAlignmentOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_uint;
     /// Computes the ABI size of a type in bytes for a target.
-    /// See the method llvm::DataLayout::getTypeAllocSize.
+    /// See the method llvmDataLayout::`getTypeAllocSize`.
     "5.7" pub fn LLVMABISizeOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_ulonglong;
     /// Add a GlobalAlias with the given value type, address space and aliasee.
     ///
-    /// See also: llvm::GlobalAlias::create()
+    /// See also: llvmGlobalAlias::`create()`
     "5.7" pub fn LLVMAddAlias2(M: LLVMModuleRef, ValueTy: LLVMTypeRef, AddrSpace: c_uint, Aliasee: LLVMValueRef,
         Name: *const c_char) -> LLVMValueRef;
     /// Adds the target-specific analysis passes to the pass manager.
     "5.7" pub fn LLVMAddAnalysisPasses(T: LLVMTargetMachineRef, PM: LLVMPassManagerRef);
     /// Add an attribute to a function.
     ///
-    /// See also: llvm::Function::addAttribute()
+    /// See also: llvmFunction::`addAttribute()`
     "5.7" pub fn LLVMAddAttributeAtIndex(F: LLVMValueRef, Idx: LLVMAttributeIndex, A: LLVMAttributeRef);
     "5.7" pub fn LLVMAddCallSiteAttribute(C: LLVMValueRef, Idx: LLVMAttributeIndex, A: LLVMAttributeRef);
     "5.7" pub fn LLVMAddCase(Switch: LLVMValueRef, OnVal: LLVMValueRef, Dest: LLVMBasicBlockRef);
@@ -27,15 +27,12 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMAddDestination(IndirectBr: LLVMValueRef, Dest: LLVMBasicBlockRef);
     /// Add a function to a module under a specified name.
     ///
-    /// See also: llvm::Function::Create()
+    /// See also: llvmFunction::`Create()`
     "5.7" pub fn LLVMAddFunction(M: LLVMModuleRef, Name: *const c_char, FunctionTy: LLVMTypeRef) -> LLVMValueRef;
-    /// This group contains functions that operate on global variable values.
-    ///
-    /// See also: llvm::GlobalVariable
     "5.7" pub fn LLVMAddGlobal(M: LLVMModuleRef, Ty: LLVMTypeRef, Name: *const c_char) -> LLVMValueRef;
     /// Add a global indirect function to a module under a specified name.
     ///
-    /// See also: llvm::GlobalIFunc::create()
+    /// See also: llvmGlobalIFunc::`create()`
     "5.7" pub fn LLVMAddGlobalIFunc(M: LLVMModuleRef, Name: *const c_char, NameLen: usize, Ty: LLVMTypeRef,
         AddrSpace: c_uint, Resolver: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMAddGlobalInAddressSpace(M: LLVMModuleRef, Ty: LLVMTypeRef, Name: *const c_char,
@@ -45,36 +42,36 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Add an incoming value to the end of a PHI list.
     "5.7" pub fn LLVMAddIncoming(PhiNode: LLVMValueRef, IncomingValues: *mut LLVMValueRef,
         IncomingBlocks: *mut LLVMBasicBlockRef, Count: c_uint);
-    /// Same as LLVMSetInstDebugLocation.
+    /// Same as [`LLVMSetInstDebugLocation`].
     ///
-    /// **Deprecated:** Use the identical LLVMSetInstDebugLocation.
+    /// **Deprecated:** Use the identical [`LLVMSetInstDebugLocation`].
     ///
-    /// See also: llvm::IRBuilder::SetInstDebugLocation()
+    /// See also: llvmIRBuilder::`SetInstDebugLocation()`
     "5.7" pub fn LLVMAddMetadataToInst(Builder: LLVMBuilderRef, Inst: LLVMValueRef);
     "5.7" pub fn LLVMAddModule(EE: LLVMExecutionEngineRef, M: LLVMModuleRef);
     /// Add a module-level flag to the module-level flags metadata if it doesn't
     /// already exist.
     ///
-    /// See also: Module::addModuleFlag()
+    /// See also: Module::`addModuleFlag()`
     "5.7" pub fn LLVMAddModuleFlag(M: LLVMModuleRef, Behavior: LLVMModuleFlagBehavior, Key: *const c_char,
         KeyLen: usize, Val: LLVMMetadataRef);
     /// Add an operand to named metadata.
     ///
-    /// See also: llvm::Module::getNamedMetadata() llvm::MDNode::addOperand()
+    /// See also: llvmModule::`getNamedMetadata()`, llvmMDNode::`addOperand()`
     "5.7" pub fn LLVMAddNamedMetadataOperand(M: LLVMModuleRef, Name: *const c_char, Val: LLVMValueRef);
     /// This functions permanently adds the symbol `symbolName` with the
     /// value `symbolValue`. These symbols are searched before any
     /// libraries.
     ///
-    /// See also: sys::DynamicLibrary::AddSymbol()
+    /// See also: sysDynamicLibrary::`AddSymbol()`
     "5.7" pub fn LLVMAddSymbol(symbolName: *const c_char, symbolValue: *mut c_void);
     /// Add a target-dependent attribute to a function
     ///
-    /// See also: llvm::AttrBuilder::addAttribute()
+    /// See also: llvmAttrBuilder::`addAttribute()`
     "5.7" pub fn LLVMAddTargetDependentFunctionAttr(Fn: LLVMValueRef, A: *const c_char, V: *const c_char);
     /// Adds target library information to a pass manager. This does not take
     /// ownership of the target library info.
-    /// See the method llvm::PassManagerBase::add.
+    /// See the method llvmPassManagerBaseadd.
     "5.7" pub fn LLVMAddTargetLibraryInfo(TLI: LLVMTargetLibraryInfoRef, PM: LLVMPassManagerRef);
     /// Retrieve the target value of an alias.
     "5.7" pub fn LLVMAliasGetAliasee(Alias: LLVMValueRef) -> LLVMValueRef;
@@ -84,37 +81,37 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Append a basic block to the end of a function using the global
     /// context.
     ///
-    /// See also: llvm::BasicBlock::Create()
+    /// See also: llvmBasicBlock::`Create()`
     "5.7" pub fn LLVMAppendBasicBlock(Fn: LLVMValueRef, Name: *const c_char) -> LLVMBasicBlockRef;
     /// Append a basic block to the end of a function.
     ///
-    /// See also: llvm::BasicBlock::Create()
+    /// See also: llvmBasicBlock::`Create()`
     "5.7" pub fn LLVMAppendBasicBlockInContext(C: LLVMContextRef, Fn: LLVMValueRef,
         Name: *const c_char) -> LLVMBasicBlockRef;
     /// Append the given basic block to the basic block list of the given function.
     ///
-    /// See also: llvm::Function::BasicBlockListType::push\_back()
+    /// See also: llvmFunctionBasicBlockListType::`push_back()`
     "5.7" pub fn LLVMAppendExistingBasicBlock(Fn: LLVMValueRef, BB: LLVMBasicBlockRef);
     /// Append inline assembly to a module.
     ///
-    /// See also: Module::appendModuleInlineAsm()
+    /// See also: Module::`appendModuleInlineAsm()`
     "5.7" pub fn LLVMAppendModuleInlineAsm(M: LLVMModuleRef, Asm: *const c_char, Len: usize);
     /// Create a fixed size array type that refers to a specific type.
     ///
     /// The created type will exist in the context that its element type
     /// exists in.
     ///
-    /// **Deprecated:** LLVMArrayType is deprecated in favor of the API accurate
-    /// LLVMArrayType2
+    /// **Deprecated:** [`LLVMArrayType`] is deprecated in favor of the API accurate
+    /// [`LLVMArrayType2`]
     ///
-    /// See also: llvm::ArrayType::get()
+    /// See also: llvmArrayType::`get()`
     "5.7" pub fn LLVMArrayType(ElementType: LLVMTypeRef, ElementCount: c_uint) -> LLVMTypeRef;
     /// Create a fixed size array type that refers to a specific type.
     ///
     /// The created type will exist in the context that its element type
     /// exists in.
     ///
-    /// See also: llvm::ArrayType::get()
+    /// See also: llvmArrayType::`get()`
     "5.7" pub fn LLVMArrayType2(ElementType: LLVMTypeRef, ElementCount: u64) -> LLVMTypeRef;
     "5.7" pub fn LLVMBFloatType() -> LLVMTypeRef;
     /// Obtain a 16-bit brain floating point type from a context.
@@ -127,11 +124,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// backing buffer of the binary. Nevertheless, it is the responsibility of the
     /// caller to free it with [`LLVMDisposeMemoryBuffer`].
     ///
-    /// See also: llvm::object::getMemoryBufferRef
+    /// See also: llvmobject::`getMemoryBufferRef`
     "5.7" pub fn LLVMBinaryCopyMemoryBuffer(BR: LLVMBinaryRef) -> LLVMMemoryBufferRef;
     /// Retrieve the specific type of a binary.
     ///
-    /// See also: llvm::object::Binary::getType
+    /// See also: llvmobjectBinary::`getType`
     "5.7" pub fn LLVMBinaryGetType(BR: LLVMBinaryRef) -> LLVMBinaryType;
     "5.7" pub fn LLVMBlockAddress(F: LLVMValueRef, BB: LLVMBasicBlockRef) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildAShr(arg1: LLVMBuilderRef, LHS: LLVMValueRef, RHS: LLVMValueRef,
@@ -233,16 +230,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMBuildFreeze(arg1: LLVMBuilderRef, Val: LLVMValueRef, Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildGEP2(B: LLVMBuilderRef, Ty: LLVMTypeRef, Pointer: LLVMValueRef, Indices: *mut LLVMValueRef,
         NumIndices: c_uint, Name: *const c_char) -> LLVMValueRef;
-    /// Creates a GetElementPtr instruction. Similar to LLVMBuildGEP2, but allows
+    /// Creates a GetElementPtr instruction. Similar to [`LLVMBuildGEP2`], but allows
     /// specifying the no-wrap flags.
     ///
-    /// See also: llvm::IRBuilder::CreateGEP()
+    /// See also: llvmIRBuilder::`CreateGEP()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMBuildGEPWithNoWrapFlags(B: LLVMBuilderRef, Ty: LLVMTypeRef, Pointer: LLVMValueRef,
         Indices: *mut LLVMValueRef, NumIndices: c_uint, Name: *const c_char,
         NoWrapFlags: LLVMGEPNoWrapFlags) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildGlobalString(B: LLVMBuilderRef, Str: *const c_char, Name: *const c_char) -> LLVMValueRef;
-    /// Deprecated: Use LLVMBuildGlobalString instead, which has identical behavior.
+    /// Deprecated: Use [`LLVMBuildGlobalString`] instead, which has identical behavior.
     "5.7" pub fn LLVMBuildGlobalStringPtr(B: LLVMBuilderRef, Str: *const c_char, Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildICmp(arg1: LLVMBuilderRef, Op: LLVMIntPredicate, LHS: LLVMValueRef, RHS: LLVMValueRef,
         Name: *const c_char) -> LLVMValueRef;
@@ -253,7 +250,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Index: LLVMValueRef, Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildInsertValue(arg1: LLVMBuilderRef, AggVal: LLVMValueRef, EltVal: LLVMValueRef, Index: c_uint,
         Name: *const c_char) -> LLVMValueRef;
-    /// Deprecated: This cast is always signed. Use LLVMBuildIntCast2 instead.
+    /// Deprecated: This cast is always signed. Use [`LLVMBuildIntCast2`] instead.
     "5.7" pub fn LLVMBuildIntCast(arg1: LLVMBuilderRef, Val: LLVMValueRef, DestTy: LLVMTypeRef,
         Name: *const c_char) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildIntCast2(arg1: LLVMBuilderRef, Val: LLVMValueRef, DestTy: LLVMTypeRef, IsSigned: LLVMBool,
@@ -277,18 +274,18 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMBuildMalloc(arg1: LLVMBuilderRef, Ty: LLVMTypeRef, Name: *const c_char) -> LLVMValueRef;
     /// Creates and inserts a memcpy between the specified pointers.
     ///
-    /// See also: llvm::IRRBuilder::CreateMemCpy()
+    /// See also: llvmIRRBuilder::`CreateMemCpy()`
     "5.7" pub fn LLVMBuildMemCpy(B: LLVMBuilderRef, Dst: LLVMValueRef, DstAlign: c_uint, Src: LLVMValueRef,
         SrcAlign: c_uint, Size: LLVMValueRef) -> LLVMValueRef;
     /// Creates and inserts a memmove between the specified pointers.
     ///
-    /// See also: llvm::IRRBuilder::CreateMemMove()
+    /// See also: llvmIRRBuilder::`CreateMemMove()`
     "5.7" pub fn LLVMBuildMemMove(B: LLVMBuilderRef, Dst: LLVMValueRef, DstAlign: c_uint, Src: LLVMValueRef,
         SrcAlign: c_uint, Size: LLVMValueRef) -> LLVMValueRef;
     /// Creates and inserts a memset to the specified pointer and the
     /// specified value.
     ///
-    /// See also: llvm::IRRBuilder::CreateMemSet()
+    /// See also: llvmIRRBuilder::`CreateMemSet()`
     "5.7" pub fn LLVMBuildMemSet(B: LLVMBuilderRef, Ptr: LLVMValueRef, Val: LLVMValueRef, Len: LLVMValueRef,
         Align: c_uint) -> LLVMValueRef;
     "5.7" pub fn LLVMBuildMul(arg1: LLVMBuilderRef, LHS: LLVMValueRef, RHS: LLVMValueRef,
@@ -368,23 +365,23 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMValueRef;
     /// Get the dafult floating-point math metadata for a given builder.
     ///
-    /// See also: llvm::IRBuilder::getDefaultFPMathTag()
+    /// See also: llvmIRBuilder::`getDefaultFPMathTag()`
     "5.7" pub fn LLVMBuilderGetDefaultFPMathTag(Builder: LLVMBuilderRef) -> LLVMMetadataRef;
     /// Set the default floating-point math metadata for the given builder.
     ///
     /// To clear the metadata, pass NULL to `FPMathTag`.
     ///
-    /// See also: llvm::IRBuilder::setDefaultFPMathTag()
+    /// See also: llvmIRBuilder::`setDefaultFPMathTag()`
     "5.7" pub fn LLVMBuilderSetDefaultFPMathTag(Builder: LLVMBuilderRef, FPMathTag: LLVMMetadataRef);
-    /// Returns the byte order of a target, either LLVMBigEndian or
-    /// LLVMLittleEndian.
-    /// See the method llvm::DataLayout::isLittleEndian.
+    /// Returns the byte order of a target, either [`LLVMBigEndian`] or
+    /// [`LLVMLittleEndian`].
+    /// See the method llvmDataLayout::`isLittleEndian`.
     "5.7" pub fn LLVMByteOrder(TD: LLVMTargetDataRef) -> LLVMByteOrdering;
     /// Obtain a byte type from a context with specified bit width.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMByteTypeInContext(C: LLVMContextRef, NumBits: c_uint) -> LLVMTypeRef;
     /// Computes the call frame alignment of a type in bytes for a target.
-    /// See the method llvm::DataLayout::getTypeABISize.
+    /// See the method llvmDataLayout::`getTypeABISize`.
     "5.7" pub fn LLVMCallFrameAlignmentOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_uint;
     /// Check if a given value can potentially have fast math flags.
     ///
@@ -412,7 +409,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// This is only valid for integer types.
     ///
-    /// See also: llvm::Constant::getAllOnesValue()
+    /// See also: llvmConstant::`getAllOnesValue()`
     "5.7" pub fn LLVMConstAllOnes(Ty: LLVMTypeRef) -> LLVMValueRef;
 }
 
@@ -422,49 +419,49 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstAnd(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
     /// Create a ConstantArray from values.
     ///
-    /// **Deprecated:** LLVMConstArray is deprecated in favor of the API accurate
-    /// LLVMConstArray2
+    /// **Deprecated:** [`LLVMConstArray`] is deprecated in favor of the API accurate
+    /// [`LLVMConstArray2`]
     ///
-    /// See also: llvm::ConstantArray::get()
+    /// See also: llvmConstantArray::`get()`
     "5.7" pub fn LLVMConstArray(ElementTy: LLVMTypeRef, ConstantVals: *mut LLVMValueRef,
         Length: c_uint) -> LLVMValueRef;
     /// Create a ConstantArray from values.
     ///
-    /// See also: llvm::ConstantArray::get()
+    /// See also: llvmConstantArray::`get()`
     "5.7" pub fn LLVMConstArray2(ElementTy: LLVMTypeRef, ConstantVals: *mut LLVMValueRef, Length: u64) -> LLVMValueRef;
     "5.7" pub fn LLVMConstBitCast(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
     /// Obtain a constant value for a byte type.
     ///
-    /// The returned value corresponds to a llvm::ConstantByte.
+    /// The returned value corresponds to a llvmConstantByte.
     ///
     /// # Parameters
     ///
     /// - `ByteTy`: Byte type to obtain value of.
     /// - `N`: The value the returned instance should refer to.
     ///
-    /// See also: llvm::ConstantByte::get()
+    /// See also: llvmConstantByte::`get()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMConstByte(ByteTy: LLVMTypeRef, N: c_ulonglong) -> LLVMValueRef;
     /// Obtain the sign extended value for a byte constant value.
     ///
-    /// See also: llvm::ConstantByte::getSExtValue()
+    /// See also: llvmConstantByte::`getSExtValue()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMConstByteGetSExtValue(ConstantVal: LLVMValueRef) -> c_longlong;
     /// Obtain the zero extended value for a byte constant value.
     ///
-    /// See also: llvm::ConstantByte::getZExtValue()
+    /// See also: llvmConstantByte::`getZExtValue()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMConstByteGetZExtValue(ConstantVal: LLVMValueRef) -> c_ulonglong;
     /// Obtain a constant value for a byte of arbitrary precision.
     ///
-    /// See also: llvm::ConstantByte::get()
+    /// See also: llvmConstantByte::`get()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMConstByteOfArbitraryPrecision(ByteTy: LLVMTypeRef, NumWords: c_uint,
         Words: *const u64) -> LLVMValueRef;
     /// Obtain a constant value for a byte parsed from a string with specified
     /// length.
     ///
-    /// See also: llvm::ConstantByte::get()
+    /// See also: llvmConstantByte::`get()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMConstByteOfStringAndSize(ByteTy: LLVMTypeRef, Text: *const c_char, SLen: usize,
         Radix: u8) -> LLVMValueRef;
@@ -474,7 +471,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Data points to a contiguous buffer of raw values in the host endianness. The
     /// element count is inferred from the element type and the data size in bytes.
     ///
-    /// See also: llvm::ConstantDataArray::getRaw()
+    /// See also: llvmConstantDataArray::`getRaw()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMConstDataArray(ElementTy: LLVMTypeRef, Data: *const c_char, SizeInBytes: usize) -> LLVMValueRef;
     "5.7" pub fn LLVMConstExtractElement(VectorConstant: LLVMValueRef, IndexConstant: LLVMValueRef) -> LLVMValueRef;
@@ -489,6 +486,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMConstFPExt(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
     /// Obtain a constant for a floating point value from array of 64 bit values.
+    ///
     /// The length of the array N must be ceildiv(bits, 64), where bits is the
     /// scalar size in bits of the floating-point type.
     #[cfg(feature = "rocm-10-0")]
@@ -504,10 +502,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstFPTrunc(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
     "5.7" pub fn LLVMConstGEP2(Ty: LLVMTypeRef, ConstantVal: LLVMValueRef, ConstantIndices: *mut LLVMValueRef,
         NumIndices: c_uint) -> LLVMValueRef;
-    /// Creates a constant GetElementPtr expression. Similar to LLVMConstGEP2, but
+    /// Creates a constant GetElementPtr expression. Similar to [`LLVMConstGEP2`], but
     /// allows specifying the no-wrap flags.
     ///
-    /// See also: llvm::ConstantExpr::getGetElementPtr()
+    /// See also: llvmConstantExpr::`getGetElementPtr()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMConstGEPWithNoWrapFlags(Ty: LLVMTypeRef, ConstantVal: LLVMValueRef,
         ConstantIndices: *mut LLVMValueRef, NumIndices: c_uint, NoWrapFlags: LLVMGEPNoWrapFlags) -> LLVMValueRef;
@@ -517,14 +515,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         RHSConstant: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMConstInBoundsGEP2(Ty: LLVMTypeRef, ConstantVal: LLVMValueRef, ConstantIndices: *mut LLVMValueRef,
         NumIndices: c_uint) -> LLVMValueRef;
-    /// Deprecated: Use LLVMGetInlineAsm instead.
+    /// Deprecated: Use [`LLVMGetInlineAsm`] instead.
     "5.7" pub fn LLVMConstInlineAsm(Ty: LLVMTypeRef, AsmString: *const c_char, Constraints: *const c_char,
         HasSideEffects: LLVMBool, IsAlignStack: LLVMBool) -> LLVMValueRef;
     "5.7" pub fn LLVMConstInsertElement(VectorConstant: LLVMValueRef, ElementValueConstant: LLVMValueRef,
         IndexConstant: LLVMValueRef) -> LLVMValueRef;
     /// Obtain a constant value for an integer type.
     ///
-    /// The returned value corresponds to a llvm::ConstantInt.
+    /// The returned value corresponds to a llvmConstantInt.
     ///
     /// # Parameters
     ///
@@ -532,36 +530,36 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `N`: The value the returned instance should refer to.
     /// - `SignExtend`: Whether to sign extend the produced value.
     ///
-    /// See also: llvm::ConstantInt::get()
+    /// See also: llvmConstantInt::`get()`
     "5.7" pub fn LLVMConstInt(IntTy: LLVMTypeRef, N: c_ulonglong, SignExtend: LLVMBool) -> LLVMValueRef;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMConstIntCast(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef, isSigned: LLVMBool) -> LLVMValueRef;
     /// Obtain the sign extended value for an integer constant value.
     ///
-    /// See also: llvm::ConstantInt::getSExtValue()
+    /// See also: llvmConstantInt::`getSExtValue()`
     "5.7" pub fn LLVMConstIntGetSExtValue(ConstantVal: LLVMValueRef) -> c_longlong;
     /// Obtain the zero extended value for an integer constant value.
     ///
-    /// See also: llvm::ConstantInt::getZExtValue()
+    /// See also: llvmConstantInt::`getZExtValue()`
     "5.7" pub fn LLVMConstIntGetZExtValue(ConstantVal: LLVMValueRef) -> c_ulonglong;
     /// Obtain a constant value for an integer of arbitrary precision.
     ///
-    /// See also: llvm::ConstantInt::get()
+    /// See also: llvmConstantInt::`get()`
     "5.7" pub fn LLVMConstIntOfArbitraryPrecision(IntTy: LLVMTypeRef, NumWords: c_uint,
         Words: *const u64) -> LLVMValueRef;
     /// Obtain a constant value for an integer parsed from a string.
     ///
-    /// A similar API, LLVMConstIntOfStringAndSize is also available. If the
+    /// A similar API, [`LLVMConstIntOfStringAndSize`] is also available. If the
     /// string's length is available, it is preferred to call that function
     /// instead.
     ///
-    /// See also: llvm::ConstantInt::get()
+    /// See also: llvmConstantInt::`get()`
     "5.7" pub fn LLVMConstIntOfString(IntTy: LLVMTypeRef, Text: *const c_char, Radix: u8) -> LLVMValueRef;
     /// Obtain a constant value for an integer parsed from a string with
     /// specified length.
     ///
-    /// See also: llvm::ConstantInt::get()
+    /// See also: llvmConstantInt::`get()`
     "5.7" pub fn LLVMConstIntOfStringAndSize(IntTy: LLVMTypeRef, Text: *const c_char, SLen: c_uint,
         Radix: u8) -> LLVMValueRef;
     "5.7" pub fn LLVMConstIntToPtr(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
@@ -588,14 +586,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstNUWSub(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
     /// Create a non-anonymous ConstantStruct from values.
     ///
-    /// See also: llvm::ConstantStruct::get()
+    /// See also: llvmConstantStruct::`get()`
     "5.7" pub fn LLVMConstNamedStruct(StructTy: LLVMTypeRef, ConstantVals: *mut LLVMValueRef,
         Count: c_uint) -> LLVMValueRef;
     "5.7" pub fn LLVMConstNeg(ConstantVal: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMConstNot(ConstantVal: LLVMValueRef) -> LLVMValueRef;
     /// Obtain a constant value referring to the null instance of a type.
     ///
-    /// See also: llvm::Constant::getNullValue()
+    /// See also: llvmConstant::`getNullValue()`
     "5.7" pub fn LLVMConstNull(Ty: LLVMTypeRef) -> LLVMValueRef;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -610,11 +608,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Obtain the double value for an floating point constant value.
     /// `losesInfo` indicates if some precision was lost in the conversion.
     ///
-    /// See also: llvm::ConstantFP::getDoubleValue
+    /// See also: llvmConstantFP::`getDoubleValue`
     "5.7" pub fn LLVMConstRealGetDouble(ConstantVal: LLVMValueRef, losesInfo: *mut LLVMBool) -> f64;
     /// Obtain a constant for a floating point value parsed from a string.
     ///
-    /// A similar API, LLVMConstRealOfStringAndSize is also available. It
+    /// A similar API, [`LLVMConstRealOfStringAndSize`] is also available. It
     /// should be used if the input string's length is known.
     "5.7" pub fn LLVMConstRealOfString(RealTy: LLVMTypeRef, Text: *const c_char) -> LLVMValueRef;
     /// Obtain a constant for a floating point value parsed from a string.
@@ -635,35 +633,35 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         MaskConstant: LLVMValueRef) -> LLVMValueRef;
     /// Create a ConstantDataSequential with string content in the global context.
     ///
-    /// This is the same as LLVMConstStringInContext except it operates on the
+    /// This is the same as [`LLVMConstStringInContext`] except it operates on the
     /// global context.
     ///
-    /// See also: [`LLVMConstStringInContext()`] llvm::ConstantDataArray::getString()
+    /// See also: [`LLVMConstStringInContext()`], llvmConstantDataArray::`getString()`
     "5.7" pub fn LLVMConstString(Str: *const c_char, Length: c_uint, DontNullTerminate: LLVMBool) -> LLVMValueRef;
     /// Create a ConstantDataSequential and initialize it with a string.
     ///
-    /// **Deprecated:** LLVMConstStringInContext is deprecated in favor of the API
-    /// accurate LLVMConstStringInContext2
+    /// **Deprecated:** [`LLVMConstStringInContext`] is deprecated in favor of the API
+    /// accurate `LLVMConstStringInContext2`
     ///
-    /// See also: llvm::ConstantDataArray::getString()
+    /// See also: llvmConstantDataArray::`getString()`
     "5.7" pub fn LLVMConstStringInContext(C: LLVMContextRef, Str: *const c_char, Length: c_uint,
         DontNullTerminate: LLVMBool) -> LLVMValueRef;
     /// Create a ConstantDataSequential and initialize it with a string.
     ///
-    /// See also: llvm::ConstantDataArray::getString()
+    /// See also: llvmConstantDataArray::`getString()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMConstStringInContext2(C: LLVMContextRef, Str: *const c_char, Length: usize,
         DontNullTerminate: LLVMBool) -> LLVMValueRef;
     /// Create a ConstantStruct in the global Context.
     ///
-    /// This is the same as LLVMConstStructInContext except it operates on the
+    /// This is the same as [`LLVMConstStructInContext`] except it operates on the
     /// global Context.
     ///
     /// See also: [`LLVMConstStructInContext()`]
     "5.7" pub fn LLVMConstStruct(ConstantVals: *mut LLVMValueRef, Count: c_uint, Packed: LLVMBool) -> LLVMValueRef;
     /// Create an anonymous ConstantStruct with the specified values.
     ///
-    /// See also: llvm::ConstantStruct::getAnon()
+    /// See also: llvmConstantStruct::`getAnon()`
     "5.7" pub fn LLVMConstStructInContext(C: LLVMContextRef, ConstantVals: *mut LLVMValueRef, Count: c_uint,
         Packed: LLVMBool) -> LLVMValueRef;
     "5.7" pub fn LLVMConstSub(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
@@ -674,7 +672,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstUIToFP(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
     /// Create a ConstantVector from values.
     ///
-    /// See also: llvm::ConstantVector::get()
+    /// See also: llvmConstantVector::`get()`
     "5.7" pub fn LLVMConstVector(ScalarConstantVals: *mut LLVMValueRef, Size: c_uint) -> LLVMValueRef;
     "5.7" pub fn LLVMConstXor(LHSConstant: LLVMValueRef, RHSConstant: LLVMValueRef) -> LLVMValueRef;
     /// Before ROCm 6.2.
@@ -685,14 +683,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMConstZExtOrBitCast(ConstantVal: LLVMValueRef, ToType: LLVMTypeRef) -> LLVMValueRef;
     /// Create a ConstantPtrAuth constant with the given values.
     ///
-    /// See also: llvm::ConstantPtrAuth::get()
+    /// See also: llvmConstantPtrAuth::`get()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMConstantPtrAuth(Ptr: LLVMValueRef, Key: LLVMValueRef, Disc: LLVMValueRef,
         AddrDisc: LLVMValueRef) -> LLVMValueRef;
-    /// Dispose of the given error without handling it. This operation consumes the
-    /// error, and the given LLVMErrorRef value is not usable once this call returns.
-    /// Note: This method \*only\* needs to be called if the error is not being passed
-    /// to some other consuming operation, e.g. LLVMGetErrorMessage.
+    /// Dispose of the given error without handling it.
+    ///
+    /// This operation consumes the
+    /// error, and the given [`LLVMErrorRef`] value is not usable once this call returns.
+    /// Note: This method `only` needs to be called if the error is not being passed
+    /// to some other consuming operation, e.g. [`LLVMGetErrorMessage`].
     "5.7" pub fn LLVMConsumeError(err: LLVMErrorRef);
     /// Create a new context.
     ///
@@ -716,28 +716,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// If true, only the names of GlobalValue objects will be available in the IR.
     /// This can be used to save memory and runtime, especially in release mode.
     ///
-    /// See also: LLVMContext::setDiscardValueNames()
+    /// See also: `LLVMContext``setDiscardValueNames()`
     "5.7" pub fn LLVMContextSetDiscardValueNames(C: LLVMContextRef, Discard: LLVMBool);
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Set the yield callback function for this context.
     ///
-    /// See also: LLVMContext::setYieldCallback()
+    /// See also: `LLVMContext``setYieldCallback()`
     "5.7" pub fn LLVMContextSetYieldCallback(C: LLVMContextRef, Callback: LLVMYieldCallback, OpaqueHandle: *mut c_void);
     /// Retrieve whether the given context is set to discard all value names.
     ///
-    /// See also: LLVMContext::shouldDiscardValueNames()
+    /// See also: `LLVMContext``shouldDiscardValueNames()`
     "5.7" pub fn LLVMContextShouldDiscardValueNames(C: LLVMContextRef) -> LLVMBool;
     /// Returns the module flags as an array of flag-key-value triples. The caller
     /// is responsible for freeing this array by calling
     /// [`LLVMDisposeModuleFlagsMetadata`].
     ///
-    /// See also: Module::getModuleFlagsMetadata()
+    /// See also: Module::`getModuleFlagsMetadata()`
     "5.7" pub fn LLVMCopyModuleFlagsMetadata(M: LLVMModuleRef, Len: *mut usize) -> *mut LLVMModuleFlagEntry;
     /// Converts target data to a target layout string. The string must be disposed
-    /// with LLVMDisposeMessage.
-    /// See the constructor llvm::DataLayout::DataLayout.
+    /// with [`LLVMDisposeMessage`].
+    /// See the constructor llvmDataLayoutDataLayout.
     "5.7" pub fn LLVMCopyStringRepOfTargetData(TD: LLVMTargetDataRef) -> *mut c_char;
     /// Obtain the number of basic blocks in a function.
     ///
@@ -751,15 +751,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMCountParamTypes(FunctionTy: LLVMTypeRef) -> c_uint;
     /// Obtain the number of parameters in a function.
     ///
-    /// See also: llvm::Function::arg\_size()
+    /// See also: llvmFunction::`arg_size()`
     "5.7" pub fn LLVMCountParams(Fn: LLVMValueRef) -> c_uint;
     /// Get the number of elements defined inside the structure.
     ///
-    /// See also: llvm::StructType::getNumElements()
+    /// See also: llvmStructType::`getNumElements()`
     "5.7" pub fn LLVMCountStructElementTypes(StructTy: LLVMTypeRef) -> c_uint;
     /// Create a new basic block without inserting it into a function.
     ///
-    /// See also: llvm::BasicBlock::Create()
+    /// See also: llvmBasicBlock::`Create()`
     "5.7" pub fn LLVMCreateBasicBlockInContext(C: LLVMContextRef, Name: *const c_char) -> LLVMBasicBlockRef;
     /// Create a binary file from the given memory buffer.
     ///
@@ -774,12 +774,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// error's description. It is then the caller's responsibility to free this
     /// message by calling [`LLVMDisposeMessage`].
     ///
-    /// See also: llvm::object::createBinary
+    /// See also: llvmobject::`createBinary`
     "5.7" pub fn LLVMCreateBinary(MemBuf: LLVMMemoryBufferRef, Context: LLVMContextRef,
         ErrorMessage: *mut *mut c_char) -> LLVMBinaryRef;
     "5.7" pub fn LLVMCreateBuilder() -> LLVMBuilderRef;
-    /// An instruction builder represents a point within a basic block and is
-    /// the exclusive means of building instructions using the C interface.
     "5.7" pub fn LLVMCreateBuilderInContext(C: LLVMContextRef) -> LLVMBuilderRef;
     /// Create a ConstantRange attribute.
     ///
@@ -814,7 +812,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "10.0" pub fn LLVMCreateDenormalFPEnvAttribute(C: LLVMContextRef, DefaultModeOutput: LLVMDenormalModeKind,
         DefaultModeInput: LLVMDenormalModeKind, FloatModeOutput: LLVMDenormalModeKind,
         FloatModeInput: LLVMDenormalModeKind) -> LLVMAttributeRef;
-    /// Create a disassembler for the TripleName. Symbolic disassembly is supported
+    /// Create a disassembler for the TripleName.
+    ///
+    /// Symbolic disassembly is supported
     /// by passing a block of information in the DisInfo parameter and specifying the
     /// TagType and callback functions as described above. These can all be passed
     /// as NULL. If successful, this returns a disassembler context. If not, it
@@ -822,7 +822,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// [`LLVMCreateDisasmCPUFeatures()`] with an empty CPU name and feature set.
     "5.7" pub fn LLVMCreateDisasm(TripleName: *const c_char, DisInfo: *mut c_void, TagType: c_int,
         GetOpInfo: LLVMOpInfoCallback, SymbolLookUp: LLVMSymbolLookupCallback) -> LLVMDisasmContextRef;
-    /// Create a disassembler for the TripleName and a specific CPU. Symbolic
+    /// Create a disassembler for the TripleName and a specific CPU.
+    ///
+    /// Symbolic
     /// disassembly is supported by passing a block of information in the DisInfo
     /// parameter and specifying the TagType and callback functions as described
     /// above. These can all be passed \* as NULL. If successful, this returns a
@@ -831,7 +833,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMCreateDisasmCPU(Triple: *const c_char, CPU: *const c_char, DisInfo: *mut c_void, TagType: c_int,
         GetOpInfo: LLVMOpInfoCallback, SymbolLookUp: LLVMSymbolLookupCallback) -> LLVMDisasmContextRef;
     /// Create a disassembler for the TripleName, a specific CPU and specific feature
-    /// string. Symbolic disassembly is supported by passing a block of information
+    /// string.
+    ///
+    /// Symbolic disassembly is supported by passing a block of information
     /// in the DisInfo parameter and specifying the TagType and callback functions as
     /// described above. These can all be passed \* as NULL. If successful, this
     /// returns a disassembler context. If not, it returns NULL.
@@ -842,13 +846,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMCreateEnumAttribute(C: LLVMContextRef, KindID: c_uint, Val: u64) -> LLVMAttributeRef;
     "5.7" pub fn LLVMCreateExecutionEngineForModule(OutEE: *mut LLVMExecutionEngineRef, M: LLVMModuleRef,
         OutError: *mut *mut c_char) -> LLVMBool;
-    /// Deprecated: Use LLVMCreateFunctionPassManagerForModule instead.
+    /// Deprecated: Use [`LLVMCreateFunctionPassManagerForModule`] instead.
     "5.7" pub fn LLVMCreateFunctionPassManager(MP: LLVMModuleProviderRef) -> LLVMPassManagerRef;
     /// Constructs a new function-by-function pass pipeline over the module
-    /// provider. It does not take ownership of the module provider. This type of
+    /// provider.
+    ///
+    /// It does not take ownership of the module provider. This type of
     /// pipeline is suitable for code generation and JIT compilation tasks.
     ///
-    /// See also: llvm::FunctionPassManager::FunctionPassManager
+    /// See also: llvmFunctionPassManagerFunctionPassManager
     "5.7" pub fn LLVMCreateFunctionPassManagerForModule(M: LLVMModuleRef) -> LLVMPassManagerRef;
     "5.7" pub fn LLVMCreateGDBRegistrationListener() -> LLVMJITEventListenerRef;
     "5.7" pub fn LLVMCreateGenericValueOfFloat(Ty: LLVMTypeRef, N: f64) -> LLVMGenericValueRef;
@@ -860,21 +866,23 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         OutError: *mut *mut c_char) -> LLVMBool;
     "5.7" pub fn LLVMCreateJITCompilerForModule(OutJIT: *mut LLVMExecutionEngineRef, M: LLVMModuleRef, OptLevel: c_uint,
         OutError: *mut *mut c_char) -> LLVMBool;
-    /// Create an MCJIT execution engine for a module, with the given options. It is
+    /// Create an MCJIT execution engine for a module, with the given options.
+    ///
+    /// It is
     /// the responsibility of the caller to ensure that all fields in Options up to
     /// the given SizeOfOptions are initialized. It is correct to pass a smaller
     /// value of SizeOfOptions that omits some fields. The canonical way of using
     /// this is:
     ///
-    /// LLVMMCJITCompilerOptions options;
-    /// LLVMInitializeMCJITCompilerOptions(&options, sizeof(options));
+    /// [`LLVMMCJITCompilerOptions`] options;
+    /// [`LLVMInitializeMCJITCompilerOptions`](&options, sizeof(options));
     /// ... fill in those options you care about
-    /// LLVMCreateMCJITCompilerForModule(&jit, mod, &options, sizeof(options),
+    /// [`LLVMCreateMCJITCompilerForModule`](&jit, mod, &options, sizeof(options),
     /// &error);
     ///
     /// Note that this is also correct, though possibly suboptimal:
     ///
-    /// LLVMCreateMCJITCompilerForModule(&jit, mod, 0, 0, &error);
+    /// [`LLVMCreateMCJITCompilerForModule`](&jit, mod, 0, 0, &error);
     "5.7" pub fn LLVMCreateMCJITCompilerForModule(OutJIT: *mut LLVMExecutionEngineRef, M: LLVMModuleRef,
         Options: *mut LLVMMCJITCompilerOptions, SizeOfOptions: usize, OutError: *mut *mut c_char) -> LLVMBool;
     "5.7" pub fn LLVMCreateMemoryBufferWithContentsOfFile(Path: *const c_char, OutMemBuf: *mut LLVMMemoryBufferRef,
@@ -890,7 +898,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// JIT. They take ModuleProviders for historical reasons.
     "5.7" pub fn LLVMCreateModuleProviderForExistingModule(M: LLVMModuleRef) -> LLVMModuleProviderRef;
     "5.7" pub fn LLVMCreateOProfileJITEventListener() -> LLVMJITEventListenerRef;
-    /// Deprecated: Use LLVMCreateBinary instead.
+    /// Deprecated: Use [`LLVMCreateBinary`] instead.
     "5.7" pub fn LLVMCreateObjectFile(MemBuf: LLVMMemoryBufferRef) -> LLVMObjectFileRef;
 }
 
@@ -912,16 +920,18 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Create a new set of options for a PassBuilder
     ///
     /// Ownership of the returned instance is given to the client, and they are
-    /// responsible for it. The client should call LLVMDisposePassBuilderOptions
+    /// responsible for it. The client should call [`LLVMDisposePassBuilderOptions`]
     /// to free the pass builder options.
     "5.7" pub fn LLVMCreatePassBuilderOptions() -> LLVMPassBuilderOptionsRef;
     /// Constructs a new whole-module pass pipeline. This type of pipeline is
     /// suitable for link-time optimization and whole-module transformations.
     ///
-    /// See also: llvm::PassManager::PassManager
+    /// See also: llvmPassManagerPassManager
     "5.7" pub fn LLVMCreatePassManager() -> LLVMPassManagerRef;
     "5.7" pub fn LLVMCreatePerfJITEventListener() -> LLVMJITEventListenerRef;
-    /// Create a simple custom MCJIT memory manager. This memory manager can
+    /// Create a simple custom MCJIT memory manager.
+    ///
+    /// This memory manager can
     /// intercept allocations in a module-oblivious way. This will return NULL
     /// if any of the passed functions are NULL.
     ///
@@ -942,22 +952,22 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Create a StringError.
     "5.7" pub fn LLVMCreateStringError(ErrMsg: *const c_char) -> LLVMErrorRef;
     /// Creates target data from a target layout string.
-    /// See the constructor llvm::DataLayout::DataLayout.
+    /// See the constructor llvmDataLayoutDataLayout.
     "5.7" pub fn LLVMCreateTargetData(StringRep: *const c_char) -> LLVMTargetDataRef;
     /// Create a DataLayout based on the `targetMachine`.
     "5.7" pub fn LLVMCreateTargetDataLayout(T: LLVMTargetMachineRef) -> LLVMTargetDataRef;
-    /// Creates a new llvm::TargetMachine. See llvm::Target::createTargetMachine
+    /// Creates a new llvmTargetMachine. See llvmTarget::`createTargetMachine`
     "5.7" pub fn LLVMCreateTargetMachine(T: LLVMTargetRef, Triple: *const c_char, CPU: *const c_char,
         Features: *const c_char, Level: LLVMCodeGenOptLevel, Reloc: LLVMRelocMode,
         CodeModel: LLVMCodeModel) -> LLVMTargetMachineRef;
-    /// Create a new set of options for an llvm::TargetMachine.
+    /// Create a new set of options for an llvmTargetMachine.
     ///
     /// The returned option structure must be released with
     /// `LLVMDisposeTargetMachineOptions()` after the call to
     /// `LLVMCreateTargetMachineWithOptions()`.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMCreateTargetMachineOptions() -> LLVMTargetMachineOptionsRef;
-    /// Create a new llvm::TargetMachine.
+    /// Create a new llvmTargetMachine.
     ///
     /// # Parameters
     ///
@@ -1357,7 +1367,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `LineNo`: Line Number.
     /// - `AlwaysPreserve`: Preserve the label regardless of optimization.
     ///
-    /// See also: llvm::DIBuilder::createLabel()
+    /// See also: llvmDIBuilder::`createLabel()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMDIBuilderCreateLabel(Builder: LLVMDIBuilderRef, Context: LLVMMetadataRef, Name: *const c_char,
         NameLen: usize, File: LLVMMetadataRef, LineNo: c_uint, AlwaysPreserve: LLVMBool) -> LLVMMetadataRef;
@@ -1708,6 +1718,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         LineNo: c_uint, Ty: LLVMMetadataRef, LocalToUnit: LLVMBool, Decl: LLVMMetadataRef,
         AlignInBits: u32) -> LLVMMetadataRef;
     /// Create debugging information temporary entry for a macro file.
+    ///
     /// List of macro node direct children will be calculated by DIBuilder,
     /// using the `ParentMacroFile` relationship.
     ///
@@ -1808,7 +1819,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMDIBuilderGetOrCreateTypeArray(Builder: LLVMDIBuilderRef, Data: *mut LLVMMetadataRef,
         NumElements: usize) -> LLVMMetadataRef;
     /// Insert a new llvm.dbg.value intrinsic call at the end of the given basic
-    /// block. If the basic block has a terminator instruction, the intrinsic is
+    /// block.
+    ///
+    /// If the basic block has a terminator instruction, the intrinsic is
     /// inserted before that terminator instruction.
     ///
     /// # Parameters
@@ -1845,7 +1858,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// See <https://llvm.org/docs/RemoveDIsDebugInfo.html#c-api-changes>
     ///
     /// The debug format can be switched later after inserting the records using
-    /// LLVMSetIsNewDbgInfoFormat, if needed for legacy or transitionary reasons.
+    /// `LLVMSetIsNewDbgInfoFormat`, if needed for legacy or transitionary reasons.
     ///
     /// Insert a new debug record at the end of the given basic block. If the
     /// basic block has a terminator instruction, the record is inserted before
@@ -1867,7 +1880,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// See <https://llvm.org/docs/RemoveDIsDebugInfo.html#c-api-changes>
     ///
     /// The debug format can be switched later after inserting the records using
-    /// LLVMSetIsNewDbgInfoFormat, if needed for legacy or transitionary reasons.
+    /// `LLVMSetIsNewDbgInfoFormat`, if needed for legacy or transitionary reasons.
     ///
     /// Insert a new debug record before the given instruction.
     ///
@@ -1884,7 +1897,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         VarInfo: LLVMMetadataRef, Expr: LLVMMetadataRef, DebugLoc: LLVMMetadataRef,
         Instr: LLVMValueRef) -> LLVMDbgRecordRef;
     /// Insert a new llvm.dbg.declare intrinsic call at the end of the given basic
-    /// block. If the basic block has a terminator instruction, the intrinsic is
+    /// block.
+    ///
+    /// If the basic block has a terminator instruction, the intrinsic is
     /// inserted before that terminator instruction.
     ///
     /// # Parameters
@@ -1921,7 +1936,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// See <https://llvm.org/docs/RemoveDIsDebugInfo.html#c-api-changes>
     ///
     /// The debug format can be switched later after inserting the records using
-    /// LLVMSetIsNewDbgInfoFormat, if needed for legacy or transitionary reasons.
+    /// `LLVMSetIsNewDbgInfoFormat`, if needed for legacy or transitionary reasons.
     ///
     /// Insert a Declare DbgRecord at the end of the given basic block. If the basic
     /// block has a terminator instruction, the record is inserted before that
@@ -1943,7 +1958,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// See <https://llvm.org/docs/RemoveDIsDebugInfo.html#c-api-changes>
     ///
     /// The debug format can be switched later after inserting the records using
-    /// LLVMSetIsNewDbgInfoFormat, if needed for legacy or transitionary reasons.
+    /// `LLVMSetIsNewDbgInfoFormat`, if needed for legacy or transitionary reasons.
     ///
     /// Insert a Declare DbgRecord before the given instruction.
     ///
@@ -1968,7 +1983,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Location`: The debug info location
     /// - `InsertAtEnd`: Location for the new intrinsic.
     ///
-    /// See also: llvm::DIBuilder::insertLabel()
+    /// See also: llvmDIBuilder::`insertLabel()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMDIBuilderInsertLabelAtEnd(Builder: LLVMDIBuilderRef, LabelInfo: LLVMMetadataRef,
         Location: LLVMMetadataRef, InsertAtEnd: LLVMBasicBlockRef) -> LLVMDbgRecordRef;
@@ -1984,7 +1999,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Location`: The debug info location
     /// - `InsertBefore`: Location for the new intrinsic.
     ///
-    /// See also: llvm::DIBuilder::insertLabel()
+    /// See also: llvmDIBuilder::`insertLabel()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMDIBuilderInsertLabelBefore(Builder: LLVMDIBuilderRef, LabelInfo: LLVMMetadataRef,
         Location: LLVMMetadataRef, InsertBefore: LLVMValueRef) -> LLVMDbgRecordRef;
@@ -1995,7 +2010,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `File`: The file object.
     /// - `Len`: The length of the returned string.
     ///
-    /// See also: DIFile::getDirectory()
+    /// See also: DIFile::`getDirectory()`
     "5.7" pub fn LLVMDIFileGetDirectory(File: LLVMMetadataRef, Len: *mut c_uint) -> *const c_char;
     /// Get the name of a given file.
     ///
@@ -2004,7 +2019,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `File`: The file object.
     /// - `Len`: The length of the returned string.
     ///
-    /// See also: DIFile::getFilename()
+    /// See also: DIFile::`getFilename()`
     "5.7" pub fn LLVMDIFileGetFilename(File: LLVMMetadataRef, Len: *mut c_uint) -> *const c_char;
     /// Get the source of a given file.
     ///
@@ -2013,7 +2028,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `File`: The file object.
     /// - `Len`: The length of the returned string.
     ///
-    /// See also: DIFile::getSource()
+    /// See also: DIFile::`getSource()`
     "5.7" pub fn LLVMDIFileGetSource(File: LLVMMetadataRef, Len: *mut c_uint) -> *const c_char;
     /// Retrieves the `DIExpression` associated with this global variable expression.
     ///
@@ -2021,7 +2036,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `GVE`: The global variable expression.
     ///
-    /// See also: llvm::DIGlobalVariableExpression::getExpression()
+    /// See also: llvmDIGlobalVariableExpression::`getExpression()`
     "5.7" pub fn LLVMDIGlobalVariableExpressionGetExpression(GVE: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Retrieves the `DIVariable` associated with this global variable expression.
     ///
@@ -2029,7 +2044,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `GVE`: The global variable expression.
     ///
-    /// See also: llvm::DIGlobalVariableExpression::getVariable()
+    /// See also: llvmDIGlobalVariableExpression::`getVariable()`
     "5.7" pub fn LLVMDIGlobalVariableExpressionGetVariable(GVE: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the column number of this debug location.
     ///
@@ -2037,7 +2052,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Location`: The debug location.
     ///
-    /// See also: DILocation::getColumn()
+    /// See also: DILocation::`getColumn()`
     "5.7" pub fn LLVMDILocationGetColumn(Location: LLVMMetadataRef) -> c_uint;
     /// Get the "inline at" location associated with this debug location.
     ///
@@ -2045,7 +2060,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Location`: The debug location.
     ///
-    /// See also: DILocation::getInlinedAt()
+    /// See also: DILocation::`getInlinedAt()`
     "5.7" pub fn LLVMDILocationGetInlinedAt(Location: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the line number of this debug location.
     ///
@@ -2053,7 +2068,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Location`: The debug location.
     ///
-    /// See also: DILocation::getLine()
+    /// See also: DILocation::`getLine()`
     "5.7" pub fn LLVMDILocationGetLine(Location: LLVMMetadataRef) -> c_uint;
     /// Get the local scope associated with this debug location.
     ///
@@ -2061,7 +2076,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Location`: The debug location.
     ///
-    /// See also: DILocation::getScope()
+    /// See also: DILocation::`getScope()`
     "5.7" pub fn LLVMDILocationGetScope(Location: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the metadata of the file associated with a given scope.
     ///
@@ -2069,7 +2084,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Scope`: The scope object.
     ///
-    /// See also: DIScope::getFile()
+    /// See also: DIScope::`getFile()`
     "5.7" pub fn LLVMDIScopeGetFile(Scope: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the line associated with a given subprogram.
     ///
@@ -2077,7 +2092,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Subprogram`: The subprogram object.
     ///
-    /// See also: DISubprogram::getLine()
+    /// See also: DISubprogram::`getLine()`
     "5.7" pub fn LLVMDISubprogramGetLine(Subprogram: LLVMMetadataRef) -> c_uint;
     /// Replace the subprogram subroutine type.
     ///
@@ -2086,7 +2101,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Subprogram`: The subprogram object.
     /// - `SubroutineType`: The new subroutine type.
     ///
-    /// See also: DISubprogram::replaceType()
+    /// See also: DISubprogram::`replaceType()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMDISubprogramReplaceType(Subprogram: LLVMMetadataRef, SubroutineType: LLVMMetadataRef);
     /// Get the alignment of this DIType in bits.
@@ -2095,7 +2110,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `DType`: The DIType.
     ///
-    /// See also: DIType::getAlignInBits()
+    /// See also: DIType::`getAlignInBits()`
     "5.7" pub fn LLVMDITypeGetAlignInBits(DType: LLVMMetadataRef) -> u32;
     /// Get the flags associated with this DIType.
     ///
@@ -2103,7 +2118,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `DType`: The DIType.
     ///
-    /// See also: DIType::getFlags()
+    /// See also: DIType::`getFlags()`
     "5.7" pub fn LLVMDITypeGetFlags(DType: LLVMMetadataRef) -> LLVMDIFlags;
     /// Get the source line where this DIType is declared.
     ///
@@ -2111,7 +2126,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `DType`: The DIType.
     ///
-    /// See also: DIType::getLine()
+    /// See also: DIType::`getLine()`
     "5.7" pub fn LLVMDITypeGetLine(DType: LLVMMetadataRef) -> c_uint;
     /// Get the name of this DIType.
     ///
@@ -2120,7 +2135,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `DType`: The DIType.
     /// - `Length`: The length of the returned string.
     ///
-    /// See also: DIType::getName()
+    /// See also: DIType::`getName()`
     "5.7" pub fn LLVMDITypeGetName(DType: LLVMMetadataRef, Length: *mut usize) -> *const c_char;
     /// Get the offset of this DIType in bits.
     ///
@@ -2128,7 +2143,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `DType`: The DIType.
     ///
-    /// See also: DIType::getOffsetInBits()
+    /// See also: DIType::`getOffsetInBits()`
     "5.7" pub fn LLVMDITypeGetOffsetInBits(DType: LLVMMetadataRef) -> u64;
     /// Get the size of this DIType in bits.
     ///
@@ -2136,7 +2151,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `DType`: The DIType.
     ///
-    /// See also: DIType::getSizeInBits()
+    /// See also: DIType::`getSizeInBits()`
     "5.7" pub fn LLVMDITypeGetSizeInBits(DType: LLVMMetadataRef) -> u64;
     /// Get the metadata of the file associated with a given variable.
     ///
@@ -2144,7 +2159,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Var`: The variable object.
     ///
-    /// See also: DIVariable::getFile()
+    /// See also: DIVariable::`getFile()`
     "5.7" pub fn LLVMDIVariableGetFile(Var: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the source line where this `DIVariable` is declared.
     ///
@@ -2152,7 +2167,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Var`: The DIVariable.
     ///
-    /// See also: DIVariable::getLine()
+    /// See also: DIVariable::`getLine()`
     "5.7" pub fn LLVMDIVariableGetLine(Var: LLVMMetadataRef) -> c_uint;
     /// Get the metadata of the scope associated with a given variable.
     ///
@@ -2160,28 +2175,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// - `Var`: The variable object.
     ///
-    /// See also: DIVariable::getScope()
+    /// See also: DIVariable::`getScope()`
     "5.7" pub fn LLVMDIVariableGetScope(Var: LLVMMetadataRef) -> LLVMMetadataRef;
     /// Get the debug location attached to the debug record.
     ///
-    /// See also: llvm::DbgRecord::getDebugLoc()
+    /// See also: llvmDbgRecord::`getDebugLoc()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMDbgRecordGetDebugLoc(Rec: LLVMDbgRecordRef) -> LLVMMetadataRef;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMDbgRecordGetKind(Rec: LLVMDbgRecordRef) -> LLVMDbgRecordKind;
     /// Get the debug info expression of the DbgVariableRecord.
     ///
-    /// See also: llvm::DbgVariableRecord::getExpression()
+    /// See also: llvmDbgVariableRecord::`getExpression()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMDbgVariableRecordGetExpression(Rec: LLVMDbgRecordRef) -> LLVMMetadataRef;
     /// Get the value of the DbgVariableRecord.
     ///
-    /// See also: llvm::DbgVariableRecord::getValue()
+    /// See also: llvmDbgVariableRecord::`getValue()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMDbgVariableRecordGetValue(Rec: LLVMDbgRecordRef, OpIdx: c_uint) -> LLVMValueRef;
     /// Get the debug info variable of the DbgVariableRecord.
     ///
-    /// See also: llvm::DbgVariableRecord::getVariable()
+    /// See also: llvmDbgVariableRecord::`getVariable()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMDbgVariableRecordGetVariable(Rec: LLVMDbgRecordRef) -> LLVMMetadataRef;
     /// The current debug metadata version number.
@@ -2191,11 +2206,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This deletes the basic block from its containing function and deletes
     /// the basic block itself.
     ///
-    /// See also: llvm::BasicBlock::eraseFromParent()
+    /// See also: llvmBasicBlock::`eraseFromParent()`
     "5.7" pub fn LLVMDeleteBasicBlock(BB: LLVMBasicBlockRef);
     /// Remove a function from its containing module and deletes it.
     ///
-    /// See also: llvm::Function::eraseFromParent()
+    /// See also: llvmFunction::`eraseFromParent()`
     "5.7" pub fn LLVMDeleteFunction(Fn: LLVMValueRef);
     "5.7" pub fn LLVMDeleteGlobal(GlobalVar: LLVMValueRef);
     /// Delete an instruction.
@@ -2203,12 +2218,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The instruction specified is deleted. It must have previously been
     /// removed from its containing building block.
     ///
-    /// See also: llvm::Value::deleteValue()
+    /// See also: llvmValue::`deleteValue()`
     "5.7" pub fn LLVMDeleteInstruction(Inst: LLVMValueRef);
     /// Dispose of a disassembler context.
     "5.7" pub fn LLVMDisasmDispose(DC: LLVMDisasmContextRef);
     /// Disassemble a single instruction using the disassembler context specified in
-    /// the parameter DC. The bytes of the instruction are specified in the
+    /// the parameter DC.
+    ///
+    /// The bytes of the instruction are specified in the
     /// parameter Bytes, and contains at least BytesSize number of bytes. The
     /// instruction is at the address specified by the PC parameter. If a valid
     /// instruction can be disassembled, its string is returned indirectly in
@@ -2246,7 +2263,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMDisposeModuleFlagsMetadata(Entries: *mut LLVMModuleFlagEntry);
     /// Destroys the module M.
     "5.7" pub fn LLVMDisposeModuleProvider(M: LLVMModuleProviderRef);
-    /// Deprecated: Use LLVMDisposeBinary instead.
+    /// Deprecated: Use [`LLVMDisposeBinary`] instead.
     "5.7" pub fn LLVMDisposeObjectFile(ObjectFile: LLVMObjectFileRef);
     /// Destroy an operand bundle.
     ///
@@ -2259,23 +2276,23 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Frees the memory of a pass pipeline. For function pipelines, does not free
     /// the module provider.
     ///
-    /// See also: llvm::PassManagerBase::~PassManagerBase.
+    /// See also: llvmPassManagerBase::~PassManagerBase.
     "5.7" pub fn LLVMDisposePassManager(PM: LLVMPassManagerRef);
     "5.7" pub fn LLVMDisposeRelocationIterator(RI: LLVMRelocationIteratorRef);
     "5.7" pub fn LLVMDisposeSectionIterator(SI: LLVMSectionIteratorRef);
     "5.7" pub fn LLVMDisposeSymbolIterator(SI: LLVMSymbolIteratorRef);
     /// Deallocates a TargetData.
-    /// See the destructor llvm::DataLayout::~DataLayout.
+    /// See the destructor llvmDataLayout::~DataLayout.
     "5.7" pub fn LLVMDisposeTargetData(TD: LLVMTargetDataRef);
-    /// Dispose the LLVMTargetMachineRef instance generated by
-    /// LLVMCreateTargetMachine.
+    /// Dispose the [`LLVMTargetMachineRef`] instance generated by
+    /// [`LLVMCreateTargetMachine`].
     "5.7" pub fn LLVMDisposeTargetMachine(T: LLVMTargetMachineRef);
-    /// Dispose of an LLVMTargetMachineOptionsRef instance.
+    /// Dispose of an `LLVMTargetMachineOptionsRef` instance.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMDisposeTargetMachineOptions(Options: LLVMTargetMachineOptionsRef);
     /// Deallocate a temporary node.
     ///
-    /// Calls `replaceAllUsesWith`(nullptr) before deleting, so any remaining
+    /// Calls `replaceAllUsesWith(nullptr)` before deleting, so any remaining
     /// references will be reset.
     ///
     /// # Parameters
@@ -2289,18 +2306,18 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMDoubleTypeInContext(C: LLVMContextRef) -> LLVMTypeRef;
     /// Dump a representation of a module to stderr.
     ///
-    /// See also: Module::dump()
+    /// See also: Module::`dump()`
     "5.7" pub fn LLVMDumpModule(M: LLVMModuleRef);
     /// Dump a representation of a type to stderr.
     ///
-    /// See also: llvm::Type::dump()
+    /// See also: llvmType::`dump()`
     "5.7" pub fn LLVMDumpType(Val: LLVMTypeRef);
     /// Dump a representation of a value to stderr.
     ///
-    /// See also: llvm::Value::dump()
+    /// See also: llvmValue::`dump()`
     "5.7" pub fn LLVMDumpValue(Val: LLVMValueRef);
     /// Computes the structure element that contains the byte offset for a target.
-    /// See the method llvm::StructLayout::getElementContainingOffset.
+    /// See the method llvmStructLayout::`getElementContainingOffset`.
     "5.7" pub fn LLVMElementAtOffset(TD: LLVMTargetDataRef, StructTy: LLVMTypeRef, Offset: c_ulonglong) -> c_uint;
     /// Enable LLVM's built-in stack trace code. This intercepts the OS's crash
     /// signals and prints which component of LLVM you were in at the time if the
@@ -2308,7 +2325,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMEnablePrettyStackTrace();
     /// Remove a global indirect function from its parent module and delete it.
     ///
-    /// See also: llvm::GlobalIFunc::eraseFromParent()
+    /// See also: llvmGlobalIFunc::`eraseFromParent()`
     "5.7" pub fn LLVMEraseGlobalIFunc(IFunc: LLVMValueRef);
     /// Returns true on error, false on success. If true is returned then the error
     /// message is copied to OutStr and cleared in the ExecutionEngine instance.
@@ -2320,7 +2337,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Finalizes all of the function passes scheduled in the function pass
     /// manager. Returns 1 if any of the passes modified the module, 0 otherwise.
     ///
-    /// See also: llvm::FunctionPassManager::doFinalization
+    /// See also: llvmFunctionPassManager::`doFinalization`
     "5.7" pub fn LLVMFinalizeFunctionPassManager(FPM: LLVMPassManagerRef) -> LLVMBool;
     "5.7" pub fn LLVMFindFunction(EE: LLVMExecutionEngineRef, Name: *const c_char,
         OutFn: *mut LLVMValueRef) -> LLVMBool;
@@ -2336,12 +2353,12 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         IsVarArg: LLVMBool) -> LLVMTypeRef;
     /// Get the no-wrap related flags for the given GEP instruction.
     ///
-    /// See also: llvm::GetElementPtrInst::getNoWrapFlags
+    /// See also: llvmGetElementPtrInst::`getNoWrapFlags`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGEPGetNoWrapFlags(GEP: LLVMValueRef) -> LLVMGEPNoWrapFlags;
     /// Set the no-wrap related flags for the given GEP instruction.
     ///
-    /// See also: llvm::GetElementPtrInst::setNoWrapFlags
+    /// See also: llvmGetElementPtrInst::`setNoWrapFlags`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGEPSetNoWrapFlags(GEP: LLVMValueRef, NoWrapFlags: LLVMGEPNoWrapFlags);
     "5.7" pub fn LLVMGenericValueIntWidth(GenValRef: LLVMGenericValueRef) -> c_uint;
@@ -2352,15 +2369,17 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGenericValueToPointer(GenVal: LLVMGenericValueRef) -> *mut c_void;
     /// Get element of a constant aggregate (struct, array or vector) at the
-    /// specified index. Returns null if the index is out of range, or it's not
+    /// specified index.
+    ///
+    /// Returns null if the index is out of range, or it's not
     /// possible to determine the element (e.g., because the constant is a
     /// constant expression.)
     ///
-    /// See also: llvm::Constant::getAggregateElement()
+    /// See also: llvmConstant::`getAggregateElement()`
     "5.7" pub fn LLVMGetAggregateElement(C: LLVMValueRef, Idx: c_uint) -> LLVMValueRef;
     /// Obtain the preferred alignment of the value.
     ///
-    /// See also: llvm::AllocaInst::getAlignment() llvm::LoadInst::getAlignment() llvm::StoreInst::getAlignment() llvm::AtomicRMWInst::setAlignment() llvm::AtomicCmpXchgInst::setAlignment() llvm::GlobalValue::getAlignment()
+    /// See also: llvmAllocaInst::`getAlignment()`, llvmLoadInst::`getAlignment()`, llvmStoreInst::`getAlignment()`, llvmAtomicRMWInst::`setAlignment()`, llvmAtomicCmpXchgInst::`setAlignment()`, llvmGlobalValue::`getAlignment()`
     "5.7" pub fn LLVMGetAlignment(V: LLVMValueRef) -> c_uint;
     /// Obtain the type that is being allocated by the alloca instruction.
     "5.7" pub fn LLVMGetAllocatedType(Alloca: LLVMValueRef) -> LLVMTypeRef;
@@ -2369,20 +2388,20 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// This only works on types that represent arrays.
     ///
-    /// **Deprecated:** LLVMGetArrayLength is deprecated in favor of the API accurate
-    /// LLVMGetArrayLength2
+    /// **Deprecated:** [`LLVMGetArrayLength`] is deprecated in favor of the API accurate
+    /// [`LLVMGetArrayLength2`]
     ///
-    /// See also: llvm::ArrayType::getNumElements()
+    /// See also: llvmArrayType::`getNumElements()`
     "5.7" pub fn LLVMGetArrayLength(ArrayTy: LLVMTypeRef) -> c_uint;
     /// Obtain the length of an array type.
     ///
     /// This only works on types that represent arrays.
     ///
-    /// See also: llvm::ArrayType::getNumElements()
+    /// See also: llvmArrayType::`getNumElements()`
     "5.7" pub fn LLVMGetArrayLength2(ArrayTy: LLVMTypeRef) -> u64;
     /// Get the given constant data sequential as a string.
     ///
-    /// See also: ConstantDataSequential::getAsString()
+    /// See also: ConstantDataSequential::`getAsString()`
     "5.7" pub fn LLVMGetAsString(c: LLVMValueRef, Length: *mut usize) -> *const c_char;
     "5.7" pub fn LLVMGetAtomicRMWBinOp(AtomicRMWInst: LLVMValueRef) -> LLVMAtomicRMWBinOp;
     /// Returns the synchronization scope ID of an atomic instruction.
@@ -2394,31 +2413,33 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetBasicBlockName(BB: LLVMBasicBlockRef) -> *const c_char;
     /// Obtain the function to which a basic block belongs.
     ///
-    /// See also: llvm::BasicBlock::getParent()
+    /// See also: llvmBasicBlock::`getParent()`
     "5.7" pub fn LLVMGetBasicBlockParent(BB: LLVMBasicBlockRef) -> LLVMValueRef;
     /// Obtain the terminator instruction for a basic block.
     ///
     /// If the basic block does not have a terminator (it is not well-formed
     /// if it doesn't), then NULL is returned.
     ///
-    /// The returned LLVMValueRef corresponds to an llvm::Instruction.
+    /// The returned [`LLVMValueRef`] corresponds to an llvmInstruction.
     ///
-    /// See also: llvm::BasicBlock::getTerminator()
+    /// See also: llvmBasicBlock::`getTerminator()`
     "5.7" pub fn LLVMGetBasicBlockTerminator(BB: LLVMBasicBlockRef) -> LLVMValueRef;
     /// Obtain all of the basic blocks in a function.
     ///
     /// This operates on a function value. The BasicBlocks parameter is a
-    /// pointer to a pre-allocated array of LLVMBasicBlockRef of at least
+    /// pointer to a pre-allocated array of [`LLVMBasicBlockRef`] of at least
     /// [`LLVMCountBasicBlocks()`] in length. This array is populated with
-    /// LLVMBasicBlockRef instances.
+    /// [`LLVMBasicBlockRef`] instances.
     "5.7" pub fn LLVMGetBasicBlocks(Fn: LLVMValueRef, BasicBlocks: *mut LLVMBasicBlockRef);
     "5.7" pub fn LLVMGetBitcodeModule(MemBuf: LLVMMemoryBufferRef, OutM: *mut LLVMModuleRef,
         OutMessage: *mut *mut c_char) -> LLVMBool;
     "5.7" pub fn LLVMGetBitcodeModule2(MemBuf: LLVMMemoryBufferRef, OutM: *mut LLVMModuleRef) -> LLVMBool;
     /// Reads a module from the specified path, returning via the OutMP parameter
-    /// a module provider which performs lazy deserialization. Returns 0 on success.
+    /// a module provider which performs lazy deserialization.
+    ///
+    /// Returns 0 on success.
     /// Optionally returns a human-readable error message via OutMessage.
-    /// This is deprecated. Use LLVMGetBitcodeModuleInContext2.
+    /// This is deprecated. Use [`LLVMGetBitcodeModuleInContext2`].
     "5.7" pub fn LLVMGetBitcodeModuleInContext(ContextRef: LLVMContextRef, MemBuf: LLVMMemoryBufferRef,
         OutM: *mut LLVMModuleRef, OutMessage: *mut *mut c_char) -> LLVMBool;
     /// Reads a module from the given memory buffer, returning via the OutMP
@@ -2440,24 +2461,24 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetBufferStart(MemBuf: LLVMMemoryBufferRef) -> *const c_char;
     /// Obtain the context to which this builder is associated.
     ///
-    /// See also: llvm::IRBuilder::getContext()
+    /// See also: llvmIRBuilder::`getContext()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetBuilderContext(Builder: LLVMBuilderRef) -> LLVMContextRef;
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMGetByteTypeWidth(ByteTy: LLVMTypeRef) -> c_uint;
     /// Get the default destination of a CallBr instruction.
     ///
-    /// See also: llvm::CallBrInst::getDefaultDest()
+    /// See also: llvmCallBrInst::`getDefaultDest()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetCallBrDefaultDest(CallBr: LLVMValueRef) -> LLVMBasicBlockRef;
     /// Get the indirect destination of a CallBr instruction at the given index.
     ///
-    /// See also: llvm::CallBrInst::getIndirectDest()
+    /// See also: llvmCallBrInst::`getIndirectDest()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetCallBrIndirectDest(CallBr: LLVMValueRef, Idx: c_uint) -> LLVMBasicBlockRef;
     /// Get the number of indirect destinations of a CallBr instruction.
     ///
-    /// See also: llvm::CallBrInst::getNumIndirectDests()
+    /// See also: llvmCallBrInst::`getNumIndirectDests()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetCallBrNumIndirectDests(CallBr: LLVMValueRef) -> c_uint;
     "5.7" pub fn LLVMGetCallSiteAttributeCount(C: LLVMValueRef, Idx: LLVMAttributeIndex) -> c_uint;
@@ -2468,14 +2489,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         KLen: c_uint) -> LLVMAttributeRef;
     /// Obtain the function type called by this instruction.
     ///
-    /// See also: llvm::CallBase::getFunctionType()
+    /// See also: llvmCallBase::`getFunctionType()`
     "5.7" pub fn LLVMGetCalledFunctionType(C: LLVMValueRef) -> LLVMTypeRef;
     /// Obtain the pointer to the function invoked by this instruction.
     ///
-    /// This expects an LLVMValueRef that corresponds to a llvm::CallInst or
-    /// llvm::InvokeInst.
+    /// This expects an [`LLVMValueRef`] that corresponds to a llvmCallInst or
+    /// llvmInvokeInst.
     ///
-    /// See also: llvm::CallInst::getCalledOperand() llvm::InvokeInst::getCalledOperand()
+    /// See also: llvmCallInst::`getCalledOperand()`, llvmInvokeInst::`getCalledOperand()`
     "5.7" pub fn LLVMGetCalledValue(Instr: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMGetCastOpcode(Src: LLVMValueRef, SrcIsSigned: LLVMBool, DestTy: LLVMTypeRef,
         DestIsSigned: LLVMBool) -> LLVMOpcode;
@@ -2484,7 +2505,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetCmpXchgSuccessOrdering(CmpXchgInst: LLVMValueRef) -> LLVMAtomicOrdering;
     /// Get the Comdat assigned to the given global object.
     ///
-    /// See also: llvm::GlobalObject::getComdat()
+    /// See also: llvmGlobalObject::`getComdat()`
     "5.7" pub fn LLVMGetComdat(V: LLVMValueRef) -> LLVMComdatRef;
 }
 
@@ -2492,98 +2513,95 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetComdatSelectionKind(C: LLVMComdatRef) -> LLVMComdatSelectionKind;
     /// Return the condition of a branch instruction.
     ///
-    /// This only works on llvm::CondBrInst instructions.
+    /// This only works on llvmCondBrInst instructions.
     ///
-    /// See also: llvm::CondBrInst::getCondition
+    /// See also: llvmCondBrInst::`getCondition`
     "5.7" pub fn LLVMGetCondition(Branch: LLVMValueRef) -> LLVMValueRef;
-    /// Functions in this group correspond to APIs on llvm::ConstantExpr.
-    ///
-    /// See also: llvm::ConstantExpr.
     "5.7" pub fn LLVMGetConstOpcode(ConstantVal: LLVMValueRef) -> LLVMOpcode;
     /// Get the address discriminator value for the associated ConstantPtrAuth
     /// constant.
     ///
-    /// See also: llvm::ConstantPtrAuth::getAddrDiscriminator
+    /// See also: llvmConstantPtrAuth::`getAddrDiscriminator`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetConstantPtrAuthAddrDiscriminator(PtrAuth: LLVMValueRef) -> LLVMValueRef;
     /// Get the discriminator value for the associated ConstantPtrAuth constant.
     ///
-    /// See also: llvm::ConstantPtrAuth::getDiscriminator
+    /// See also: llvmConstantPtrAuth::`getDiscriminator`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetConstantPtrAuthDiscriminator(PtrAuth: LLVMValueRef) -> LLVMValueRef;
     /// Get the key value for the associated ConstantPtrAuth constant.
     ///
-    /// See also: llvm::ConstantPtrAuth::getKey
+    /// See also: llvmConstantPtrAuth::`getKey`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetConstantPtrAuthKey(PtrAuth: LLVMValueRef) -> LLVMValueRef;
     /// Get the pointer value for the associated ConstantPtrAuth constant.
     ///
-    /// See also: llvm::ConstantPtrAuth::getPointer
+    /// See also: llvmConstantPtrAuth::`getPointer`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetConstantPtrAuthPointer(PtrAuth: LLVMValueRef) -> LLVMValueRef;
     /// Deprecated: Returning the NULL location will crash.
-    /// Use LLVMGetCurrentDebugLocation2 instead.
+    /// Use [`LLVMGetCurrentDebugLocation2`] instead.
     "5.7" pub fn LLVMGetCurrentDebugLocation(Builder: LLVMBuilderRef) -> LLVMValueRef;
     /// Get location information used by debugging information.
     ///
-    /// See also: llvm::IRBuilder::getCurrentDebugLocation()
+    /// See also: llvmIRBuilder::`getCurrentDebugLocation()`
     "5.7" pub fn LLVMGetCurrentDebugLocation2(Builder: LLVMBuilderRef) -> LLVMMetadataRef;
-    /// Get the dwarf::Tag of a DINode
+    /// Get the dwarfTag of a DINode
     "5.7" pub fn LLVMGetDINodeTag(MD: LLVMMetadataRef) -> u16;
     "5.7" pub fn LLVMGetDLLStorageClass(Global: LLVMValueRef) -> LLVMDLLStorageClass;
     "5.7" pub fn LLVMGetDataLayout(M: LLVMModuleRef) -> *const c_char;
     /// Obtain the data layout for a module.
     ///
-    /// LLVMGetDataLayout is DEPRECATED, as the name is not only incorrect,
+    /// [`LLVMGetDataLayout`] is DEPRECATED, as the name is not only incorrect,
     /// but match the name of another method on the module. Prefer the use
-    /// of LLVMGetDataLayoutStr, which is not ambiguous.
+    /// of [`LLVMGetDataLayoutStr`], which is not ambiguous.
     ///
-    /// See also: Module::getDataLayoutStr()
+    /// See also: Module::`getDataLayoutStr()`
     "5.7" pub fn LLVMGetDataLayoutStr(M: LLVMModuleRef) -> *const c_char;
     /// Return the column number of the debug location for this value, which must be
-    /// an llvm::Instruction.
+    /// an llvmInstruction.
     ///
-    /// See also: llvm::Instruction::getDebugLoc()
+    /// See also: llvmInstruction::`getDebugLoc()`
     "5.7" pub fn LLVMGetDebugLocColumn(Val: LLVMValueRef) -> c_uint;
     /// Return the directory of the debug location for this value, which must be
-    /// an llvm::Instruction, llvm::GlobalVariable, or llvm::Function.
+    /// an llvmInstruction, llvmGlobalVariable, or llvmFunction.
     ///
-    /// See also: llvm::Instruction::getDebugLoc() llvm::GlobalVariable::getDebugInfo() llvm::Function::getSubprogram()
+    /// See also: llvmInstruction::`getDebugLoc()`, llvmGlobalVariable::`getDebugInfo()`, llvmFunction::`getSubprogram()`
     "5.7" pub fn LLVMGetDebugLocDirectory(Val: LLVMValueRef, Length: *mut c_uint) -> *const c_char;
     /// Return the filename of the debug location for this value, which must be
-    /// an llvm::Instruction, llvm::GlobalVariable, or llvm::Function.
+    /// an llvmInstruction, llvmGlobalVariable, or llvmFunction.
     ///
-    /// See also: llvm::Instruction::getDebugLoc() llvm::GlobalVariable::getDebugInfo() llvm::Function::getSubprogram()
+    /// See also: llvmInstruction::`getDebugLoc()`, llvmGlobalVariable::`getDebugInfo()`, llvmFunction::`getSubprogram()`
     "5.7" pub fn LLVMGetDebugLocFilename(Val: LLVMValueRef, Length: *mut c_uint) -> *const c_char;
     /// Return the line number of the debug location for this value, which must be
-    /// an llvm::Instruction, llvm::GlobalVariable, or llvm::Function.
+    /// an llvmInstruction, llvmGlobalVariable, or llvmFunction.
     ///
-    /// See also: llvm::Instruction::getDebugLoc() llvm::GlobalVariable::getDebugInfo() llvm::Function::getSubprogram()
+    /// See also: llvmInstruction::`getDebugLoc()`, llvmGlobalVariable::`getDebugInfo()`, llvmFunction::`getSubprogram()`
     "5.7" pub fn LLVMGetDebugLocLine(Val: LLVMValueRef) -> c_uint;
     /// Get a triple for the host machine as a string. The result needs to be
-    /// disposed with LLVMDisposeMessage.
+    /// disposed with [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetDefaultTargetTriple() -> *mut c_char;
     /// Return a string representation of the DiagnosticInfo. Use
-    /// LLVMDisposeMessage to free the string.
+    /// [`LLVMDisposeMessage`] to free the string.
     ///
-    /// See also: DiagnosticInfo::print()
+    /// See also: DiagnosticInfo::`print()`
     "5.7" pub fn LLVMGetDiagInfoDescription(DI: LLVMDiagnosticInfoRef) -> *mut c_char;
-    /// Return an enum LLVMDiagnosticSeverity.
+    /// Return an enum [`LLVMDiagnosticSeverity`].
     ///
-    /// See also: DiagnosticInfo::getSeverity()
+    /// See also: DiagnosticInfo::`getSeverity()`
     "5.7" pub fn LLVMGetDiagInfoSeverity(DI: LLVMDiagnosticInfoRef) -> LLVMDiagnosticSeverity;
     /// Get an element at specified index as a constant.
     ///
-    /// See also: ConstantDataSequential::getElementAsConstant()
+    /// See also: ConstantDataSequential::`getElementAsConstant()`
     "5.7" pub fn LLVMGetElementAsConstant(C: LLVMValueRef, idx: c_uint) -> LLVMValueRef;
     /// Obtain the element type of an array or vector type.
     ///
-    /// See also: llvm::SequentialType::getElementType()
+    /// See also: llvmSequentialType::`getElementType()`
     "5.7" pub fn LLVMGetElementType(Ty: LLVMTypeRef) -> LLVMTypeRef;
     /// Obtain the basic block that corresponds to the entry point of a
     /// function.
     ///
-    /// See also: llvm::Function::getEntryBlock()
+    /// See also: llvmFunction::`getEntryBlock()`
     "5.7" pub fn LLVMGetEntryBasicBlock(Fn: LLVMValueRef) -> LLVMBasicBlockRef;
     "5.7" pub fn LLVMGetEnumAttributeAtIndex(F: LLVMValueRef, Idx: LLVMAttributeIndex,
         KindID: c_uint) -> LLVMAttributeRef;
@@ -2602,10 +2620,12 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetEnumAttributeKindForName(Name: *const c_char, SLen: usize) -> c_uint;
     /// Get the enum attribute's value. 0 is returned if none exists.
     "5.7" pub fn LLVMGetEnumAttributeValue(A: LLVMAttributeRef) -> u64;
-    /// Returns the given string's error message. This operation consumes the error,
-    /// and the given LLVMErrorRef value is not usable once this call returns.
+    /// Returns the given string's error message.
+    ///
+    /// This operation consumes the error,
+    /// and the given [`LLVMErrorRef`] value is not usable once this call returns.
     /// The caller is responsible for disposing of the string by calling
-    /// LLVMDisposeErrorMessage.
+    /// [`LLVMDisposeErrorMessage`].
     "5.7" pub fn LLVMGetErrorMessage(err: LLVMErrorRef) -> *mut c_char;
     /// Returns the type id for the given error instance, which must be a failure
     /// value (i.e. non-null).
@@ -2615,16 +2635,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetExecutionEngineTargetMachine(EE: LLVMExecutionEngineRef) -> LLVMTargetMachineRef;
     /// Obtain the float predicate of an instruction.
     ///
-    /// This is only valid for instructions that correspond to llvm::FCmpInst.
+    /// This is only valid for instructions that correspond to llvmFCmpInst.
     ///
-    /// See also: llvm::FCmpInst::getPredicate()
+    /// See also: llvmFCmpInst::`getPredicate()`
     "5.7" pub fn LLVMGetFCmpPredicate(Inst: LLVMValueRef) -> LLVMRealPredicate;
     /// Get the flags for which fast-math-style optimizations are allowed for this
     /// value.
     ///
     /// Only valid on floating point instructions.
     ///
-    /// See also: LLVMCanValueUseFastMathFlags
+    /// See also: `LLVMCanValueUseFastMathFlags`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetFastMathFlags(FPMathInst: LLVMValueRef) -> LLVMFastMathFlags;
     /// Obtain the first basic block in a function.
@@ -2632,7 +2652,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The returned basic block can be used as an iterator. You will likely
     /// eventually call into [`LLVMGetNextBasicBlock()`] with it.
     ///
-    /// See also: llvm::Function::begin()
+    /// See also: llvmFunction::`begin()`
     "5.7" pub fn LLVMGetFirstBasicBlock(Fn: LLVMValueRef) -> LLVMBasicBlockRef;
     /// Obtain the first debug record attached to an instruction.
     ///
@@ -2641,39 +2661,39 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Return the first DbgRecord attached to Inst or NULL if there are none.
     ///
-    /// See also: llvm::Instruction::getDbgRecordRange()
+    /// See also: llvmInstruction::`getDbgRecordRange()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetFirstDbgRecord(Inst: LLVMValueRef) -> LLVMDbgRecordRef;
     /// Obtain an iterator to the first Function in a Module.
     ///
-    /// See also: llvm::Module::begin()
+    /// See also: llvmModule::`begin()`
     "5.7" pub fn LLVMGetFirstFunction(M: LLVMModuleRef) -> LLVMValueRef;
     "5.7" pub fn LLVMGetFirstGlobal(M: LLVMModuleRef) -> LLVMValueRef;
     /// Obtain an iterator to the first GlobalAlias in a Module.
     ///
-    /// See also: llvm::Module::alias\_begin()
+    /// See also: llvmModule::`alias_begin()`
     "5.7" pub fn LLVMGetFirstGlobalAlias(M: LLVMModuleRef) -> LLVMValueRef;
     /// Obtain an iterator to the first GlobalIFunc in a Module.
     ///
-    /// See also: llvm::Module::ifunc\_begin()
+    /// See also: llvmModule::`ifunc_begin()`
     "5.7" pub fn LLVMGetFirstGlobalIFunc(M: LLVMModuleRef) -> LLVMValueRef;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Obtain the first instruction in a basic block.
     ///
-    /// The returned LLVMValueRef corresponds to a llvm::Instruction
+    /// The returned [`LLVMValueRef`] corresponds to a llvmInstruction
     /// instance.
     "5.7" pub fn LLVMGetFirstInstruction(BB: LLVMBasicBlockRef) -> LLVMValueRef;
     /// Obtain an iterator to the first NamedMDNode in a Module.
     ///
-    /// See also: llvm::Module::named\_metadata\_begin()
+    /// See also: llvmModule::`named_metadata_begin()`
     "5.7" pub fn LLVMGetFirstNamedMetadata(M: LLVMModuleRef) -> LLVMNamedMDNodeRef;
     /// Obtain the first parameter to a function.
     ///
-    /// See also: llvm::Function::arg\_begin()
+    /// See also: llvmFunction::`arg_begin()`
     "5.7" pub fn LLVMGetFirstParam(Fn: LLVMValueRef) -> LLVMValueRef;
-    /// Returns the first llvm::Target in the registered targets list.
+    /// Returns the first llvmTarget in the registered targets list.
     "5.7" pub fn LLVMGetFirstTarget() -> LLVMTargetRef;
     /// Obtain the first use of a value.
     ///
@@ -2682,19 +2702,19 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// on that instance and all subsequently obtained instances until
     /// [`LLVMGetNextUse()`] returns NULL.
     ///
-    /// See also: llvm::Value::use\_begin()
+    /// See also: llvmValue::`use_begin()`
     "5.7" pub fn LLVMGetFirstUse(Val: LLVMValueRef) -> LLVMUseRef;
     "5.7" pub fn LLVMGetFunctionAddress(EE: LLVMExecutionEngineRef, Name: *const c_char) -> u64;
     /// Obtain the calling function of a function.
     ///
-    /// The returned value corresponds to the LLVMCallConv enumeration.
+    /// The returned value corresponds to the [`LLVMCallConv`] enumeration.
     ///
-    /// See also: llvm::Function::getCallingConv()
+    /// See also: llvmFunction::`getCallingConv()`
     "5.7" pub fn LLVMGetFunctionCallConv(Fn: LLVMValueRef) -> c_uint;
     /// Obtain the name of the garbage collector to use during code
     /// generation.
     ///
-    /// See also: llvm::Function::getGC()
+    /// See also: llvmFunction::`getGC()`
     "5.7" pub fn LLVMGetGC(Fn: LLVMValueRef) -> *const c_char;
     /// Get the source element type of the given GEP operator.
     "5.7" pub fn LLVMGetGEPSourceElementType(GEP: LLVMValueRef) -> LLVMTypeRef;
@@ -2703,20 +2723,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Retrieves the resolver function associated with this indirect function, or
     /// NULL if it doesn't not exist.
     ///
-    /// See also: llvm::GlobalIFunc::getResolver()
+    /// See also: llvmGlobalIFunc::`getResolver()`
     "5.7" pub fn LLVMGetGlobalIFuncResolver(IFunc: LLVMValueRef) -> LLVMValueRef;
-    /// This group contains functions that operate on global values. Functions in
-    /// this group relate to functions in the llvm::GlobalValue class tree.
-    ///
-    /// See also: llvm::GlobalValue
     "5.7" pub fn LLVMGetGlobalParent(Global: LLVMValueRef) -> LLVMModuleRef;
     "5.7" pub fn LLVMGetGlobalValueAddress(EE: LLVMExecutionEngineRef, Name: *const c_char) -> u64;
     /// Obtain the basic blocks acting as handlers for a catchswitch instruction.
     ///
     /// The Handlers parameter should point to a pre-allocated array of
-    /// LLVMBasicBlockRefs at least [`LLVMGetNumHandlers()`] large. On return, the
+    /// `LLVMBasicBlockRefs` at least [`LLVMGetNumHandlers()`] large. On return, the
     /// first [`LLVMGetNumHandlers()`] entries in the array will be populated
-    /// with LLVMBasicBlockRef instances.
+    /// with [`LLVMBasicBlockRef`] instances.
     ///
     /// # Parameters
     ///
@@ -2724,34 +2740,34 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Handlers`: Memory address of an array to be filled with basic blocks.
     "5.7" pub fn LLVMGetHandlers(CatchSwitch: LLVMValueRef, Handlers: *mut LLVMBasicBlockRef);
     /// Get the host CPU's features as a string. The result needs to be disposed
-    /// with LLVMDisposeMessage.
+    /// with [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetHostCPUFeatures() -> *mut c_char;
     /// Get the host CPU as a string. The result needs to be disposed with
-    /// LLVMDisposeMessage.
+    /// [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetHostCPUName() -> *mut c_char;
     /// Obtain the predicate of an instruction.
     ///
-    /// This is only valid for instructions that correspond to llvm::ICmpInst.
+    /// This is only valid for instructions that correspond to llvmICmpInst.
     ///
-    /// See also: llvm::ICmpInst::getPredicate()
+    /// See also: llvmICmpInst::`getPredicate()`
     "5.7" pub fn LLVMGetICmpPredicate(Inst: LLVMValueRef) -> LLVMIntPredicate;
     /// Get whether or not an icmp instruction has the samesign flag.
     ///
-    /// This is only valid for instructions that correspond to llvm::ICmpInst.
+    /// This is only valid for instructions that correspond to llvmICmpInst.
     ///
-    /// See also: llvm::ICmpInst::hasSameSign()
+    /// See also: llvmICmpInst::`hasSameSign()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMGetICmpSameSign(Inst: LLVMValueRef) -> LLVMBool;
-    /// Obtain an incoming value to a PHI node as an LLVMBasicBlockRef.
+    /// Obtain an incoming value to a PHI node as an [`LLVMBasicBlockRef`].
     "5.7" pub fn LLVMGetIncomingBlock(PhiNode: LLVMValueRef, Index: c_uint) -> LLVMBasicBlockRef;
-    /// Obtain an incoming value to a PHI node as an LLVMValueRef.
+    /// Obtain an incoming value to a PHI node as an [`LLVMValueRef`].
     "5.7" pub fn LLVMGetIncomingValue(PhiNode: LLVMValueRef, Index: c_uint) -> LLVMValueRef;
     /// Obtain the indices as an array.
     "5.7" pub fn LLVMGetIndices(Inst: LLVMValueRef) -> *const c_uint;
     "5.7" pub fn LLVMGetInitializer(GlobalVar: LLVMValueRef) -> LLVMValueRef;
     /// Create the specified uniqued inline asm string.
     ///
-    /// See also: InlineAsm::get()
+    /// See also: InlineAsm::`get()`
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -2760,7 +2776,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Dialect: LLVMInlineAsmDialect, CanThrow: LLVMBool) -> LLVMValueRef;
     /// Create the specified uniqued inline asm string.
     ///
-    /// See also: InlineAsm::get()
+    /// See also: InlineAsm::`get()`
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn LLVMGetInlineAsm(Ty: LLVMTypeRef, AsmString: *const c_char, AsmStringSize: usize,
         Constraints: *const c_char, ConstraintsSize: usize, HasSideEffects: LLVMBool, IsAlignStack: LLVMBool,
@@ -2778,9 +2794,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetInlineAsmDialect(InlineAsmVal: LLVMValueRef) -> LLVMInlineAsmDialect;
     /// Get the function type of the inline assembly snippet. The same type that
-    /// was passed into LLVMGetInlineAsm originally
+    /// was passed into [`LLVMGetInlineAsm`] originally
     ///
-    /// See also: LLVMGetInlineAsm
+    /// See also: [`LLVMGetInlineAsm`]
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetInlineAsmFunctionType(InlineAsmVal: LLVMValueRef) -> LLVMTypeRef;
     /// Get if the inline asm snippet has side effects
@@ -2799,22 +2815,22 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetInstructionCallConv(Instr: LLVMValueRef) -> c_uint;
     /// Obtain the code opcode for an individual instruction.
     ///
-    /// See also: llvm::Instruction::getOpCode()
+    /// See also: llvmInstruction::`getOpCode()`
     "5.7" pub fn LLVMGetInstructionOpcode(Inst: LLVMValueRef) -> LLVMOpcode;
     /// Obtain the basic block to which an instruction belongs.
     ///
-    /// See also: llvm::Instruction::getParent()
+    /// See also: llvmInstruction::`getParent()`
     "5.7" pub fn LLVMGetInstructionParent(Inst: LLVMValueRef) -> LLVMBasicBlockRef;
     "5.7" pub fn LLVMGetIntTypeWidth(IntegerTy: LLVMTypeRef) -> c_uint;
     /// Get or insert the declaration of an intrinsic. For overloaded intrinsics,
     /// overload types must be provided to uniquely identify an overload.
     ///
-    /// See also: llvm::Intrinsic::getOrInsertDeclaration()
+    /// See also: llvmIntrinsic::`getOrInsertDeclaration()`
     "5.7" pub fn LLVMGetIntrinsicDeclaration(Mod: LLVMModuleRef, ID: c_uint, OverloadTypes: *mut LLVMTypeRef,
         OverloadCount: usize) -> LLVMValueRef;
     /// Obtain the ID number from a function instance.
     ///
-    /// See also: llvm::Function::getIntrinsicID()
+    /// See also: llvmFunction::`getIntrinsicID()`
     "5.7" pub fn LLVMGetIntrinsicID(Fn: LLVMValueRef) -> c_uint;
     /// Gets whether the instruction has the disjoint flag set.
     /// Only valid for or instructions.
@@ -2822,7 +2838,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "6.2" pub fn LLVMGetIsDisjoint(Inst: LLVMValueRef) -> LLVMBool;
     /// Obtain the last basic block in a function.
     ///
-    /// See also: llvm::Function::end()
+    /// See also: llvmFunction::`end()`
     "5.7" pub fn LLVMGetLastBasicBlock(Fn: LLVMValueRef) -> LLVMBasicBlockRef;
 }
 
@@ -2831,34 +2847,34 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Return the last DbgRecord attached to Inst or NULL if there are none.
     ///
-    /// See also: llvm::Instruction::getDbgRecordRange()
+    /// See also: llvmInstruction::`getDbgRecordRange()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetLastDbgRecord(Inst: LLVMValueRef) -> LLVMDbgRecordRef;
     "5.7" pub fn LLVMGetLastEnumAttributeKind() -> c_uint;
     /// Obtain an iterator to the last Function in a Module.
     ///
-    /// See also: llvm::Module::end()
+    /// See also: llvmModule::`end()`
     "5.7" pub fn LLVMGetLastFunction(M: LLVMModuleRef) -> LLVMValueRef;
     "5.7" pub fn LLVMGetLastGlobal(M: LLVMModuleRef) -> LLVMValueRef;
     /// Obtain an iterator to the last GlobalAlias in a Module.
     ///
-    /// See also: llvm::Module::alias\_end()
+    /// See also: llvmModule::`alias_end()`
     "5.7" pub fn LLVMGetLastGlobalAlias(M: LLVMModuleRef) -> LLVMValueRef;
     /// Obtain an iterator to the last GlobalIFunc in a Module.
     ///
-    /// See also: llvm::Module::ifunc\_end()
+    /// See also: llvmModule::`ifunc_end()`
     "5.7" pub fn LLVMGetLastGlobalIFunc(M: LLVMModuleRef) -> LLVMValueRef;
     /// Obtain the last instruction in a basic block.
     ///
-    /// The returned LLVMValueRef corresponds to an LLVM:Instruction.
+    /// The returned [`LLVMValueRef`] corresponds to an LLVM:Instruction.
     "5.7" pub fn LLVMGetLastInstruction(BB: LLVMBasicBlockRef) -> LLVMValueRef;
     /// Obtain an iterator to the last NamedMDNode in a Module.
     ///
-    /// See also: llvm::Module::named\_metadata\_end()
+    /// See also: llvmModule::`named_metadata_end()`
     "5.7" pub fn LLVMGetLastNamedMetadata(M: LLVMModuleRef) -> LLVMNamedMDNodeRef;
     /// Obtain the last parameter to a function.
     ///
-    /// See also: llvm::Function::arg\_end()
+    /// See also: llvmFunction::`arg_end()`
     "5.7" pub fn LLVMGetLastParam(Fn: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMGetLinkage(Global: LLVMValueRef) -> LLVMLinkage;
     "5.7" pub fn LLVMGetMDKindID(Name: *const c_char, SLen: c_uint) -> c_uint;
@@ -2875,9 +2891,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetMDNodeNumOperands(V: LLVMValueRef) -> c_uint;
     /// Obtain the given MDNode's operands.
     ///
-    /// The passed LLVMValueRef pointer should point to enough memory to hold all of
-    /// the operands of the given MDNode (see LLVMGetMDNodeNumOperands) as
-    /// LLVMValueRefs. This memory will be populated with the LLVMValueRefs of the
+    /// The passed [`LLVMValueRef`] pointer should point to enough memory to hold all of
+    /// the operands of the given MDNode (see [`LLVMGetMDNodeNumOperands`]) as
+    /// `LLVMValueRefs`. This memory will be populated with the `LLVMValueRefs` of the
     /// MDNode's operands.
     ///
     /// # Parameters
@@ -2906,22 +2922,22 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetMetadata(Val: LLVMValueRef, KindID: c_uint) -> LLVMValueRef;
     /// Obtain the enumerated type of a Metadata instance.
     ///
-    /// See also: llvm::Metadata::getMetadataID()
+    /// See also: llvmMetadata::`getMetadataID()`
     "5.7" pub fn LLVMGetMetadataKind(Metadata: LLVMMetadataRef) -> LLVMMetadataKind;
     /// Obtain the context to which this module is associated.
     ///
-    /// See also: Module::getContext()
+    /// See also: Module::`getContext()`
     "5.7" pub fn LLVMGetModuleContext(M: LLVMModuleRef) -> LLVMContextRef;
     /// Obtain the data layout for a module.
     ///
-    /// See also: Module::getDataLayout()
+    /// See also: Module::`getDataLayout()`
     "5.7" pub fn LLVMGetModuleDataLayout(M: LLVMModuleRef) -> LLVMTargetDataRef;
     /// The version of debug metadata that's present in the provided `Module`.
     "5.7" pub fn LLVMGetModuleDebugMetadataVersion(Module: LLVMModuleRef) -> c_uint;
     /// Add a module-level flag to the module-level flags metadata if it doesn't
     /// already exist.
     ///
-    /// See also: Module::getModuleFlag()
+    /// See also: Module::`getModuleFlag()`
     "5.7" pub fn LLVMGetModuleFlag(M: LLVMModuleRef, Key: *const c_char, KeyLen: usize) -> LLVMMetadataRef;
     /// Obtain the identifier of a module.
     ///
@@ -2934,11 +2950,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// The identifier of M.
     ///
-    /// See also: Module::getModuleIdentifier()
+    /// See also: Module::`getModuleIdentifier()`
     "5.7" pub fn LLVMGetModuleIdentifier(M: LLVMModuleRef, Len: *mut usize) -> *const c_char;
     /// Get inline assembly for a module.
     ///
-    /// See also: Module::getModuleInlineAsm()
+    /// See also: Module::`getModuleInlineAsm()`
     "5.7" pub fn LLVMGetModuleInlineAsm(M: LLVMModuleRef, Len: *mut usize) -> *const c_char;
     /// Gets if the instruction has the non-negative flag set.
     /// Only valid for zext instructions.
@@ -2948,59 +2964,59 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetNUW(ArithInst: LLVMValueRef) -> LLVMBool;
     /// Obtain a Function value from a Module by its name.
     ///
-    /// The returned value corresponds to a llvm::Function value.
+    /// The returned value corresponds to a llvmFunction value.
     ///
-    /// See also: llvm::Module::getFunction()
+    /// See also: llvmModule::`getFunction()`
     "5.7" pub fn LLVMGetNamedFunction(M: LLVMModuleRef, Name: *const c_char) -> LLVMValueRef;
     /// Obtain a Function value from a Module by its name.
     ///
-    /// The returned value corresponds to a llvm::Function value.
+    /// The returned value corresponds to a llvmFunction value.
     ///
-    /// See also: llvm::Module::getFunction()
+    /// See also: llvmModule::`getFunction()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetNamedFunctionWithLength(M: LLVMModuleRef, Name: *const c_char, Length: usize) -> LLVMValueRef;
     "5.7" pub fn LLVMGetNamedGlobal(M: LLVMModuleRef, Name: *const c_char) -> LLVMValueRef;
     /// Obtain a GlobalAlias value from a Module by its name.
     ///
-    /// The returned value corresponds to a llvm::GlobalAlias value.
+    /// The returned value corresponds to a llvmGlobalAlias value.
     ///
-    /// See also: llvm::Module::getNamedAlias()
+    /// See also: llvmModule::`getNamedAlias()`
     "5.7" pub fn LLVMGetNamedGlobalAlias(M: LLVMModuleRef, Name: *const c_char, NameLen: usize) -> LLVMValueRef;
     /// Obtain a GlobalIFunc value from a Module by its name.
     ///
-    /// The returned value corresponds to a llvm::GlobalIFunc value.
+    /// The returned value corresponds to a llvmGlobalIFunc value.
     ///
-    /// See also: llvm::Module::getNamedIFunc()
+    /// See also: llvmModule::`getNamedIFunc()`
     "5.7" pub fn LLVMGetNamedGlobalIFunc(M: LLVMModuleRef, Name: *const c_char, NameLen: usize) -> LLVMValueRef;
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetNamedGlobalWithLength(M: LLVMModuleRef, Name: *const c_char, Length: usize) -> LLVMValueRef;
     /// Retrieve a NamedMDNode with the given name, returning NULL if no such
     /// node exists.
     ///
-    /// See also: llvm::Module::getNamedMetadata()
+    /// See also: llvmModule::`getNamedMetadata()`
     "5.7" pub fn LLVMGetNamedMetadata(M: LLVMModuleRef, Name: *const c_char, NameLen: usize) -> LLVMNamedMDNodeRef;
     /// Retrieve the name of a NamedMDNode.
     ///
-    /// See also: llvm::NamedMDNode::getName()
+    /// See also: llvmNamedMDNode::`getName()`
     "5.7" pub fn LLVMGetNamedMetadataName(NamedMD: LLVMNamedMDNodeRef, NameLen: *mut usize) -> *const c_char;
     /// Obtain the number of operands for named metadata in a module.
     ///
-    /// See also: llvm::Module::getNamedMetadata()
+    /// See also: llvmModule::`getNamedMetadata()`
     "5.7" pub fn LLVMGetNamedMetadataNumOperands(M: LLVMModuleRef, Name: *const c_char) -> c_uint;
     /// Obtain the named metadata operands for a module.
     ///
-    /// The passed LLVMValueRef pointer should refer to an array of
-    /// LLVMValueRef at least LLVMGetNamedMetadataNumOperands long. This
-    /// array will be populated with the LLVMValueRef instances. Each
-    /// instance corresponds to a llvm::MDNode.
+    /// The passed [`LLVMValueRef`] pointer should refer to an array of
+    /// [`LLVMValueRef`] at least [`LLVMGetNamedMetadataNumOperands`] long. This
+    /// array will be populated with the [`LLVMValueRef`] instances. Each
+    /// instance corresponds to a llvmMDNode.
     ///
-    /// See also: llvm::Module::getNamedMetadata() llvm::MDNode::getOperand()
+    /// See also: llvmModule::`getNamedMetadata()`, llvmMDNode::`getOperand()`
     "5.7" pub fn LLVMGetNamedMetadataOperands(M: LLVMModuleRef, Name: *const c_char, Dest: *mut LLVMValueRef);
     /// Advance a basic block iterator.
     "5.7" pub fn LLVMGetNextBasicBlock(BB: LLVMBasicBlockRef) -> LLVMBasicBlockRef;
     /// Obtain the next DbgRecord in the sequence or NULL if there are no more.
     ///
-    /// See also: llvm::Instruction::getDbgRecordRange()
+    /// See also: llvmInstruction::`getDbgRecordRange()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetNextDbgRecord(DbgRecord: LLVMDbgRecordRef) -> LLVMDbgRecordRef;
     /// Advance a Function iterator to the next Function.
@@ -3036,11 +3052,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetNextNamedMetadata(NamedMDNode: LLVMNamedMDNodeRef) -> LLVMNamedMDNodeRef;
     /// Obtain the next parameter to a function.
     ///
-    /// This takes an LLVMValueRef obtained from [`LLVMGetFirstParam()`] (which is
+    /// This takes an [`LLVMValueRef`] obtained from [`LLVMGetFirstParam()`] (which is
     /// actually a wrapped iterator) and obtains the next parameter from the
     /// underlying iterator.
     "5.7" pub fn LLVMGetNextParam(Arg: LLVMValueRef) -> LLVMValueRef;
-    /// Returns the next llvm::Target given a previous one (or null if there's none)
+    /// Returns the next llvmTarget given a previous one (or null if there's none)
     "5.7" pub fn LLVMGetNextTarget(T: LLVMTargetRef) -> LLVMTargetRef;
     /// Obtain the next use of a value.
     ///
@@ -3049,21 +3065,21 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetNextUse(U: LLVMUseRef) -> LLVMUseRef;
     /// Return the normal destination basic block.
     ///
-    /// This only works on llvm::InvokeInst instructions.
+    /// This only works on llvmInvokeInst instructions.
     ///
-    /// See also: llvm::InvokeInst::getNormalDest()
+    /// See also: llvmInvokeInst::`getNormalDest()`
     "5.7" pub fn LLVMGetNormalDest(InvokeInst: LLVMValueRef) -> LLVMBasicBlockRef;
     /// Obtain the argument count for a call instruction.
     ///
-    /// This expects an LLVMValueRef that corresponds to a llvm::CallInst,
-    /// llvm::InvokeInst, or llvm:FuncletPadInst.
+    /// This expects an [`LLVMValueRef`] that corresponds to a llvmCallInst,
+    /// llvmInvokeInst, or llvm:FuncletPadInst.
     ///
-    /// See also: llvm::CallInst::getNumArgOperands() llvm::InvokeInst::getNumArgOperands() llvm::FuncletPadInst::getNumArgOperands()
+    /// See also: llvmCallInst::`getNumArgOperands()`, llvmInvokeInst::`getNumArgOperands()`, llvmFuncletPadInst::`getNumArgOperands()`
     "5.7" pub fn LLVMGetNumArgOperands(Instr: LLVMValueRef) -> c_uint;
     "5.7" pub fn LLVMGetNumClauses(LandingPad: LLVMValueRef) -> c_uint;
     /// Return the number of types in the derived type.
     ///
-    /// See also: llvm::Type::getNumContainedTypes()
+    /// See also: llvmType::`getNumContainedTypes()`
     "5.7" pub fn LLVMGetNumContainedTypes(Tp: LLVMTypeRef) -> c_uint;
     "5.7" pub fn LLVMGetNumHandlers(CatchSwitch: LLVMValueRef) -> c_uint;
     /// Obtain the number of indices.
@@ -3081,27 +3097,27 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// The number of operands.
     ///
-    /// See also: OperandBundleDef::input\_size()
+    /// See also: OperandBundleDef::`input_size()`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetNumOperandBundleArgs(Bundle: LLVMOperandBundleRef) -> c_uint;
     /// Obtain the number of operand bundles attached to this instruction.
     ///
-    /// This only works on llvm::CallInst and llvm::InvokeInst instructions.
+    /// This only works on llvmCallInst and llvmInvokeInst instructions.
     ///
-    /// See also: llvm::CallBase::getNumOperandBundles()
+    /// See also: llvmCallBase::`getNumOperandBundles()`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetNumOperandBundles(C: LLVMValueRef) -> c_uint;
-    /// Obtain the number of operands in a llvm::User value.
+    /// Obtain the number of operands in a llvmUser value.
     ///
-    /// See also: llvm::User::getNumOperands()
+    /// See also: llvmUser::`getNumOperands()`
     "5.7" pub fn LLVMGetNumOperands(Val: LLVMValueRef) -> c_int;
     /// Return the number of successors that this terminator has.
     ///
-    /// See also: llvm::Instruction::getNumSuccessors
+    /// See also: llvmInstruction::`getNumSuccessors`
     "5.7" pub fn LLVMGetNumSuccessors(Term: LLVMValueRef) -> c_uint;
-    /// Obtain an operand at a specific index in a llvm::User value.
+    /// Obtain an operand at a specific index in a llvmUser value.
     ///
-    /// See also: llvm::User::getOperand()
+    /// See also: llvmUser::`getOperand()`
     "5.7" pub fn LLVMGetOperand(Val: LLVMValueRef, Index: c_uint) -> LLVMValueRef;
     /// Obtain the operand for an operand bundle at the given index.
     ///
@@ -3116,9 +3132,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetOperandBundleArgAtIndex(Bundle: LLVMOperandBundleRef, Index: c_uint) -> LLVMValueRef;
     /// Obtain the operand bundle attached to this instruction at the given index.
-    /// Use LLVMDisposeOperandBundle to free the operand bundle.
+    /// Use `LLVMDisposeOperandBundle` to free the operand bundle.
     ///
-    /// This only works on llvm::CallInst and llvm::InvokeInst instructions.
+    /// This only works on llvmCallInst and llvmInvokeInst instructions.
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetOperandBundleAtIndex(C: LLVMValueRef, Index: c_uint) -> LLVMOperandBundleRef;
     /// Obtain the tag of an operand bundle as a string.
@@ -3132,17 +3148,17 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// The tag name of Bundle.
     ///
-    /// See also: OperandBundleDef::getTag()
+    /// See also: OperandBundleDef::`getTag()`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetOperandBundleTag(Bundle: LLVMOperandBundleRef, Len: *mut usize) -> *const c_char;
-    /// Obtain the use of an operand at a specific index in a llvm::User value.
+    /// Obtain the use of an operand at a specific index in a llvmUser value.
     ///
-    /// See also: llvm::User::getOperandUse()
+    /// See also: llvmUser::`getOperandUse()`
     "5.7" pub fn LLVMGetOperandUse(Val: LLVMValueRef, Index: c_uint) -> LLVMUseRef;
     /// Return the Comdat in the module with the specified name. It is created
     /// if it didn't already exist.
     ///
-    /// See also: llvm::Module::getOrInsertComdat()
+    /// See also: llvmModule::`getOrInsertComdat()`
     "5.7" pub fn LLVMGetOrInsertComdat(M: LLVMModuleRef, Name: *const c_char) -> LLVMComdatRef;
     /// Obtain or insert a function into a module.
     ///
@@ -3150,16 +3166,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// is returned. Otherwise, a new function is created in the module with the
     /// specified name and type and is returned.
     ///
-    /// The returned value corresponds to a llvm::Function instance.
+    /// The returned value corresponds to a llvmFunction instance.
     ///
-    /// See also: llvm::Module::getOrInsertFunction()
+    /// See also: llvmModule::`getOrInsertFunction()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMGetOrInsertFunction(M: LLVMModuleRef, Name: *const c_char, NameLen: usize,
         FunctionTy: LLVMTypeRef) -> LLVMValueRef;
     /// Retrieve a NamedMDNode with the given name, creating a new node if no such
     /// node exists.
     ///
-    /// See also: llvm::Module::getOrInsertNamedMetadata()
+    /// See also: llvmModule::`getOrInsertNamedMetadata()`
     "5.7" pub fn LLVMGetOrInsertNamedMetadata(M: LLVMModuleRef, Name: *const c_char,
         NameLen: usize) -> LLVMNamedMDNodeRef;
     "5.7" pub fn LLVMGetOrdering(MemoryAccessInst: LLVMValueRef) -> LLVMAtomicOrdering;
@@ -3167,22 +3183,22 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Parameters are indexed from 0.
     ///
-    /// See also: llvm::Function::arg\_begin()
+    /// See also: llvmFunction::`arg_begin()`
     "5.7" pub fn LLVMGetParam(Fn: LLVMValueRef, Index: c_uint) -> LLVMValueRef;
     /// Obtain the function to which this argument belongs.
     ///
-    /// Unlike other functions in this group, this one takes an LLVMValueRef
-    /// that corresponds to a llvm::Attribute.
+    /// Unlike other functions in this group, this one takes an [`LLVMValueRef`]
+    /// that corresponds to a llvmAttribute.
     ///
-    /// The returned LLVMValueRef is the llvm::Function to which this
+    /// The returned [`LLVMValueRef`] is the llvmFunction to which this
     /// argument belongs.
     "5.7" pub fn LLVMGetParamParent(Inst: LLVMValueRef) -> LLVMValueRef;
     /// Obtain the types of a function's parameters.
     ///
     /// The Dest parameter should point to a pre-allocated array of
-    /// LLVMTypeRef at least [`LLVMCountParamTypes()`] large. On return, the
+    /// [`LLVMTypeRef`] at least [`LLVMCountParamTypes()`] large. On return, the
     /// first [`LLVMCountParamTypes()`] entries in the array will be populated
-    /// with LLVMTypeRef instances.
+    /// with [`LLVMTypeRef`] instances.
     ///
     /// # Parameters
     ///
@@ -3191,37 +3207,39 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetParamTypes(FunctionTy: LLVMTypeRef, Dest: *mut LLVMTypeRef);
     /// Obtain the parameters in a function.
     ///
-    /// The takes a pointer to a pre-allocated array of LLVMValueRef that is
+    /// The takes a pointer to a pre-allocated array of [`LLVMValueRef`] that is
     /// at least [`LLVMCountParams()`] long. This array will be filled with
-    /// LLVMValueRef instances which correspond to the parameters the
-    /// function receives. Each LLVMValueRef corresponds to a llvm::Argument
+    /// [`LLVMValueRef`] instances which correspond to the parameters the
+    /// function receives. Each [`LLVMValueRef`] corresponds to a llvmArgument
     /// instance.
     ///
-    /// See also: llvm::Function::arg\_begin()
+    /// See also: llvmFunction::`arg_begin()`
     "5.7" pub fn LLVMGetParams(Fn: LLVMValueRef, Params: *mut LLVMValueRef);
     /// Get the parent catchswitch instruction of a catchpad instruction.
     ///
-    /// This only works on llvm::CatchPadInst instructions.
+    /// This only works on llvmCatchPadInst instructions.
     ///
-    /// See also: llvm::CatchPadInst::getCatchSwitch()
+    /// See also: llvmCatchPadInst::`getCatchSwitch()`
     "5.7" pub fn LLVMGetParentCatchSwitch(CatchPad: LLVMValueRef) -> LLVMValueRef;
     /// Obtain the personality function attached to the function.
     ///
-    /// See also: llvm::Function::getPersonalityFn()
+    /// See also: llvmFunction::`getPersonalityFn()`
     "5.7" pub fn LLVMGetPersonalityFn(Fn: LLVMValueRef) -> LLVMValueRef;
     /// Obtain the address space of a pointer type.
     ///
     /// This only works on types that represent pointers.
     ///
-    /// See also: llvm::PointerType::getAddressSpace()
+    /// See also: llvmPointerType::`getAddressSpace()`
     "5.7" pub fn LLVMGetPointerAddressSpace(PointerTy: LLVMTypeRef) -> c_uint;
     "5.7" pub fn LLVMGetPointerToGlobal(EE: LLVMExecutionEngineRef, Global: LLVMValueRef) -> *mut c_void;
     /// Obtain a constant value referring to a poison value of a type.
     ///
-    /// See also: llvm::PoisonValue::get()
+    /// See also: llvmPoisonValue::`get()`
     "5.7" pub fn LLVMGetPoison(Ty: LLVMTypeRef) -> LLVMValueRef;
-    /// Gets the prefix data associated with a function. Only valid on functions, and
-    /// only if LLVMHasPrefixData returns true.
+    /// Gets the prefix data associated with a function.
+    ///
+    /// Only valid on functions, and
+    /// only if `LLVMHasPrefixData` returns true.
     /// See <https://llvm.org/docs/LangRef.html#prefix-data>
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetPrefixData(Fn: LLVMValueRef) -> LLVMValueRef;
@@ -3229,7 +3247,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetPreviousBasicBlock(BB: LLVMBasicBlockRef) -> LLVMBasicBlockRef;
     /// Obtain the previous DbgRecord in the sequence or NULL if there are no more.
     ///
-    /// See also: llvm::Instruction::getDbgRecordRange()
+    /// See also: llvmInstruction::`getDbgRecordRange()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetPreviousDbgRecord(DbgRecord: LLVMDbgRecordRef) -> LLVMDbgRecordRef;
 }
@@ -3265,17 +3283,19 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// This is the opposite of [`LLVMGetNextParam()`].
     "5.7" pub fn LLVMGetPreviousParam(Arg: LLVMValueRef) -> LLVMValueRef;
-    /// Gets the prologue data associated with a function. Only valid on functions,
-    /// and only if LLVMHasPrologueData returns true.
+    /// Gets the prologue data associated with a function.
+    ///
+    /// Only valid on functions,
+    /// and only if `LLVMHasPrologueData` returns true.
     /// See <https://llvm.org/docs/LangRef.html#prologue-data>
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetPrologueData(Fn: LLVMValueRef) -> LLVMValueRef;
     /// Get the raw, underlying bytes of the given constant data sequential.
     ///
-    /// This is the same as LLVMGetAsString except it works for all constant data
+    /// This is the same as [`LLVMGetAsString`] except it works for all constant data
     /// sequentials, not just i8 arrays.
     ///
-    /// See also: ConstantDataSequential::getRawDataValues()
+    /// See also: ConstantDataSequential::`getRawDataValues()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMGetRawDataValues(c: LLVMValueRef, SizeInBytes: *mut usize) -> *const c_char;
     "5.7" pub fn LLVMGetRelocationOffset(RI: LLVMRelocationIteratorRef) -> u64;
@@ -3292,7 +3312,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetSectionContents(SI: LLVMSectionIteratorRef) -> *const c_char;
     "5.7" pub fn LLVMGetSectionName(SI: LLVMSectionIteratorRef) -> *const c_char;
     "5.7" pub fn LLVMGetSectionSize(SI: LLVMSectionIteratorRef) -> u64;
-    /// Deprecated: Use LLVMObjectFileCopySectionIterator instead.
+    /// Deprecated: Use [`LLVMObjectFileCopySectionIterator`] instead.
     "5.7" pub fn LLVMGetSections(ObjectFile: LLVMObjectFileRef) -> LLVMSectionIteratorRef;
     /// Obtain the module's original source file name.
     ///
@@ -3305,7 +3325,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// The original source file name of M
     ///
-    /// See also: Module::getSourceFileName()
+    /// See also: Module::`getSourceFileName()`
     "5.7" pub fn LLVMGetSourceFileName(M: LLVMModuleRef, Len: *mut usize) -> *const c_char;
     "5.7" pub fn LLVMGetStringAttributeAtIndex(F: LLVMValueRef, Idx: LLVMAttributeIndex, K: *const c_char,
         KLen: c_uint) -> LLVMAttributeRef;
@@ -3318,7 +3338,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Get the elements within a structure.
     ///
     /// The function is passed the address of a pre-allocated array of
-    /// LLVMTypeRef at least [`LLVMCountStructElementTypes()`] long. After
+    /// [`LLVMTypeRef`] at least [`LLVMCountStructElementTypes()`] long. After
     /// invocation, this array will be populated with the structure's
     /// elements. The objects in the destination array will have a lifetime
     /// of the structure type itself, which is the lifetime of the context it
@@ -3326,39 +3346,41 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetStructElementTypes(StructTy: LLVMTypeRef, Dest: *mut LLVMTypeRef);
     /// Obtain the name of a structure.
     ///
-    /// See also: llvm::StructType::getName()
+    /// See also: llvmStructType::`getName()`
     "5.7" pub fn LLVMGetStructName(Ty: LLVMTypeRef) -> *const c_char;
     /// Get the metadata of the subprogram attached to a function.
     ///
-    /// See also: llvm::Function::getSubprogram()
+    /// See also: llvmFunction::`getSubprogram()`
     "5.7" pub fn LLVMGetSubprogram(Func: LLVMValueRef) -> LLVMMetadataRef;
     /// Returns type's subtypes
     ///
-    /// See also: llvm::Type::subtypes()
+    /// See also: llvmType::`subtypes()`
     "5.7" pub fn LLVMGetSubtypes(Tp: LLVMTypeRef, Arr: *mut LLVMTypeRef);
     /// Return the specified successor.
     ///
-    /// See also: llvm::Instruction::getSuccessor
+    /// See also: llvmInstruction::`getSuccessor`
     "5.7" pub fn LLVMGetSuccessor(Term: LLVMValueRef, i: c_uint) -> LLVMBasicBlockRef;
-    /// Obtain the case value for a successor of a switch instruction. i corresponds
+    /// Obtain the case value for a successor of a switch instruction.
+    ///
+    /// i corresponds
     /// to the successor index. The first successor is the default destination, so i
     /// must be greater than zero.
     ///
-    /// This only works on llvm::SwitchInst instructions.
+    /// This only works on llvmSwitchInst instructions.
     ///
-    /// See also: llvm::SwitchInst::CaseHandle::getCaseValue()
+    /// See also: llvmSwitchInstCaseHandle::`getCaseValue()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMGetSwitchCaseValue(SwitchInstr: LLVMValueRef, i: c_uint) -> LLVMValueRef;
     /// Obtain the default destination basic block of a switch instruction.
     ///
-    /// This only works on llvm::SwitchInst instructions.
+    /// This only works on llvmSwitchInst instructions.
     ///
-    /// See also: llvm::SwitchInst::getDefaultDest()
+    /// See also: llvmSwitchInst::`getDefaultDest()`
     "5.7" pub fn LLVMGetSwitchDefaultDest(SwitchInstr: LLVMValueRef) -> LLVMBasicBlockRef;
     "5.7" pub fn LLVMGetSymbolAddress(SI: LLVMSymbolIteratorRef) -> u64;
     "5.7" pub fn LLVMGetSymbolName(SI: LLVMSymbolIteratorRef) -> *const c_char;
     "5.7" pub fn LLVMGetSymbolSize(SI: LLVMSymbolIteratorRef) -> u64;
-    /// Deprecated: Use LLVMObjectFileCopySymbolIterator instead.
+    /// Deprecated: Use [`LLVMObjectFileCopySymbolIterator`] instead.
     "5.7" pub fn LLVMGetSymbols(ObjectFile: LLVMObjectFileRef) -> LLVMSymbolIteratorRef;
     /// Maps a synchronization scope name to a ID unique within this context.
     #[cfg(feature = "rocm-7-0")]
@@ -3368,126 +3390,128 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Obtain a tail call kind of the call instruction.
     ///
-    /// See also: llvm::CallInst::setTailCallKind()
+    /// See also: llvmCallInst::`setTailCallKind()`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMGetTailCallKind(CallInst: LLVMValueRef) -> LLVMTailCallKind;
     /// Obtain the target triple for a module.
     ///
-    /// See also: Module::getTargetTriple()
+    /// See also: Module::`getTargetTriple()`
     "5.7" pub fn LLVMGetTarget(M: LLVMModuleRef) -> *const c_char;
-    /// Returns the description of a target. See llvm::Target::getDescription
+    /// Returns the description of a target. See llvmTarget::`getDescription`
     "5.7" pub fn LLVMGetTargetDescription(T: LLVMTargetRef) -> *const c_char;
     /// Get the int parameter at the given index for the target extension type.
     ///
-    /// See also: llvm::TargetExtType::getIntParameter()
+    /// See also: llvmTargetExtType::`getIntParameter()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetTargetExtTypeIntParam(TargetExtTy: LLVMTypeRef, Idx: c_uint) -> c_uint;
     /// Obtain the name for this target extension type.
     ///
-    /// See also: llvm::TargetExtType::getName()
+    /// See also: llvmTargetExtType::`getName()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetTargetExtTypeName(TargetExtTy: LLVMTypeRef) -> *const c_char;
     /// Obtain the number of int parameters for this target extension type.
     ///
-    /// See also: llvm::TargetExtType::getNumIntParameters()
+    /// See also: llvmTargetExtType::`getNumIntParameters()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetTargetExtTypeNumIntParams(TargetExtTy: LLVMTypeRef) -> c_uint;
     /// Obtain the number of type parameters for this target extension type.
     ///
-    /// See also: llvm::TargetExtType::getNumTypeParameters()
+    /// See also: llvmTargetExtType::`getNumTypeParameters()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetTargetExtTypeNumTypeParams(TargetExtTy: LLVMTypeRef) -> c_uint;
     /// Get the type parameter at the given index for the target extension type.
     ///
-    /// See also: llvm::TargetExtType::getTypeParameter()
+    /// See also: llvmTargetExtType::`getTypeParameter()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMGetTargetExtTypeTypeParam(TargetExtTy: LLVMTypeRef, Idx: c_uint) -> LLVMTypeRef;
     /// Finds the target corresponding to the given name and stores it in `T`.
     /// Returns 0 on success.
     "5.7" pub fn LLVMGetTargetFromName(Name: *const c_char) -> LLVMTargetRef;
     /// Finds the target corresponding to the given triple and stores it in `T`.
-    /// Returns 0 on success. Optionally returns any error in ErrorMessage.
-    /// Use LLVMDisposeMessage to dispose the message.
+    /// Returns 0 on success.
+    ///
+    /// Optionally returns any error in ErrorMessage.
+    /// Use [`LLVMDisposeMessage`] to dispose the message.
     "5.7" pub fn LLVMGetTargetFromTriple(Triple: *const c_char, T: *mut LLVMTargetRef,
         ErrorMessage: *mut *mut c_char) -> LLVMBool;
     /// Returns the cpu used creating this target machine. See
-    /// llvm::TargetMachine::getCPU. The result needs to be disposed with
-    /// LLVMDisposeMessage.
+    /// llvmTargetMachine::`getCPU`. The result needs to be disposed with
+    /// [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetTargetMachineCPU(T: LLVMTargetMachineRef) -> *mut c_char;
-    /// Returns the feature string used creating this target machine. See
-    /// llvm::TargetMachine::getFeatureString. The result needs to be disposed with
-    /// LLVMDisposeMessage.
+    /// Returns the feature string used creating this target machine.
+    ///
+    /// See
+    /// llvmTargetMachine::`getFeatureString`. The result needs to be disposed with
+    /// [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetTargetMachineFeatureString(T: LLVMTargetMachineRef) -> *mut c_char;
     /// Returns the Target used in a TargetMachine
     "5.7" pub fn LLVMGetTargetMachineTarget(T: LLVMTargetMachineRef) -> LLVMTargetRef;
     /// Returns the triple used creating this target machine. See
-    /// llvm::TargetMachine::getTriple. The result needs to be disposed with
-    /// LLVMDisposeMessage.
+    /// llvmTargetMachine::`getTriple`. The result needs to be disposed with
+    /// [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMGetTargetMachineTriple(T: LLVMTargetMachineRef) -> *mut c_char;
-    /// Returns the name of a target. See llvm::Target::getName
+    /// Returns the name of a target. See llvmTarget::`getName`
     "5.7" pub fn LLVMGetTargetName(T: LLVMTargetRef) -> *const c_char;
     "5.7" pub fn LLVMGetThreadLocalMode(GlobalVar: LLVMValueRef) -> LLVMThreadLocalMode;
     /// Get the type attribute's value.
     "5.7" pub fn LLVMGetTypeAttributeValue(A: LLVMAttributeRef) -> LLVMTypeRef;
-    /// Deprecated: Use LLVMGetTypeByName2 instead.
+    /// Deprecated: Use [`LLVMGetTypeByName2`] instead.
     "5.7" pub fn LLVMGetTypeByName(M: LLVMModuleRef, Name: *const c_char) -> LLVMTypeRef;
     /// Obtain a Type from a context by its registered name.
     "5.7" pub fn LLVMGetTypeByName2(C: LLVMContextRef, Name: *const c_char) -> LLVMTypeRef;
     /// Obtain the context to which this type instance is associated.
     ///
-    /// See also: llvm::Type::getContext()
+    /// See also: llvmType::`getContext()`
     "5.7" pub fn LLVMGetTypeContext(Ty: LLVMTypeRef) -> LLVMContextRef;
     /// Obtain the enumerated type of a Type instance.
     ///
-    /// See also: llvm::Type:getTypeID()
+    /// See also: llvmType:`getTypeID()`
     "5.7" pub fn LLVMGetTypeKind(Ty: LLVMTypeRef) -> LLVMTypeKind;
     /// Obtain a constant value referring to an undefined value of a type.
     ///
-    /// See also: llvm::UndefValue::get()
+    /// See also: llvmUndefValue::`get()`
     "5.7" pub fn LLVMGetUndef(Ty: LLVMTypeRef) -> LLVMValueRef;
-    /// # Returns
-    ///
-    /// a constant that specifies that the result of a `ShuffleVectorInst`
+    /// Returns a constant that specifies that the result of a `ShuffleVectorInst`
     /// is undefined.
     "5.7" pub fn LLVMGetUndefMaskElem() -> c_int;
     "5.7" pub fn LLVMGetUnnamedAddress(Global: LLVMValueRef) -> LLVMUnnamedAddr;
     /// Return the unwind destination basic block.
     ///
-    /// Works on llvm::InvokeInst, llvm::CleanupReturnInst, and
-    /// llvm::CatchSwitchInst instructions.
+    /// Works on llvmInvokeInst, llvmCleanupReturnInst, and
+    /// llvmCatchSwitchInst instructions.
     ///
-    /// See also: llvm::InvokeInst::getUnwindDest() llvm::CleanupReturnInst::getUnwindDest() llvm::CatchSwitchInst::getUnwindDest()
+    /// See also: llvmInvokeInst::`getUnwindDest()`, llvmCleanupReturnInst::`getUnwindDest()`, llvmCatchSwitchInst::`getUnwindDest()`
     "5.7" pub fn LLVMGetUnwindDest(InvokeInst: LLVMValueRef) -> LLVMBasicBlockRef;
     /// Obtain the value this use corresponds to.
     ///
-    /// See also: llvm::Use::get().
+    /// See also: llvmUse::`get()`.
     "5.7" pub fn LLVMGetUsedValue(U: LLVMUseRef) -> LLVMValueRef;
     /// Obtain the user value for a user.
     ///
-    /// The returned value corresponds to a llvm::User type.
+    /// The returned value corresponds to a llvmUser type.
     ///
-    /// See also: llvm::Use::getUser()
+    /// See also: llvmUse::`getUser()`
     "5.7" pub fn LLVMGetUser(U: LLVMUseRef) -> LLVMValueRef;
     /// Obtain the context to which this value is associated.
     ///
-    /// See also: llvm::Value::getContext()
+    /// See also: llvmValue::`getContext()`
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMGetValueContext(Val: LLVMValueRef) -> LLVMContextRef;
     /// Obtain the enumerated type of a Value instance.
     ///
-    /// See also: llvm::Value::getValueID()
+    /// See also: llvmValue::`getValueID()`
     "5.7" pub fn LLVMGetValueKind(Val: LLVMValueRef) -> LLVMValueKind;
-    /// Deprecated: Use LLVMGetValueName2 instead.
+    /// Deprecated: Use [`LLVMGetValueName2`] instead.
     "5.7" pub fn LLVMGetValueName(Val: LLVMValueRef) -> *const c_char;
     /// Obtain the string name of a value.
     ///
-    /// See also: llvm::Value::getName()
+    /// See also: llvmValue::`getName()`
     "5.7" pub fn LLVMGetValueName2(Val: LLVMValueRef, Length: *mut usize) -> *const c_char;
     /// Obtain the (possibly scalable) number of elements in a vector type.
     ///
     /// This only works on types that represent vectors (fixed or scalable).
     ///
-    /// See also: llvm::VectorType::getNumElements()
+    /// See also: llvmVectorType::`getNumElements()`
     "5.7" pub fn LLVMGetVectorSize(VectorTy: LLVMTypeRef) -> c_uint;
     /// Return the major, minor, and patch version of LLVM
     ///
@@ -3499,40 +3523,42 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMGetWeak(CmpXchgInst: LLVMValueRef) -> LLVMBool;
     /// Add debuginfo metadata to this global.
     ///
-    /// See also: llvm::GlobalVariable::addDebugInfo()
+    /// See also: llvmGlobalVariable::`addDebugInfo()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMGlobalAddDebugInfo(Global: LLVMValueRef, GVE: LLVMMetadataRef);
     /// Adds a metadata attachment.
     ///
-    /// See also: llvm::GlobalObject::addMetadata()
+    /// See also: llvmGlobalObject::`addMetadata()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMGlobalAddMetadata(Global: LLVMValueRef, Kind: c_uint, MD: LLVMMetadataRef);
     /// Removes all metadata attachments from this value.
     ///
-    /// See also: llvm::GlobalObject::clearMetadata()
+    /// See also: llvmGlobalObject::`clearMetadata()`
     "5.7" pub fn LLVMGlobalClearMetadata(Global: LLVMValueRef);
     /// Retrieves an array of metadata entries representing the metadata attached to
-    /// this value. The caller is responsible for freeing this array by calling
+    /// this value.
+    ///
+    /// The caller is responsible for freeing this array by calling
     /// [`LLVMDisposeValueMetadataEntries`].
     ///
-    /// See also: llvm::GlobalObject::getAllMetadata()
+    /// See also: llvmGlobalObject::`getAllMetadata()`
     "5.7" pub fn LLVMGlobalCopyAllMetadata(Value: LLVMValueRef, NumEntries: *mut usize) -> *mut LLVMValueMetadataEntry;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Erases a metadata attachment of the given kind if it exists.
     ///
-    /// See also: llvm::GlobalObject::eraseMetadata()
+    /// See also: llvmGlobalObject::`eraseMetadata()`
     "5.7" pub fn LLVMGlobalEraseMetadata(Global: LLVMValueRef, Kind: c_uint);
     /// Returns the "value type" of a global value. This differs from the formal
     /// type of a global value which is always a pointer type.
     ///
-    /// See also: llvm::GlobalValue::getValueType() llvm::Function::getFunctionType()
+    /// See also: llvmGlobalValue::`getValueType()`, llvmFunction::`getFunctionType()`
     "5.7" pub fn LLVMGlobalGetValueType(Global: LLVMValueRef) -> LLVMTypeRef;
     /// Sets a metadata attachment, erasing the existing metadata attachment if
     /// it already exists for the given kind.
     ///
-    /// See also: llvm::GlobalObject::setMetadata()
+    /// See also: llvmGlobalObject::`setMetadata()`
     "5.7" pub fn LLVMGlobalSetMetadata(Global: LLVMValueRef, Kind: c_uint, MD: LLVMMetadataRef);
     /// Obtain a floating point type from the global context.
     ///
@@ -3544,7 +3570,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMHasMetadata(Val: LLVMValueRef) -> c_int;
     /// Check whether the given function has a personality function.
     ///
-    /// See also: llvm::Function::hasPersonalityFn()
+    /// See also: llvmFunction::`hasPersonalityFn()`
     "5.7" pub fn LLVMHasPersonalityFn(Fn: LLVMValueRef) -> LLVMBool;
     /// Check if a given function has prefix data. Only valid on functions.
     /// See <https://llvm.org/docs/LangRef.html#prefix-data>
@@ -3554,7 +3580,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// See <https://llvm.org/docs/LangRef.html#prologue-data>
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMHasPrologueData(Fn: LLVMValueRef) -> LLVMBool;
-    /// Deprecated: Use LLVMGetUnnamedAddress instead.
+    /// Deprecated: Use [`LLVMGetUnnamedAddress`] instead.
     "5.7" pub fn LLVMHasUnnamedAddr(Global: LLVMValueRef) -> LLVMBool;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -3652,7 +3678,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Initializes all of the function passes scheduled in the function pass
     /// manager. Returns 1 if any of the passes modified the module, 0 otherwise.
     ///
-    /// See also: llvm::FunctionPassManager::doInitialization
+    /// See also: llvmFunctionPassManager::`doInitialization`
     "5.7" pub fn LLVMInitializeFunctionPassManager(FPM: LLVMPassManagerRef) -> LLVMBool;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -3939,25 +3965,27 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInitializeXtensaTargetMC();
     /// Insert a basic block in a function using the global context.
     ///
-    /// See also: llvm::BasicBlock::Create()
+    /// See also: llvmBasicBlock::`Create()`
     "5.7" pub fn LLVMInsertBasicBlock(InsertBeforeBB: LLVMBasicBlockRef, Name: *const c_char) -> LLVMBasicBlockRef;
     /// Insert a basic block in a function before another basic block.
     ///
     /// The function to add to is determined by the function of the
     /// passed basic block.
     ///
-    /// See also: llvm::BasicBlock::Create()
+    /// See also: llvmBasicBlock::`Create()`
     "5.7" pub fn LLVMInsertBasicBlockInContext(C: LLVMContextRef, BB: LLVMBasicBlockRef,
         Name: *const c_char) -> LLVMBasicBlockRef;
     /// Insert the given basic block after the insertion point of the given builder.
     ///
     /// The insertion point must be valid.
     ///
-    /// See also: llvm::Function::BasicBlockListType::insertAfter()
+    /// See also: llvmFunctionBasicBlockListType::`insertAfter()`
     "5.7" pub fn LLVMInsertExistingBasicBlockAfterInsertBlock(Builder: LLVMBuilderRef, BB: LLVMBasicBlockRef);
     "5.7" pub fn LLVMInsertIntoBuilder(Builder: LLVMBuilderRef, Instr: LLVMValueRef);
     "5.7" pub fn LLVMInsertIntoBuilderWithName(Builder: LLVMBuilderRef, Instr: LLVMValueRef, Name: *const c_char);
-    /// Install a fatal error handler. By default, if LLVM detects a fatal error, it
+    /// Install a fatal error handler.
+    ///
+    /// By default, if LLVM detects a fatal error, it
     /// will call exit(1). This may not be appropriate in many contexts. For example,
     /// doing exit(1) will bypass many crash reporting/tracing system tools. This
     /// function allows you to install a callback that will be invoked prior to the
@@ -3969,37 +3997,37 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - The instruction has no parent
     /// - The instruction has no name
     ///
-    /// See also: llvm::Instruction::clone()
+    /// See also: llvmInstruction::`clone()`
     "5.7" pub fn LLVMInstructionClone(Inst: LLVMValueRef) -> LLVMValueRef;
     /// Remove and delete an instruction.
     ///
     /// The instruction specified is removed from its containing building
     /// block and then deleted.
     ///
-    /// See also: llvm::Instruction::eraseFromParent()
+    /// See also: llvmInstruction::`eraseFromParent()`
     "5.7" pub fn LLVMInstructionEraseFromParent(Inst: LLVMValueRef);
     /// Returns the metadata associated with an instruction value, but filters out
     /// all the debug locations.
     ///
-    /// See also: llvm::Instruction::getAllMetadataOtherThanDebugLoc()
+    /// See also: llvmInstruction::`getAllMetadataOtherThanDebugLoc()`
     "5.7" pub fn LLVMInstructionGetAllMetadataOtherThanDebugLoc(Instr: LLVMValueRef,
         NumEntries: *mut usize) -> *mut LLVMValueMetadataEntry;
     /// Get the debug location for the given instruction.
     ///
-    /// See also: llvm::Instruction::getDebugLoc()
+    /// See also: llvmInstruction::`getDebugLoc()`
     "5.7" pub fn LLVMInstructionGetDebugLoc(Inst: LLVMValueRef) -> LLVMMetadataRef;
     /// Remove an instruction.
     ///
     /// The instruction specified is removed from its containing building
     /// block but is kept alive.
     ///
-    /// See also: llvm::Instruction::removeFromParent()
+    /// See also: llvmInstruction::`removeFromParent()`
     "5.7" pub fn LLVMInstructionRemoveFromParent(Inst: LLVMValueRef);
     /// Set the debug location for the given instruction.
     ///
     /// To clear the location metadata of the given instruction, pass NULL to `Loc`.
     ///
-    /// See also: llvm::Instruction::setDebugLoc()
+    /// See also: llvmInstruction::`setDebugLoc()`
     "5.7" pub fn LLVMInstructionSetDebugLoc(Inst: LLVMValueRef, Loc: LLVMMetadataRef);
     "5.7" pub fn LLVMInt128Type() -> LLVMTypeRef;
     "5.7" pub fn LLVMInt128TypeInContext(C: LLVMContextRef) -> LLVMTypeRef;
@@ -4017,43 +4045,45 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMInt8Type() -> LLVMTypeRef;
     "5.7" pub fn LLVMInt8TypeInContext(C: LLVMContextRef) -> LLVMTypeRef;
     /// Returns the integer type that is the same size as a pointer on a target.
-    /// See the method llvm::DataLayout::getIntPtrType.
+    /// See the method llvmDataLayout::`getIntPtrType`.
     "5.7" pub fn LLVMIntPtrType(TD: LLVMTargetDataRef) -> LLVMTypeRef;
     /// Returns the integer type that is the same size as a pointer on a target.
+    ///
     /// This version allows the address space to be specified.
-    /// See the method llvm::DataLayout::getIntPtrType.
+    /// See the method llvmDataLayout::`getIntPtrType`.
     "5.7" pub fn LLVMIntPtrTypeForAS(TD: LLVMTargetDataRef, AS: c_uint) -> LLVMTypeRef;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Returns the integer type that is the same size as a pointer on a target.
+    ///
     /// This version allows the address space to be specified.
-    /// See the method llvm::DataLayout::getIntPtrType.
+    /// See the method llvmDataLayout::`getIntPtrType`.
     "5.7" pub fn LLVMIntPtrTypeForASInContext(C: LLVMContextRef, TD: LLVMTargetDataRef, AS: c_uint) -> LLVMTypeRef;
     /// Returns the integer type that is the same size as a pointer on a target.
-    /// See the method llvm::DataLayout::getIntPtrType.
+    /// See the method llvmDataLayout::`getIntPtrType`.
     "5.7" pub fn LLVMIntPtrTypeInContext(C: LLVMContextRef, TD: LLVMTargetDataRef) -> LLVMTypeRef;
     "5.7" pub fn LLVMIntType(NumBits: c_uint) -> LLVMTypeRef;
     "5.7" pub fn LLVMIntTypeInContext(C: LLVMContextRef, NumBits: c_uint) -> LLVMTypeRef;
-    /// Deprecated: Use LLVMIntrinsicCopyOverloadedName2 instead.
+    /// Deprecated: Use [`LLVMIntrinsicCopyOverloadedName2`] instead.
     ///
     /// Before ROCm 7.0.
     #[cfg(not(feature = "rocm-7-0"))]
     "5.7" pub fn LLVMIntrinsicCopyOverloadedName(ID: c_uint, ParamTypes: *mut LLVMTypeRef, ParamCount: usize,
         NameLength: *mut usize) -> *const c_char;
-    /// Deprecated: Use LLVMIntrinsicCopyOverloadedName2 instead.
+    /// Deprecated: Use [`LLVMIntrinsicCopyOverloadedName2`] instead.
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn LLVMIntrinsicCopyOverloadedName(ID: c_uint, OverloadTypes: *mut LLVMTypeRef, OverloadCount: usize,
         NameLength: *mut usize) -> *mut c_char;
     /// Copies the name of an overloaded intrinsic identified by a given list of
     /// parameter types.
     ///
-    /// Unlike LLVMIntrinsicGetName, the caller is responsible for freeing the
+    /// Unlike [`LLVMIntrinsicGetName`], the caller is responsible for freeing the
     /// returned string.
     ///
     /// This version also supports unnamed types.
     ///
-    /// See also: llvm::Intrinsic::getName()
+    /// See also: llvmIntrinsic::`getName()`
     ///
     /// Before ROCm 7.0.
     #[cfg(not(feature = "rocm-7-0"))]
@@ -4062,28 +4092,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Copies the name of an overloaded intrinsic identified by a given list of
     /// overload types.
     ///
-    /// Unlike LLVMIntrinsicGetName, the caller is responsible for freeing the
+    /// Unlike [`LLVMIntrinsicGetName`], the caller is responsible for freeing the
     /// returned string.
     ///
     /// This version also supports unnamed types.
     ///
-    /// See also: llvm::Intrinsic::getName()
+    /// See also: llvmIntrinsic::`getName()`
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn LLVMIntrinsicCopyOverloadedName2(Mod: LLVMModuleRef, ID: c_uint, OverloadTypes: *mut LLVMTypeRef,
         OverloadCount: usize, NameLength: *mut usize) -> *mut c_char;
     /// Retrieves the name of an intrinsic.
     ///
-    /// See also: llvm::Intrinsic::getName()
+    /// See also: llvmIntrinsic::`getName()`
     "5.7" pub fn LLVMIntrinsicGetName(ID: c_uint, NameLength: *mut usize) -> *const c_char;
     /// Retrieves the type of an intrinsic. For overloaded intrinsics, overload
     /// types must be provided to uniquely identify an overload.
     ///
-    /// See also: llvm::Intrinsic::getType()
+    /// See also: llvmIntrinsic::`getType()`
     "5.7" pub fn LLVMIntrinsicGetType(Ctx: LLVMContextRef, ID: c_uint, OverloadTypes: *mut LLVMTypeRef,
         OverloadCount: usize) -> LLVMTypeRef;
     /// Obtain if the intrinsic identified by the given ID is overloaded.
     ///
-    /// See also: llvm::Intrinsic::isOverloaded()
+    /// See also: llvmIntrinsic::`isOverloaded()`
     "5.7" pub fn LLVMIntrinsicIsOverloaded(ID: c_uint) -> LLVMBool;
     "5.7" pub fn LLVMIsAAddrSpaceCastInst(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAAllocaInst(Val: LLVMValueRef) -> LLVMValueRef;
@@ -4178,11 +4208,13 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsAShuffleVectorInst(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAStoreInst(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsASwitchInst(Val: LLVMValueRef) -> LLVMValueRef;
-    /// Determine whether an instruction is a terminator. This routine is named to
+    /// Determine whether an instruction is a terminator.
+    ///
+    /// This routine is named to
     /// be compatible with historical functions that did this by querying the
     /// underlying C++ type.
     ///
-    /// See also: llvm::Instruction::isTerminator()
+    /// See also: llvmInstruction::`isTerminator()`
     "5.7" pub fn LLVMIsATerminatorInst(Inst: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsATruncInst(Val: LLVMValueRef) -> LLVMValueRef;
     "5.7" pub fn LLVMIsAUIToFPInst(Val: LLVMValueRef) -> LLVMValueRef;
@@ -4204,13 +4236,13 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsCleanup(LandingPad: LLVMValueRef) -> LLVMBool;
     /// Return if an instruction is a conditional branch.
     ///
-    /// Deprecated: Use LLVMIsACondBrInst instead.
+    /// Deprecated: Use `LLVMIsACondBrInst` instead.
     "5.7" pub fn LLVMIsConditional(Branch: LLVMValueRef) -> LLVMBool;
     /// Determine whether the specified value instance is constant.
     "5.7" pub fn LLVMIsConstant(Val: LLVMValueRef) -> LLVMBool;
     /// Returns true if the specified constant is an array of i8.
     ///
-    /// See also: ConstantDataSequential::getAsString()
+    /// See also: ConstantDataSequential::`getAsString()`
     "5.7" pub fn LLVMIsConstantString(c: LLVMValueRef) -> LLVMBool;
     "5.7" pub fn LLVMIsDeclaration(Global: LLVMValueRef) -> LLVMBool;
     /// Check for the different types of attributes.
@@ -4223,14 +4255,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMIsInBounds(GEP: LLVMValueRef) -> LLVMBool;
     /// Determine whether a structure is literal.
     ///
-    /// See also: llvm::StructType::isLiteral()
+    /// See also: llvmStructType::`isLiteral()`
     "5.7" pub fn LLVMIsLiteralStruct(StructTy: LLVMTypeRef) -> LLVMBool;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Check whether LLVM is executing in thread-safe mode or not.
     ///
-    /// See also: llvm::llvm\_is\_multithreaded
+    /// See also: llvm::`llvm_is_multithreaded`
     "5.7" pub fn LLVMIsMultithreaded() -> LLVMBool;
     /// Soon to be deprecated.
     /// See <https://llvm.org/docs/RemoveDIsDebugInfo.html#c-api-changes>
@@ -4242,30 +4274,30 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "6.4" pub fn LLVMIsNewDbgInfoFormat(M: LLVMModuleRef) -> LLVMBool;
     /// Determine whether a value instance is null.
     ///
-    /// See also: llvm::Constant::isNullValue()
+    /// See also: llvmConstant::`isNullValue()`
     "5.7" pub fn LLVMIsNull(Val: LLVMValueRef) -> LLVMBool;
     /// Determine whether a structure is opaque.
     ///
-    /// See also: llvm::StructType::isOpaque()
+    /// See also: llvmStructType::`isOpaque()`
     "5.7" pub fn LLVMIsOpaqueStruct(StructTy: LLVMTypeRef) -> LLVMBool;
     /// Determine whether a structure is packed.
     ///
-    /// See also: llvm::StructType::isPacked()
+    /// See also: llvmStructType::`isPacked()`
     "5.7" pub fn LLVMIsPackedStruct(StructTy: LLVMTypeRef) -> LLVMBool;
     /// Determine whether a value instance is poisonous.
     "5.7" pub fn LLVMIsPoison(Val: LLVMValueRef) -> LLVMBool;
     "5.7" pub fn LLVMIsRelocationIteratorAtEnd(Section: LLVMSectionIteratorRef,
         RI: LLVMRelocationIteratorRef) -> LLVMBool;
-    /// Deprecated: Use LLVMObjectFileIsSectionIteratorAtEnd instead.
+    /// Deprecated: Use [`LLVMObjectFileIsSectionIteratorAtEnd`] instead.
     "5.7" pub fn LLVMIsSectionIteratorAtEnd(ObjectFile: LLVMObjectFileRef, SI: LLVMSectionIteratorRef) -> LLVMBool;
     "5.7" pub fn LLVMIsStringAttribute(A: LLVMAttributeRef) -> LLVMBool;
-    /// Deprecated: Use LLVMObjectFileIsSymbolIteratorAtEnd instead.
+    /// Deprecated: Use [`LLVMObjectFileIsSymbolIteratorAtEnd`] instead.
     "5.7" pub fn LLVMIsSymbolIteratorAtEnd(ObjectFile: LLVMObjectFileRef, SI: LLVMSymbolIteratorRef) -> LLVMBool;
     /// Obtain whether a call instruction is a tail call.
     ///
-    /// This only works on llvm::CallInst instructions.
+    /// This only works on llvmCallInst instructions.
     ///
-    /// See also: llvm::CallInst::isTailCall()
+    /// See also: llvmCallInst::`isTailCall()`
     "5.7" pub fn LLVMIsTailCall(CallInst: LLVMValueRef) -> LLVMBool;
     "5.7" pub fn LLVMIsThreadLocal(GlobalVar: LLVMValueRef) -> LLVMBool;
     "5.7" pub fn LLVMIsTypeAttribute(A: LLVMAttributeRef) -> LLVMBool;
@@ -4284,30 +4316,30 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This function permanently loads the dynamic library at the given path.
     /// It is safe to call this function multiple times for the same library.
     ///
-    /// See also: sys::DynamicLibrary::LoadLibraryPermanently()
+    /// See also: sysDynamicLibrary::`LoadLibraryPermanently()`
     "5.7" pub fn LLVMLoadLibraryPermanently(Filename: *const c_char) -> LLVMBool;
     /// Obtain the intrinsic ID number which matches the given function name.
     ///
-    /// See also: llvm::Intrinsic::lookupIntrinsicID()
+    /// See also: llvmIntrinsic::`lookupIntrinsicID()`
     "5.7" pub fn LLVMLookupIntrinsicID(Name: *const c_char, NameLen: usize) -> c_uint;
-    /// Deprecated: Use LLVMMDNodeInContext2 instead.
+    /// Deprecated: Use [`LLVMMDNodeInContext2`] instead.
     "5.7" pub fn LLVMMDNode(Vals: *mut LLVMValueRef, Count: c_uint) -> LLVMValueRef;
-    /// Deprecated: Use LLVMMDNodeInContext2 instead.
+    /// Deprecated: Use [`LLVMMDNodeInContext2`] instead.
     "5.7" pub fn LLVMMDNodeInContext(C: LLVMContextRef, Vals: *mut LLVMValueRef, Count: c_uint) -> LLVMValueRef;
     /// Create an MDNode value with the given array of operands.
     ///
-    /// See also: llvm::MDNode::get()
+    /// See also: llvmMDNode::`get()`
     "5.7" pub fn LLVMMDNodeInContext2(C: LLVMContextRef, MDs: *mut LLVMMetadataRef, Count: usize) -> LLVMMetadataRef;
-    /// Deprecated: Use LLVMMDStringInContext2 instead.
+    /// Deprecated: Use [`LLVMMDStringInContext2`] instead.
     "5.7" pub fn LLVMMDString(Str: *const c_char, SLen: c_uint) -> LLVMValueRef;
-    /// Deprecated: Use LLVMMDStringInContext2 instead.
+    /// Deprecated: Use [`LLVMMDStringInContext2`] instead.
     "5.7" pub fn LLVMMDStringInContext(C: LLVMContextRef, Str: *const c_char, SLen: c_uint) -> LLVMValueRef;
     /// Create an MDString value from a given string value.
     ///
     /// The MDString value does not take ownership of the given string, it remains
     /// the responsibility of the caller to free it.
     ///
-    /// See also: llvm::MDString::get()
+    /// See also: llvmMDString::`get()`
     "5.7" pub fn LLVMMDStringInContext2(C: LLVMContextRef, Str: *const c_char, SLen: usize) -> LLVMMetadataRef;
     "5.7" pub fn LLVMMachOUniversalBinaryCopyObjectForArch(BR: LLVMBinaryRef, Arch: *const c_char, ArchLen: usize,
         ErrorMessage: *mut *mut c_char) -> LLVMBinaryRef;
@@ -4324,7 +4356,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMMetadataTypeInContext(C: LLVMContextRef) -> LLVMTypeRef;
     /// Create a new, empty module in the global context.
     ///
-    /// This is equivalent to calling LLVMModuleCreateWithNameInContext with
+    /// This is equivalent to calling [`LLVMModuleCreateWithNameInContext`] with
     /// [`LLVMGetGlobalContext()`] as the context parameter.
     ///
     /// Every invocation should be paired with [`LLVMDisposeModule()`] or memory
@@ -4337,25 +4369,25 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMModuleCreateWithNameInContext(ModuleID: *const c_char, C: LLVMContextRef) -> LLVMModuleRef;
     /// Returns the flag behavior for a module flag entry at a specific index.
     ///
-    /// See also: Module::ModuleFlagEntry::Behavior
+    /// See also: ModuleModuleFlagEntryBehavior
     "5.7" pub fn LLVMModuleFlagEntriesGetFlagBehavior(Entries: *mut LLVMModuleFlagEntry,
         Index: c_uint) -> LLVMModuleFlagBehavior;
     /// Returns the key for a module flag entry at a specific index.
     ///
-    /// See also: Module::ModuleFlagEntry::Key
+    /// See also: ModuleModuleFlagEntryKey
     "5.7" pub fn LLVMModuleFlagEntriesGetKey(Entries: *mut LLVMModuleFlagEntry, Index: c_uint,
         Len: *mut usize) -> *const c_char;
     /// Returns the metadata for a module flag entry at a specific index.
     ///
-    /// See also: Module::ModuleFlagEntry::Val
+    /// See also: ModuleModuleFlagEntryVal
     "5.7" pub fn LLVMModuleFlagEntriesGetMetadata(Entries: *mut LLVMModuleFlagEntry, Index: c_uint) -> LLVMMetadataRef;
     /// Move a basic block to after another one.
     ///
-    /// See also: llvm::BasicBlock::moveAfter()
+    /// See also: llvmBasicBlock::`moveAfter()`
     "5.7" pub fn LLVMMoveBasicBlockAfter(BB: LLVMBasicBlockRef, MovePos: LLVMBasicBlockRef);
     /// Move a basic block to before another one.
     ///
-    /// See also: llvm::BasicBlock::moveBefore()
+    /// See also: llvmBasicBlock::`moveBefore()`
     "5.7" pub fn LLVMMoveBasicBlockBefore(BB: LLVMBasicBlockRef, MovePos: LLVMBasicBlockRef);
     "5.7" pub fn LLVMMoveToContainingSection(Sect: LLVMSectionIteratorRef, Sym: LLVMSymbolIteratorRef);
     "5.7" pub fn LLVMMoveToNextRelocation(RI: LLVMRelocationIteratorRef);
@@ -4365,7 +4397,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMMoveToNextSection(SI: LLVMSectionIteratorRef);
     "5.7" pub fn LLVMMoveToNextSymbol(SI: LLVMSymbolIteratorRef);
     /// Normalize a target triple. The result needs to be disposed with
-    /// LLVMDisposeMessage.
+    /// [`LLVMDisposeMessage`].
     "5.7" pub fn LLVMNormalizeTargetTriple(triple: *const c_char) -> *mut c_char;
     /// Retrieve a copy of the section iterator for this object file.
     ///
@@ -4375,7 +4407,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// the responsibility of the caller to free it with
     /// [`LLVMDisposeSectionIterator`].
     ///
-    /// See also: llvm::object::sections()
+    /// See also: llvmobject::`sections()`
     "5.7" pub fn LLVMObjectFileCopySectionIterator(BR: LLVMBinaryRef) -> LLVMSectionIteratorRef;
     /// Retrieve a copy of the symbol iterator for this object file.
     ///
@@ -4385,18 +4417,18 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// the responsibility of the caller to free it with
     /// [`LLVMDisposeSymbolIterator`].
     ///
-    /// See also: llvm::object::symbols()
+    /// See also: llvmobject::`symbols()`
     "5.7" pub fn LLVMObjectFileCopySymbolIterator(BR: LLVMBinaryRef) -> LLVMSymbolIteratorRef;
     /// Returns whether the given section iterator is at the end.
     ///
-    /// See also: llvm::object::section\_end
+    /// See also: llvmobject::`section_end`
     "5.7" pub fn LLVMObjectFileIsSectionIteratorAtEnd(BR: LLVMBinaryRef, SI: LLVMSectionIteratorRef) -> LLVMBool;
     /// Returns whether the given symbol iterator is at the end.
     ///
-    /// See also: llvm::object::symbol\_end
+    /// See also: llvmobject::`symbol_end`
     "5.7" pub fn LLVMObjectFileIsSymbolIteratorAtEnd(BR: LLVMBinaryRef, SI: LLVMSymbolIteratorRef) -> LLVMBool;
     /// Computes the byte offset of the indexed struct element for a target.
-    /// See the method llvm::StructLayout::getElementContainingOffset.
+    /// See the method llvmStructLayout::`getElementContainingOffset`.
     "5.7" pub fn LLVMOffsetOfElement(TD: LLVMTargetDataRef, StructTy: LLVMTypeRef, Element: c_uint) -> c_ulonglong;
     /// Create a MaterializationUnit to define the given symbols as pointing to
     /// the corresponding raw addresses.
@@ -4406,10 +4438,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// function. This allows the following pattern...
     ///
     /// `size_t` NumPairs;
-    /// LLVMOrcCSymbolMapPairs Sym;
+    /// [`LLVMOrcCSymbolMapPairs`] Sym;
     /// -- Build Syms array --
-    /// LLVMOrcMaterializationUnitRef MU =
-    /// LLVMOrcAbsoluteSymbols(Syms, NumPairs);
+    /// [`LLVMOrcMaterializationUnitRef`] MU =
+    /// [`LLVMOrcAbsoluteSymbols`](Syms, NumPairs);
     ///
     /// ... without requiring cleanup of the elements of the Sym array afterwards.
     ///
@@ -4422,7 +4454,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// The F argument will be used to implement the DefinitionGenerator's
     /// `tryToGenerate` method (see
-    /// LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction).
+    /// [`LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction`]).
     ///
     /// Ctx is a context object that will be passed to F. This argument is
     /// permitted to be null.
@@ -4440,14 +4472,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The Syms list contains the names and linkages of the symbols provided by this
     /// unit. This function takes ownership of the elements of the Syms array. The
     /// Name fields of the array elements are taken to have been retained for this
-    /// function. The client should \*not\* release the elements of the array, but is
+    /// function. The client should `not` release the elements of the array, but is
     /// still responsible for destroying the array itself.
     ///
     /// The InitSym argument indicates whether or not this MaterializationUnit
     /// contains static initializers. If three are no static initializers (the common
     /// case) then this argument should be null. If there are static initializers
     /// then InitSym should be set to a unique name that also appears in the Syms
-    /// list with the LLVMJITSymbolGenericFlagsMaterializationSideEffectsOnly flag
+    /// list with the [`LLVMJITSymbolGenericFlagsMaterializationSideEffectsOnly`] flag
     /// set. This function takes ownership of the InitSym, which should have been
     /// retained twice on behalf of this function: once for the Syms entry and once
     /// for InitSym. If clients wish to use the InitSym value after this function
@@ -4460,8 +4492,8 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// function will be called.
     ///
     /// The caller owns the underling MaterializationUnit and is responsible for
-    /// either passing it to a JITDylib (via LLVMOrcJITDylibDefine) or disposing
-    /// of it by calling LLVMOrcDisposeMaterializationUnit.
+    /// either passing it to a JITDylib (via [`LLVMOrcJITDylibDefine`]) or disposing
+    /// of it by calling [`LLVMOrcDisposeMaterializationUnit`].
     "5.7" pub fn LLVMOrcCreateCustomMaterializationUnit(Name: *const c_char, Ctx: *mut c_void,
         Syms: LLVMOrcCSymbolFlagsMapPairs, NumSyms: usize, InitSym: LLVMOrcSymbolStringPoolEntryRef,
         Materialize: LLVMOrcMaterializationUnitMaterializeFunction, Discard: LLVMOrcMaterializationUnitDiscardFunction,
@@ -4480,13 +4512,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// an extension, as a .o suffix will be added by DumpObjects.
     "5.7" pub fn LLVMOrcCreateDumpObjects(DumpDir: *const c_char,
         IdentifierOverride: *const c_char) -> LLVMOrcDumpObjectsRef;
-    /// Get a LLVMOrcCreateDynamicLibararySearchGeneratorForPath that will reflect
-    /// library symbols into the JITDylib. On success the resulting generator is
+    /// Get a `LLVMOrcCreateDynamicLibararySearchGeneratorForPath` that will reflect
+    /// library symbols into the JITDylib.
+    ///
+    /// On success the resulting generator is
     /// owned by the client. Ownership is typically transferred by adding the
-    /// instance to a JITDylib using LLVMOrcJITDylibAddGenerator,
+    /// instance to a JITDylib using [`LLVMOrcJITDylibAddGenerator`],
     ///
     /// The GlobalPrefix argument specifies the character that appears on the front
-    /// of linker-mangled symbols for the target platform (e.g. '`_`' on MachO).
+    /// of linker-mangled symbols for the target platform (e.g. '\_' on MachO).
     /// If non-null, this character will be stripped from the start of all symbol
     /// strings before passing the remaining substring to dlsym.
     ///
@@ -4502,12 +4536,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         FileName: *const c_char, GlobalPrefix: c_char, Filter: LLVMOrcSymbolPredicate,
         FilterCtx: *mut c_void) -> LLVMErrorRef;
     /// Get a DynamicLibrarySearchGenerator that will reflect process symbols into
-    /// the JITDylib. On success the resulting generator is owned by the client.
+    /// the JITDylib.
+    ///
+    /// On success the resulting generator is owned by the client.
     /// Ownership is typically transferred by adding the instance to a JITDylib
-    /// using LLVMOrcJITDylibAddGenerator,
+    /// using [`LLVMOrcJITDylibAddGenerator`],
     ///
     /// The GlobalPrefix argument specifies the character that appears on the front
-    /// of linker-mangled symbols for the target platform (e.g. '`_`' on MachO).
+    /// of linker-mangled symbols for the target platform (e.g. '\_' on MachO).
     /// If non-null, this character will be stripped from the start of all symbol
     /// strings before passing the remaining substring to dlsym.
     ///
@@ -4528,23 +4564,23 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// On success the resulting LLJIT instance is uniquely owned by the client and
     /// automatically manages the memory of all JIT'd code and all modules that are
-    /// transferred to it (e.g. via LLVMOrcLLJITAddLLVMIRModule). Disposing of the
+    /// transferred to it (e.g. via [`LLVMOrcLLJITAddLLVMIRModule`]). Disposing of the
     /// LLJIT instance will free all memory managed by the JIT, including JIT'd code
     /// and not-yet compiled modules.
     "5.7" pub fn LLVMOrcCreateLLJIT(Result: *mut LLVMOrcLLJITRef, Builder: LLVMOrcLLJITBuilderRef) -> LLVMErrorRef;
-    /// Create an LLVMOrcLLJITBuilder.
+    /// Create an `LLVMOrcLLJITBuilder`.
     ///
     /// The client owns the resulting LLJITBuilder and should dispose of it using
-    /// LLVMOrcDisposeLLJITBuilder once they are done with it.
+    /// [`LLVMOrcDisposeLLJITBuilder`] once they are done with it.
     "5.7" pub fn LLVMOrcCreateLLJITBuilder() -> LLVMOrcLLJITBuilderRef;
     /// Create a LocalIndirectStubsManager from the given target triple.
     ///
     /// The resulting IndirectStubsManager is owned by the client
-    /// and must be disposed of by calling LLVMOrcDisposeDisposeIndirectStubsManager.
+    /// and must be disposed of by calling `LLVMOrcDisposeDisposeIndirectStubsManager`.
     "5.7" pub fn LLVMOrcCreateLocalIndirectStubsManager(TargetTriple: *const c_char) -> LLVMOrcIndirectStubsManagerRef;
     "5.7" pub fn LLVMOrcCreateLocalLazyCallThroughManager(TargetTriple: *const c_char, ES: LLVMOrcExecutionSessionRef,
         ErrorHandlerAddr: LLVMOrcJITTargetAddress, LCTM: *mut LLVMOrcLazyCallThroughManagerRef) -> LLVMErrorRef;
-    /// Create a ThreadSafeContextRef containing a new LLVMContext.
+    /// Create a ThreadSafeContextRef containing a new `LLVMContext`.
     ///
     /// Ownership of the underlying ThreadSafeContext data is shared: Clients
     /// can and should dispose of their ThreadSafeContextRef as soon as they no
@@ -4552,11 +4588,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// ThreadSafeModules) will keep the underlying data alive as long as it is
     /// needed.
     "5.7" pub fn LLVMOrcCreateNewThreadSafeContext() -> LLVMOrcThreadSafeContextRef;
-    /// Create a ThreadSafeContextRef from a given LLVMContext, which must not be
+    /// Create a ThreadSafeContextRef from a given `LLVMContext`, which must not be
     /// associated with any existing ThreadSafeContext.
     ///
-    /// The underlying ThreadSafeContext will take ownership of the LLVMContext
-    /// object, so clients should not free the LLVMContext passed to this
+    /// The underlying ThreadSafeContext will take ownership of the `LLVMContext`
+    /// object, so clients should not free the `LLVMContext` passed to this
     /// function.
     ///
     /// Ownership of the underlying ThreadSafeContext data is shared: Clients
@@ -4566,14 +4602,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// needed.
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMOrcCreateNewThreadSafeContextFromLLVMContext(Ctx: LLVMContextRef) -> LLVMOrcThreadSafeContextRef;
-    /// Create a ThreadSafeModule wrapper around the given LLVM module. This takes
+    /// Create a ThreadSafeModule wrapper around the given LLVM module.
+    ///
+    /// This takes
     /// ownership of the M argument which should not be disposed of or referenced
     /// after this function returns.
     ///
     /// Ownership of the ThreadSafeModule is unique: If it is transferred to the JIT
-    /// (e.g. by LLVMOrcLLJITAddLLVMIRModule) then the client is no longer
+    /// (e.g. by [`LLVMOrcLLJITAddLLVMIRModule`]) then the client is no longer
     /// responsible for it. If it is not transferred to the JIT then the client
-    /// should call LLVMOrcDisposeThreadSafeModule to dispose of it.
+    /// should call [`LLVMOrcDisposeThreadSafeModule`] to dispose of it.
     "5.7" pub fn LLVMOrcCreateNewThreadSafeModule(M: LLVMModuleRef,
         TSCtx: LLVMOrcThreadSafeContextRef) -> LLVMOrcThreadSafeModuleRef;
     /// Create a ObjectLinkingLayer instance using the standard JITLink
@@ -4586,7 +4624,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// This is intended to simplify transitions for existing MCJIT clients. The
     /// callbacks used are similar (but not identical) to the callbacks for
-    /// LLVMCreateSimpleMCJITMemoryManager: Unlike MCJIT, RTDyldObjectLinkingLayer
+    /// [`LLVMCreateSimpleMCJITMemoryManager`]: Unlike MCJIT, RTDyldObjectLinkingLayer
     /// will create a new memory manager for each object linked by calling the given
     /// CreateContext callback. This allows for code removal by destroying each
     /// allocator individually. Every allocator will be destroyed (if it has not been
@@ -4614,15 +4652,19 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// SectionMemoryManager for memory management.
     "5.7" pub fn LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(ES: LLVMOrcExecutionSessionRef) -> LLVMOrcObjectLayerRef;
     /// Create a RTDyldObjectLinkingLayer instance using the standard
-    /// SectionMemoryManager for memory management. If ReserveAlloc is true then
+    /// SectionMemoryManager for memory management.
+    ///
+    /// If ReserveAlloc is true then
     /// a contiguous range of memory will be reserved for each object file.
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManagerReserveAlloc(ES: LLVMOrcExecutionSessionRef,
         ReserveAlloc: LLVMBool) -> LLVMOrcObjectLayerRef;
-    /// Get a LLVMOrcCreateStaticLibrarySearchGeneratorForPath that will reflect
-    /// static library symbols into the JITDylib. On success the resulting
+    /// Get a [`LLVMOrcCreateStaticLibrarySearchGeneratorForPath`] that will reflect
+    /// static library symbols into the JITDylib.
+    ///
+    /// On success the resulting
     /// generator is owned by the client. Ownership is typically transferred by
-    /// adding the instance to a JITDylib using LLVMOrcJITDylibAddGenerator,
+    /// adding the instance to a JITDylib using [`LLVMOrcJITDylibAddGenerator`],
     ///
     /// Call with the optional TargetTriple argument will succeed if the file at
     /// the given path is a static library or a MachO universal binary containing a
@@ -4635,10 +4677,12 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(not(feature = "rocm-7-0"))]
     "5.7" pub fn LLVMOrcCreateStaticLibrarySearchGeneratorForPath(Result: *mut LLVMOrcDefinitionGeneratorRef,
         ObjLayer: LLVMOrcObjectLayerRef, FileName: *const c_char, TargetTriple: *const c_char) -> LLVMErrorRef;
-    /// Get a LLVMOrcCreateStaticLibrarySearchGeneratorForPath that will reflect
-    /// static library symbols into the JITDylib. On success the resulting
+    /// Get a [`LLVMOrcCreateStaticLibrarySearchGeneratorForPath`] that will reflect
+    /// static library symbols into the JITDylib.
+    ///
+    /// On success the resulting
     /// generator is owned by the client. Ownership is typically transferred by
-    /// adding the instance to a JITDylib using LLVMOrcJITDylibAddGenerator,
+    /// adding the instance to a JITDylib using [`LLVMOrcJITDylibAddGenerator`],
     ///
     /// Call with the optional TargetTriple argument will succeed if the file at
     /// the given path is a static library or a MachO universal binary containing a
@@ -4649,13 +4693,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(feature = "rocm-7-0")]
     "5.7" pub fn LLVMOrcCreateStaticLibrarySearchGeneratorForPath(Result: *mut LLVMOrcDefinitionGeneratorRef,
         ObjLayer: LLVMOrcObjectLayerRef, FileName: *const c_char) -> LLVMErrorRef;
-    /// Disposes of the passed LLVMOrcCSymbolFlagsMap.
+    /// Disposes of the passed `LLVMOrcCSymbolFlagsMap`.
     ///
     /// Does not release the entries themselves.
     "5.7" pub fn LLVMOrcDisposeCSymbolFlagsMap(Pairs: LLVMOrcCSymbolFlagsMapPairs);
-    /// Dispose of a JITDylib::DefinitionGenerator. This should only be called if
+    /// Dispose of a JITDylibDefinitionGenerator.
+    ///
+    /// This should only be called if
     /// ownership has not been passed to a JITDylib (e.g. because some error
-    /// prevented the client from calling LLVMOrcJITDylibAddGenerator).
+    /// prevented the client from calling [`LLVMOrcJITDylibAddGenerator`]).
     "5.7" pub fn LLVMOrcDisposeDefinitionGenerator(DG: LLVMOrcDefinitionGeneratorRef);
     /// Dispose of a DumpObjects instance.
     "5.7" pub fn LLVMOrcDisposeDumpObjects(DumpObjects: LLVMOrcDumpObjectsRef);
@@ -4665,8 +4711,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcDisposeJITTargetMachineBuilder(JTMB: LLVMOrcJITTargetMachineBuilderRef);
     /// Dispose of an LLJIT instance.
     "5.7" pub fn LLVMOrcDisposeLLJIT(J: LLVMOrcLLJITRef) -> LLVMErrorRef;
-    /// Dispose of an LLVMOrcLLJITBuilderRef. This should only be called if ownership
-    /// has not been passed to LLVMOrcCreateLLJIT (e.g. because some error prevented
+    /// Dispose of an [`LLVMOrcLLJITBuilderRef`].
+    ///
+    /// This should only be called if ownership
+    /// has not been passed to [`LLVMOrcCreateLLJIT`] (e.g. because some error prevented
     /// that function from being called).
     "5.7" pub fn LLVMOrcDisposeLLJITBuilder(Builder: LLVMOrcLLJITBuilderRef);
     /// Dispose of an LazyCallThroughManager.
@@ -4675,15 +4723,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// This should only be done after the symbols covered by the object have either
     /// been resolved and emitted (via
-    /// LLVMOrcMaterializationResponsibilityNotifyResolved and
-    /// LLVMOrcMaterializationResponsibilityNotifyEmitted) or failed (via
-    /// LLVMOrcMaterializationResponsibilityFailMaterialization).
+    /// [`LLVMOrcMaterializationResponsibilityNotifyResolved`] and
+    /// [`LLVMOrcMaterializationResponsibilityNotifyEmitted`]) or failed (via
+    /// [`LLVMOrcMaterializationResponsibilityFailMaterialization`]).
     "5.7" pub fn LLVMOrcDisposeMaterializationResponsibility(MR: LLVMOrcMaterializationResponsibilityRef);
     /// Dispose of a MaterializationUnit.
     "5.7" pub fn LLVMOrcDisposeMaterializationUnit(MU: LLVMOrcMaterializationUnitRef);
     /// Dispose of an ObjectLayer.
     "5.7" pub fn LLVMOrcDisposeObjectLayer(ObjLayer: LLVMOrcObjectLayerRef);
-    /// Disposes of the passed LLVMOrcSymbolStringPoolEntryRef\* .
+    /// Disposes of the passed [`LLVMOrcSymbolStringPoolEntryRef`]\* .
     ///
     /// Does not release the symbols themselves.
     "5.7" pub fn LLVMOrcDisposeSymbols(Symbols: *mut LLVMOrcSymbolStringPoolEntryRef);
@@ -4692,7 +4740,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
-    /// Dispose of a ThreadSafeModule. This should only be called if ownership has
+    /// Dispose of a ThreadSafeModule.
+    ///
+    /// This should only be called if ownership has
     /// not been passed to LLJIT (e.g. because some error prevented the client from
     /// adding this to the JIT).
     "5.7" pub fn LLVMOrcDisposeThreadSafeModule(TSM: LLVMOrcThreadSafeModuleRef);
@@ -4702,7 +4752,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Create a "bare" JITDylib.
     ///
     /// The client is responsible for ensuring that the JITDylib's name is unique,
-    /// e.g. by calling LLVMOrcExecutionSessionGetJTIDylibByName first.
+    /// e.g. by calling `LLVMOrcExecutionSessionGetJTIDylibByName` first.
     ///
     /// This call does not install any library code or symbols into the newly
     /// created JITDylib. The client is responsible for all configuration.
@@ -4711,12 +4761,12 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Create a JITDylib.
     ///
     /// The client is responsible for ensuring that the JITDylib's name is unique,
-    /// e.g. by calling LLVMOrcExecutionSessionGetJTIDylibByName first.
+    /// e.g. by calling `LLVMOrcExecutionSessionGetJTIDylibByName` first.
     ///
     /// If a Platform is attached to the ExecutionSession then
-    /// Platform::setupJITDylib will be called to install standard platform symbols
+    /// Platform::`setupJITDylib` will be called to install standard platform symbols
     /// (e.g. standard library interposes). If no Platform is installed then this
-    /// call is equivalent to LLVMExecutionSessionRefCreateBareJITDylib and will
+    /// call is equivalent to `LLVMExecutionSessionRefCreateBareJITDylib` and will
     /// always return success.
     "5.7" pub fn LLVMOrcExecutionSessionCreateJITDylib(ES: LLVMOrcExecutionSessionRef, Result: *mut LLVMOrcJITDylibRef,
         Name: *const c_char) -> LLVMErrorRef;
@@ -4730,12 +4780,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// not required to free the pool.
     "5.7" pub fn LLVMOrcExecutionSessionGetSymbolStringPool(ES: LLVMOrcExecutionSessionRef) -> LLVMOrcSymbolStringPoolRef;
     /// Intern a string in the ExecutionSession's SymbolStringPool and return a
-    /// reference to it. This increments the ref-count of the pool entry, and the
+    /// reference to it.
+    ///
+    /// This increments the ref-count of the pool entry, and the
     /// returned value should be released once the client is done with it by
-    /// calling LLVMOrcReleaseSymbolStringPoolEntry.
+    /// calling [`LLVMOrcReleaseSymbolStringPoolEntry`].
     ///
     /// Since strings are uniqued within the SymbolStringPool
-    /// LLVMOrcSymbolStringPoolEntryRefs can be compared by value to test string
+    /// `LLVMOrcSymbolStringPoolEntryRefs` can be compared by value to test string
     /// equality.
     ///
     /// Note that this function does not perform linker-mangling on the string.
@@ -4743,7 +4795,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMOrcSymbolStringPoolEntryRef;
     /// Look up symbols in an execution session.
     ///
-    /// This is a wrapper around the general ExecutionSession::lookup function.
+    /// This is a wrapper around the general ExecutionSessionlookup function.
     ///
     /// The SearchOrder argument contains a list of (JITDylibs, JITDylibSearchFlags)
     /// pairs that describe the search order. The JITDylibs will be searched in the
@@ -4753,13 +4805,13 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// (SymbolStringPtr, SymbolLookupFlags) pairs describing the symbols to be
     /// searched for. This function takes ownership of the elements of the Symbols
     /// array. The Name fields of the Symbols elements are taken to have been
-    /// retained by the client for this function. The client should \*not\* release the
+    /// retained by the client for this function. The client should `not` release the
     /// Name fields, but are still responsible for destroying the array itself.
     ///
     /// The HandleResult function will be called once all searched for symbols have
     /// been found, or an error occurs. The HandleResult function will be passed an
-    /// LLVMErrorRef indicating success or failure, and (on success) a
-    /// null-terminated LLVMOrcCSymbolMapPairs array containing the function result,
+    /// [`LLVMErrorRef`] indicating success or failure, and (on success) a
+    /// null-terminated [`LLVMOrcCSymbolMapPairs`] array containing the function result,
     /// and the Ctx value passed to the lookup function.
     ///
     /// The client is fully responsible for managing the lifetime of the Ctx object.
@@ -4791,47 +4843,51 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// longer responsible for managing its memory.
     "5.7" pub fn LLVMOrcJITDylibAddGenerator(JD: LLVMOrcJITDylibRef, DG: LLVMOrcDefinitionGeneratorRef);
     /// Calls remove on all trackers associated with this JITDylib, see
-    /// JITDylib::clear().
+    /// JITDylib::`clear()`.
     "5.7" pub fn LLVMOrcJITDylibClear(JD: LLVMOrcJITDylibRef) -> LLVMErrorRef;
     /// Return a reference to a newly created resource tracker associated with JD.
+    ///
     /// The tracker is returned with an initial ref-count of 1, and must be released
-    /// with LLVMOrcReleaseResourceTracker when no longer needed.
+    /// with [`LLVMOrcReleaseResourceTracker`] when no longer needed.
     "5.7" pub fn LLVMOrcJITDylibCreateResourceTracker(JD: LLVMOrcJITDylibRef) -> LLVMOrcResourceTrackerRef;
     /// Add the given MaterializationUnit to the given JITDylib.
     ///
     /// If this operation succeeds then JITDylib JD will take ownership of MU.
     /// If the operation fails then ownership remains with the caller who should
-    /// call LLVMOrcDisposeMaterializationUnit to destroy it.
+    /// call [`LLVMOrcDisposeMaterializationUnit`] to destroy it.
     "5.7" pub fn LLVMOrcJITDylibDefine(JD: LLVMOrcJITDylibRef, MU: LLVMOrcMaterializationUnitRef) -> LLVMErrorRef;
     /// Return a reference to the default resource tracker for the given JITDylib.
+    ///
     /// This operation will increase the retain count of the tracker: Clients should
-    /// call LLVMOrcReleaseResourceTracker when the result is no longer needed.
+    /// call [`LLVMOrcReleaseResourceTracker`] when the result is no longer needed.
     "5.7" pub fn LLVMOrcJITDylibGetDefaultResourceTracker(JD: LLVMOrcJITDylibRef) -> LLVMOrcResourceTrackerRef;
     /// Create a JITTargetMachineBuilder from the given TargetMachine template.
     ///
     /// This operation takes ownership of the given TargetMachine and destroys it
     /// before returing. The resulting JITTargetMachineBuilder is owned by the client
     /// and must be passed to a consuming operation (e.g.
-    /// LLVMOrcLLJITBuilderSetJITTargetMachineBuilder) or disposed of by calling
-    /// LLVMOrcDisposeJITTargetMachineBuilder.
+    /// [`LLVMOrcLLJITBuilderSetJITTargetMachineBuilder`]) or disposed of by calling
+    /// [`LLVMOrcDisposeJITTargetMachineBuilder`].
     "5.7" pub fn LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(TM: LLVMTargetMachineRef) -> LLVMOrcJITTargetMachineBuilderRef;
     /// Create a JITTargetMachineBuilder by detecting the host.
     ///
     /// On success the client owns the resulting JITTargetMachineBuilder. It must be
     /// passed to a consuming operation (e.g.
-    /// LLVMOrcLLJITBuilderSetJITTargetMachineBuilder) or disposed of by calling
-    /// LLVMOrcDisposeJITTargetMachineBuilder.
+    /// [`LLVMOrcLLJITBuilderSetJITTargetMachineBuilder`]) or disposed of by calling
+    /// [`LLVMOrcDisposeJITTargetMachineBuilder`].
     "5.7" pub fn LLVMOrcJITTargetMachineBuilderDetectHost(Result: *mut LLVMOrcJITTargetMachineBuilderRef) -> LLVMErrorRef;
     /// Returns the target triple for the given JITTargetMachineBuilder as a string.
     ///
     /// The caller owns the resulting string as must dispose of it by calling
-    /// LLVMDisposeMessage
+    /// [`LLVMDisposeMessage`]
     "5.7" pub fn LLVMOrcJITTargetMachineBuilderGetTargetTriple(JTMB: LLVMOrcJITTargetMachineBuilderRef) -> *mut c_char;
     /// Sets the target triple for the given JITTargetMachineBuilder to the given
     /// string.
     "5.7" pub fn LLVMOrcJITTargetMachineBuilderSetTargetTriple(JTMB: LLVMOrcJITTargetMachineBuilderRef,
         TargetTriple: *const c_char);
-    /// Add an IR module to the given JITDylib in the given LLJIT instance. This
+    /// Add an IR module to the given JITDylib in the given LLJIT instance.
+    ///
+    /// This
     /// operation transfers ownership of the TSM argument to the LLJIT instance.
     /// The TSM argument should not be disposed of or referenced once this
     /// function returns.
@@ -4841,7 +4897,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcLLJITAddLLVMIRModule(J: LLVMOrcLLJITRef, JD: LLVMOrcJITDylibRef,
         TSM: LLVMOrcThreadSafeModuleRef) -> LLVMErrorRef;
     /// Add an IR module to the given ResourceTracker's JITDylib in the given LLJIT
-    /// instance. This operation transfers ownership of the TSM argument to the LLJIT
+    /// instance.
+    ///
+    /// This operation transfers ownership of the TSM argument to the LLJIT
     /// instance. The TSM argument should not be disposed of or referenced once this
     /// function returns.
     ///
@@ -4850,7 +4908,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcLLJITAddLLVMIRModuleWithRT(J: LLVMOrcLLJITRef, JD: LLVMOrcResourceTrackerRef,
         TSM: LLVMOrcThreadSafeModuleRef) -> LLVMErrorRef;
     /// Add a buffer representing an object file to the given JITDylib in the given
-    /// LLJIT instance. This operation transfers ownership of the buffer to the
+    /// LLJIT instance.
+    ///
+    /// This operation transfers ownership of the buffer to the
     /// LLJIT instance. The buffer should not be disposed of or referenced once this
     /// function returns.
     ///
@@ -4859,7 +4919,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcLLJITAddObjectFile(J: LLVMOrcLLJITRef, JD: LLVMOrcJITDylibRef,
         ObjBuffer: LLVMMemoryBufferRef) -> LLVMErrorRef;
     /// Add a buffer representing an object file to the given ResourceTracker's
-    /// JITDylib in the given LLJIT instance. This operation transfers ownership of
+    /// JITDylib in the given LLJIT instance.
+    ///
+    /// This operation transfers ownership of
     /// the buffer to the LLJIT instance. The buffer should not be disposed of or
     /// referenced once this function returns.
     ///
@@ -4868,8 +4930,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcLLJITAddObjectFileWithRT(J: LLVMOrcLLJITRef, RT: LLVMOrcResourceTrackerRef,
         ObjBuffer: LLVMMemoryBufferRef) -> LLVMErrorRef;
     /// Set the JITTargetMachineBuilder to be used when constructing the LLJIT
-    /// instance. Calling this function is optional: if it is not called then the
-    /// LLJITBuilder will use JITTargeTMachineBuilder::detectHost to construct a
+    /// instance.
+    ///
+    /// Calling this function is optional: if it is not called then the
+    /// LLJITBuilder will use JITTargeTMachineBuilder::`detectHost` to construct a
     /// JITTargetMachineBuilder.
     ///
     /// This function takes ownership of the JTMB argument: clients should not
@@ -4916,7 +4980,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Name: *const c_char) -> LLVMErrorRef;
     /// Mangles the given string according to the LLJIT instance's DataLayout, then
     /// interns the result in the SymbolStringPool and returns a reference to the
-    /// pool entry. Clients should call LLVMOrcReleaseSymbolStringPoolEntry to
+    /// pool entry.
+    ///
+    /// Clients should call [`LLVMOrcReleaseSymbolStringPoolEntry`] to
     /// decrement the ref-count on the pool entry once they are finished with this
     /// value.
     "5.7" pub fn LLVMOrcLLJITMangleAndIntern(J: LLVMOrcLLJITRef,
@@ -4929,10 +4995,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// function. This allows the following pattern...
     ///
     /// `size_t` NumPairs;
-    /// LLVMOrcCSymbolAliasMapPairs CallableAliases;
+    /// [`LLVMOrcCSymbolAliasMapPairs`] CallableAliases;
     /// -- Build CallableAliases array --
-    /// LLVMOrcMaterializationUnitRef MU =
-    /// LLVMOrcLazyReexports(LCTM, ISM, JD, CallableAliases, NumPairs);
+    /// [`LLVMOrcMaterializationUnitRef`] MU =
+    /// [`LLVMOrcLazyReexports`](LCTM, ISM, JD, CallableAliases, NumPairs);
     ///
     /// ... without requiring cleanup of the elements of the CallableAliases array afterwards.
     ///
@@ -4944,7 +5010,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         SourceRef: LLVMOrcJITDylibRef, CallableAliases: LLVMOrcCSymbolAliasMapPairs,
         NumPairs: usize) -> LLVMOrcMaterializationUnitRef;
     /// Continue a lookup that was suspended in a generator (see
-    /// LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction).
+    /// [`LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction`]).
     "5.7" pub fn LLVMOrcLookupStateContinueLookup(S: LLVMOrcLookupStateRef, err: LLVMErrorRef);
     /// Adds dependencies to a symbol that the MaterializationResponsibility is
     /// responsible for.
@@ -4953,9 +5019,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// array have been retained for this function. This allows the following
     /// pattern...
     ///
-    /// LLVMOrcSymbolStringPoolEntryRef Names\[\] = {...};
-    /// LLVMOrcCDependenceMapPair Dependence = {JD, {Names, sizeof(Names)}}
-    /// LLVMOrcMaterializationResponsibilityAddDependencies(JD, Name, &Dependence,
+    /// [`LLVMOrcSymbolStringPoolEntryRef`] Names\[\] = {...};
+    /// [`LLVMOrcCDependenceMapPair`] Dependence = {JD, {Names, sizeof(Names)}}
+    /// `LLVMOrcMaterializationResponsibilityAddDependencies`(JD, Name, &Dependence,
     /// 1);
     ///
     /// ... without requiring cleanup of the elements of the Names array afterwards.
@@ -4971,14 +5037,18 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Adds dependencies to all symbols that the MaterializationResponsibility is
-    /// responsible for. See LLVMOrcMaterializationResponsibilityAddDependencies for
+    /// responsible for.
+    ///
+    /// See `LLVMOrcMaterializationResponsibilityAddDependencies` for
     /// notes about memory responsibility.
     ///
     /// Before ROCm 6.4.
     #[cfg(not(feature = "rocm-6-4"))]
     "5.7" pub fn LLVMOrcMaterializationResponsibilityAddDependenciesForAll(MR: LLVMOrcMaterializationResponsibilityRef,
         Dependencies: LLVMOrcCDependenceMapPairs, NumPairs: usize);
-    /// Attempt to claim responsibility for new definitions. This method can be
+    /// Attempt to claim responsibility for new definitions.
+    ///
+    /// This method can be
     /// used to claim responsibility for symbols that are added to a
     /// materialization unit during the compilation process (e.g. literal pool
     /// symbols). Symbol linkage rules are the same as for symbols that are
@@ -4992,7 +5062,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMOrcMaterializationResponsibilityDefineMaterializing(MR: LLVMOrcMaterializationResponsibilityRef,
         Pairs: LLVMOrcCSymbolFlagsMapPairs, NumPairs: usize) -> LLVMErrorRef;
     /// Delegates responsibility for the given symbols to the returned
-    /// materialization responsibility. Useful for breaking up work between
+    /// materialization responsibility.
+    ///
+    /// Useful for breaking up work between
     /// threads, or different kinds of materialization processes.
     ///
     /// The caller retains responsibility of the the passed
@@ -5002,6 +5074,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         Result: *mut LLVMOrcMaterializationResponsibilityRef) -> LLVMErrorRef;
     /// Notify all not-yet-emitted covered by this MaterializationResponsibility
     /// instance that an error has occurred.
+    ///
     /// This will remove all symbols covered by this MaterializationResponsibility
     /// from the target JITDylib, and send an error to any queries waiting on
     /// these symbols.
@@ -5016,7 +5089,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// MaterializationResponsbility or beyond the lifetime thereof.
     "5.7" pub fn LLVMOrcMaterializationResponsibilityGetInitializerSymbol(MR: LLVMOrcMaterializationResponsibilityRef) -> LLVMOrcSymbolStringPoolEntryRef;
     /// Returns the names of any symbols covered by this
-    /// MaterializationResponsibility object that have queries pending. This
+    /// MaterializationResponsibility object that have queries pending.
+    ///
+    /// This
     /// information can be used to return responsibility for unrequested symbols
     /// back to the JITDylib via the delegate method.
     "5.7" pub fn LLVMOrcMaterializationResponsibilityGetRequestedSymbols(MR: LLVMOrcMaterializationResponsibilityRef,
@@ -5024,7 +5099,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Returns the symbol flags map for this responsibility instance.
     ///
     /// The length of the array is returned in NumPairs and the caller is responsible
-    /// for the returned memory and needs to call LLVMOrcDisposeCSymbolFlagsMap.
+    /// for the returned memory and needs to call [`LLVMOrcDisposeCSymbolFlagsMap`].
     ///
     /// To use the returned symbols beyond the livetime of the
     /// MaterializationResponsibility requires the caller to retain the symbols
@@ -5040,10 +5115,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This method will return an error if any symbols being resolved have been
     /// moved to the error state due to the failure of a dependency. If this
     /// method returns an error then clients should log it and call
-    /// LLVMOrcMaterializationResponsibilityFailMaterialization.
+    /// [`LLVMOrcMaterializationResponsibilityFailMaterialization`].
     /// If no dependencies have been registered for the symbols covered by this
     /// MaterializationResponsibiility then this method is guaranteed to return
-    /// LLVMErrorSuccess.
+    /// [`LLVMErrorSuccess`].
     ///
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -5055,9 +5130,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This function takes ownership of the symbols in the Dependencies struct.
     /// This allows the following pattern...
     ///
-    /// LLVMOrcSymbolStringPoolEntryRef Names\[\] = {...};
-    /// LLVMOrcCDependenceMapPair Dependence = {JD, {Names, sizeof(Names)}}
-    /// LLVMOrcMaterializationResponsibilityAddDependencies(JD, Name, &Dependence,
+    /// [`LLVMOrcSymbolStringPoolEntryRef`] Names\[\] = {...};
+    /// [`LLVMOrcCDependenceMapPair`] Dependence = {JD, {Names, sizeof(Names)}}
+    /// `LLVMOrcMaterializationResponsibilityAddDependencies`(JD, Name, &Dependence,
     /// 1);
     ///
     /// ... without requiring cleanup of the elements of the Names array afterwards.
@@ -5068,14 +5143,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This method will return an error if any symbols being resolved have been
     /// moved to the error state due to the failure of a dependency. If this
     /// method returns an error then clients should log it and call
-    /// LLVMOrcMaterializationResponsibilityFailMaterialization.
+    /// [`LLVMOrcMaterializationResponsibilityFailMaterialization`].
     /// If no dependencies have been registered for the symbols covered by this
     /// MaterializationResponsibility then this method is guaranteed to return
-    /// LLVMErrorSuccess.
+    /// [`LLVMErrorSuccess`].
     #[cfg(feature = "rocm-6-2")]
     "5.7" pub fn LLVMOrcMaterializationResponsibilityNotifyEmitted(MR: LLVMOrcMaterializationResponsibilityRef,
         SymbolDepGroups: *mut LLVMOrcCSymbolDependenceGroup, NumSymbolDepGroups: usize) -> LLVMErrorRef;
     /// Notifies the target JITDylib that the given symbols have been resolved.
+    ///
     /// This will update the given symbols' addresses in the JITDylib, and notify
     /// any pending queries on the given symbols of their resolution. The given
     /// symbols must be ones covered by this MaterializationResponsibility
@@ -5085,14 +5161,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This method will return an error if any symbols being resolved have been
     /// moved to the error state due to the failure of a dependency. If this
     /// method returns an error then clients should log it and call
-    /// LLVMOrcMaterializationResponsibilityFailMaterialization. If no dependencies
+    /// [`LLVMOrcMaterializationResponsibilityFailMaterialization`]. If no dependencies
     /// have been registered for the symbols covered by this
     /// MaterializationResponsibility then this method is guaranteed to return
-    /// LLVMErrorSuccess.
+    /// [`LLVMErrorSuccess`].
     "5.7" pub fn LLVMOrcMaterializationResponsibilityNotifyResolved(MR: LLVMOrcMaterializationResponsibilityRef,
         Symbols: LLVMOrcCSymbolMapPairs, NumPairs: usize) -> LLVMErrorRef;
     /// Transfers responsibility to the given MaterializationUnit for all
-    /// symbols defined by that MaterializationUnit. This allows
+    /// symbols defined by that MaterializationUnit.
+    ///
+    /// This allows
     /// materializers to break up work based on run-time information (e.g.
     /// by introspecting which symbols have actually been looked up and
     /// materializing only those).
@@ -5126,7 +5204,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// function. The client is not responsible for cleanup.
     "5.7" pub fn LLVMOrcObjectLayerEmit(ObjLayer: LLVMOrcObjectLayerRef, R: LLVMOrcMaterializationResponsibilityRef,
         ObjBuffer: LLVMMemoryBufferRef);
-    /// Set the transform function on an LLVMOrcObjectTransformLayer.
+    /// Set the transform function on an `LLVMOrcObjectTransformLayer`.
     "5.7" pub fn LLVMOrcObjectTransformLayerSetTransform(ObjTransformLayer: LLVMOrcObjectTransformLayerRef,
         TransformFunction: LLVMOrcObjectTransformLayerTransformFunction, Ctx: *mut c_void);
     /// Add the given listener to the given RTDyldObjectLinkingLayer.
@@ -5140,7 +5218,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Reduces the ref-count for of a SymbolStringPool entry.
     "5.7" pub fn LLVMOrcReleaseSymbolStringPoolEntry(S: LLVMOrcSymbolStringPoolEntryRef);
     /// Remove all resources associated with the given tracker. See
-    /// ResourceTracker::remove().
+    /// ResourceTracker::`remove()`.
     "5.7" pub fn LLVMOrcResourceTrackerRemove(RT: LLVMOrcResourceTrackerRef) -> LLVMErrorRef;
     /// Transfers tracking of all resources associated with resource tracker SrcRT
     /// to resource tracker DstRT.
@@ -5157,10 +5235,10 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// closing a JITDylib.
     "5.7" pub fn LLVMOrcSymbolStringPoolClearDeadEntries(SSP: LLVMOrcSymbolStringPoolRef);
     /// Return the c-string for the given symbol. This string will remain valid until
-    /// the entry is freed (once all LLVMOrcSymbolStringPoolEntryRefs have been
+    /// the entry is freed (once all `LLVMOrcSymbolStringPoolEntryRefs` have been
     /// released).
     "5.7" pub fn LLVMOrcSymbolStringPoolEntryStr(S: LLVMOrcSymbolStringPoolEntryRef) -> *const c_char;
-    /// Get a reference to the wrapped LLVMContext.
+    /// Get a reference to the wrapped `LLVMContext`.
     ///
     /// Before ROCm 7.2.
     #[cfg(not(feature = "rocm-7-2"))]
@@ -5179,37 +5257,44 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMParseBitcodeInContext2(ContextRef: LLVMContextRef, MemBuf: LLVMMemoryBufferRef,
         OutModule: *mut LLVMModuleRef) -> LLVMBool;
     /// This function parses the given arguments using the LLVM command line parser.
+    ///
     /// Note that the only stable thing about this function is its signature; you
     /// cannot rely on any particular set of command line arguments being interpreted
     /// the same way across LLVM versions.
     ///
-    /// See also: llvm::cl::ParseCommandLineOptions()
+    /// See also: llvmcl::`ParseCommandLineOptions()`
     "5.7" pub fn LLVMParseCommandLineOptions(argc: c_int, argv: *const *const c_char, Overview: *const c_char);
     /// Read LLVM IR from a memory buffer and convert it into an in-memory Module
-    /// object. Returns 0 on success.
+    /// object.
+    ///
+    /// Returns 0 on success.
     /// Optionally returns a human-readable description of any errors that
     /// occurred during parsing IR. OutMessage must be disposed with
-    /// LLVMDisposeMessage.
+    /// [`LLVMDisposeMessage`].
     /// The memory buffer is consumed by this function.
-    /// This is deprecated. Use LLVMParseIRInContext2 instead.
+    /// This is deprecated. Use `LLVMParseIRInContext2` instead.
     ///
-    /// See also: llvm::ParseIR()
+    /// See also: llvm::`ParseIR()`
     "5.7" pub fn LLVMParseIRInContext(ContextRef: LLVMContextRef, MemBuf: LLVMMemoryBufferRef, OutM: *mut LLVMModuleRef,
         OutMessage: *mut *mut c_char) -> LLVMBool;
     /// Read LLVM IR from a memory buffer and convert it into an in-memory Module
-    /// object. Returns 0 on success.
+    /// object.
+    ///
+    /// Returns 0 on success.
     /// Optionally returns a human-readable description of any errors that
     /// occurred during parsing IR. OutMessage must be disposed with
-    /// LLVMDisposeMessage.
+    /// [`LLVMDisposeMessage`].
     /// The memory buffer is not consumed by this function. It is the responsibility
     /// of the caller to free it with [`LLVMDisposeMemoryBuffer`].
     ///
-    /// See also: llvm::ParseIR()
+    /// See also: llvm::`ParseIR()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMParseIRInContext2(ContextRef: LLVMContextRef, MemBuf: LLVMMemoryBufferRef,
         OutM: *mut LLVMModuleRef, OutMessage: *mut *mut c_char) -> LLVMBool;
     /// Specify a custom alias analysis pipeline for the PassBuilder to be used
-    /// instead of the default one. The string argument is not copied; the caller
+    /// instead of the default one.
+    ///
+    /// The string argument is not copied; the caller
     /// is responsible for ensuring it outlives the PassBuilderOptions instance.
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMPassBuilderOptionsSetAAPipeline(Options: LLVMPassBuilderOptionsRef, AAPipeline: *const c_char);
@@ -5238,28 +5323,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// inside the module is valid.
     "5.7" pub fn LLVMPassBuilderOptionsSetVerifyEach(Options: LLVMPassBuilderOptionsRef, VerifyEach: LLVMBool);
     /// Returns the pointer size in bytes for a target.
-    /// See the method llvm::DataLayout::getPointerSize.
+    /// See the method llvmDataLayout::`getPointerSize`.
     "5.7" pub fn LLVMPointerSize(TD: LLVMTargetDataRef) -> c_uint;
     /// Returns the pointer size in bytes for a target for a specified
     /// address space.
-    /// See the method llvm::DataLayout::getPointerSize.
+    /// See the method llvmDataLayout::`getPointerSize`.
     "5.7" pub fn LLVMPointerSizeForAS(TD: LLVMTargetDataRef, AS: c_uint) -> c_uint;
     /// Create a pointer type that points to a defined type.
     ///
     /// The created type will exist in the context that its pointee type
     /// exists in.
     ///
-    /// See also: llvm::PointerType::get()
+    /// See also: llvmPointerType::`get()`
     "5.7" pub fn LLVMPointerType(ElementType: LLVMTypeRef, AddressSpace: c_uint) -> LLVMTypeRef;
     /// Create an opaque pointer type in a context.
     ///
-    /// See also: llvm::PointerType::get()
+    /// See also: llvmPointerType::`get()`
     "5.7" pub fn LLVMPointerTypeInContext(C: LLVMContextRef, AddressSpace: c_uint) -> LLVMTypeRef;
     /// Determine whether a pointer is opaque.
     ///
     /// True if this is an instance of an opaque PointerType.
     ///
-    /// See also: llvm::Type::isOpaquePointerTy()
+    /// See also: llvmType::`isOpaquePointerTy()`
     "5.7" pub fn LLVMPointerTypeIsOpaque(Ty: LLVMTypeRef) -> LLVMBool;
     /// Set the builder position before Instr but after any attached debug records,
     /// or if Instr is null set the position to the end of Block.
@@ -5276,169 +5361,169 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMPositionBuilderBeforeInstrAndDbgRecords(Builder: LLVMBuilderRef, Instr: LLVMValueRef);
     /// Computes the preferred alignment of a global variable in bytes for a target.
-    /// See the method llvm::DataLayout::getPreferredAlignment.
+    /// See the method llvmDataLayout::`getPreferredAlignment`.
     "5.7" pub fn LLVMPreferredAlignmentOfGlobal(TD: LLVMTargetDataRef, GlobalVar: LLVMValueRef) -> c_uint;
     /// Computes the preferred alignment of a type in bytes for a target.
-    /// See the method llvm::DataLayout::getTypeABISize.
+    /// See the method llvmDataLayout::`getTypeABISize`.
     "5.7" pub fn LLVMPreferredAlignmentOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_uint;
     /// Return a string representation of the DbgRecord. Use
-    /// LLVMDisposeMessage to free the string.
+    /// [`LLVMDisposeMessage`] to free the string.
     ///
-    /// See also: llvm::DbgRecord::print()
+    /// See also: llvmDbgRecord::`print()`
     #[cfg(feature = "rocm-6-4")]
     "6.4" pub fn LLVMPrintDbgRecordToString(Record: LLVMDbgRecordRef) -> *mut c_char;
     /// Print a representation of a module to a file. The ErrorMessage needs to be
-    /// disposed with LLVMDisposeMessage. Returns 0 on success, 1 otherwise.
+    /// disposed with [`LLVMDisposeMessage`]. Returns 0 on success, 1 otherwise.
     ///
-    /// See also: Module::print()
+    /// See also: Module::`print()`
     "5.7" pub fn LLVMPrintModuleToFile(M: LLVMModuleRef, Filename: *const c_char,
         ErrorMessage: *mut *mut c_char) -> LLVMBool;
     /// Return a string representation of the module. Use
-    /// LLVMDisposeMessage to free the string.
+    /// [`LLVMDisposeMessage`] to free the string.
     ///
-    /// See also: Module::print()
+    /// See also: Module::`print()`
     "5.7" pub fn LLVMPrintModuleToString(M: LLVMModuleRef) -> *mut c_char;
     /// Return a string representation of the type. Use
-    /// LLVMDisposeMessage to free the string.
+    /// [`LLVMDisposeMessage`] to free the string.
     ///
-    /// See also: llvm::Type::print()
+    /// See also: llvmType::`print()`
     "5.7" pub fn LLVMPrintTypeToString(Val: LLVMTypeRef) -> *mut c_char;
     /// Return a string representation of the value. Use
-    /// LLVMDisposeMessage to free the string.
+    /// [`LLVMDisposeMessage`] to free the string.
     ///
-    /// See also: llvm::Value::print()
+    /// See also: llvmValue::`print()`
     "5.7" pub fn LLVMPrintValueToString(Val: LLVMValueRef) -> *mut c_char;
     "5.7" pub fn LLVMRecompileAndRelinkFunction(EE: LLVMExecutionEngineRef, Fn: LLVMValueRef) -> *mut c_void;
     /// Returns the debug location that is attached to the value of this argument.
     ///
-    /// If there is no debug location, the return value will be \`NULL\`.
+    /// If there is no debug location, the return value will be `NULL`.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkArgGetDebugLoc(Arg: LLVMRemarkArgRef) -> LLVMRemarkDebugLocRef;
     /// Returns the key of an argument. The key defines what the value is, and the
     /// same key can appear multiple times in the list of arguments.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkArgGetKey(Arg: LLVMRemarkArgRef) -> LLVMRemarkStringRef;
     /// Returns the value of an argument. This is a string that can contain newlines.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkArgGetValue(Arg: LLVMRemarkArgRef) -> LLVMRemarkStringRef;
     /// Return the column in the source file for a debug location.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkDebugLocGetSourceColumn(DL: LLVMRemarkDebugLocRef) -> u32;
     /// Return the path to the source file for a debug location.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkDebugLocGetSourceFilePath(DL: LLVMRemarkDebugLocRef) -> LLVMRemarkStringRef;
     /// Return the line in the source file for a debug location.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkDebugLocGetSourceLine(DL: LLVMRemarkDebugLocRef) -> u32;
     /// Free the resources used by the remark entry.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryDispose(Remark: LLVMRemarkEntryRef);
     /// Returns the debug location that is attached to this remark.
     ///
-    /// If there is no debug location, the return value will be \`NULL\`.
+    /// If there is no debug location, the return value will be `NULL`.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetDebugLoc(Remark: LLVMRemarkEntryRef) -> LLVMRemarkDebugLocRef;
     /// Get a new iterator to iterate over a remark's argument.
     ///
-    /// If there are no arguments in `Remark`, the return value will be \`NULL\`.
+    /// If there are no arguments in `Remark`, the return value will be `NULL`.
     ///
     /// The lifetime of the returned value is bound to the lifetime of `Remark`.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetFirstArg(Remark: LLVMRemarkEntryRef) -> LLVMRemarkArgRef;
     /// Get the name of the function being processed when the remark was emitted.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetFunctionName(Remark: LLVMRemarkEntryRef) -> LLVMRemarkStringRef;
     /// Return the hotness of the remark.
     ///
-    /// A hotness of \`0\` means this value is not set.
+    /// A hotness of `0` means this value is not set.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetHotness(Remark: LLVMRemarkEntryRef) -> u64;
     /// Get the next argument in `Remark` from the position of `It`.
     ///
-    /// Returns \`NULL\` if there are no more arguments available.
+    /// Returns `NULL` if there are no more arguments available.
     ///
     /// The lifetime of the returned value is bound to the lifetime of `Remark`.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetNextArg(It: LLVMRemarkArgRef, Remark: LLVMRemarkEntryRef) -> LLVMRemarkArgRef;
     /// The number of arguments the remark holds.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetNumArgs(Remark: LLVMRemarkEntryRef) -> u32;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Get the name of the pass that emitted this remark.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetPassName(Remark: LLVMRemarkEntryRef) -> LLVMRemarkStringRef;
     /// Get an identifier of the remark.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetRemarkName(Remark: LLVMRemarkEntryRef) -> LLVMRemarkStringRef;
     /// The type of the remark. For example, it can allow users to only keep the
     /// missed optimizations from the compiler.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkEntryGetType(Remark: LLVMRemarkEntryRef) -> LLVMRemarkType;
     /// Creates a remark parser that can be used to parse the buffer located in
-    /// Buf of size `Size` bytes.
+    /// `Buf` of size `Size` bytes.
     ///
-    /// `Buf` cannot be \`NULL\`.
+    /// `Buf` cannot be `NULL`.
     ///
     /// This function should be paired with [`LLVMRemarkParserDispose()`] to avoid
     /// leaking resources.
     ///
-    /// \\since `REMARKS_API_VERSION`=1
+    /// **Since:** `REMARKS_API_VERSION`=1
     "5.7" pub fn LLVMRemarkParserCreateBitstream(Buf: *const c_void, Size: u64) -> LLVMRemarkParserRef;
     /// Creates a remark parser that can be used to parse the buffer located in
-    /// Buf of size `Size` bytes.
+    /// `Buf` of size `Size` bytes.
     ///
-    /// `Buf` cannot be \`NULL\`.
+    /// `Buf` cannot be `NULL`.
     ///
     /// This function should be paired with [`LLVMRemarkParserDispose()`] to avoid
     /// leaking resources.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkParserCreateYAML(Buf: *const c_void, Size: u64) -> LLVMRemarkParserRef;
     /// Releases all the resources used by `Parser`.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkParserDispose(Parser: LLVMRemarkParserRef);
     /// Returns a null-terminated string containing an error message.
     ///
-    /// In case of no error, the result is \`NULL\`.
+    /// In case of no error, the result is `NULL`.
     ///
     /// The memory of the string is bound to the lifetime of `Parser`. If
     /// [`LLVMRemarkParserDispose()`] is called, the memory of the string will be
     /// released.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkParserGetErrorMessage(Parser: LLVMRemarkParserRef) -> *const c_char;
     /// Returns the next remark in the file.
     ///
     /// The value pointed to by the return value needs to be disposed using a call to
     /// [`LLVMRemarkEntryDispose()`].
     ///
-    /// All the entries in the returned value that are of LLVMRemarkStringRef type
-    /// will become invalidated once a call to LLVMRemarkParserDispose is made.
+    /// All the entries in the returned value that are of [`LLVMRemarkStringRef`] type
+    /// will become invalidated once a call to [`LLVMRemarkParserDispose`] is made.
     ///
-    /// If the parser reaches the end of the buffer, the return value will be \`NULL\`.
+    /// If the parser reaches the end of the buffer, the return value will be `NULL`.
     ///
-    /// In the case of an error, the return value will be \`NULL\`, and:
+    /// In the case of an error, the return value will be `NULL`, and:
     ///
-    /// 1) [`LLVMRemarkParserHasError()`] will return \`1\`.
+    /// 1) [`LLVMRemarkParserHasError()`] will return `1`.
     ///
     /// 2) [`LLVMRemarkParserGetErrorMessage()`] will return a descriptive error
     /// message.
@@ -5454,41 +5539,41 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Here is a quick example of the usage:
     ///
-    /// \`\`\`
-    /// `LLVMRemarkParserRef Parser = LLVMRemarkParserCreateYAML(Buf, Size);
+    /// ```c
+    /// LLVMRemarkParserRef Parser = LLVMRemarkParserCreateYAML(Buf, Size);
     /// LLVMRemarkEntryRef Remark = NULL;
     /// while ((Remark = LLVMRemarkParserGetNext(Parser))) {
-    /// // use Remark
-    /// LLVMRemarkEntryDispose(Remark); // Release memory.
+    ///    // use Remark
+    ///    LLVMRemarkEntryDispose(Remark); // Release memory.
     /// }
     /// bool HasError = LLVMRemarkParserHasError(Parser);
     /// LLVMRemarkParserDispose(Parser);
-    /// \`\`\`
-    /// `
-    /// \\since `REMARKS_API_VERSION`=0
-    "5.7" pub fn LLVMRemarkParserGetNext(Parser: LLVMRemarkParserRef) -> LLVMRemarkEntryRef;
-    /// Returns \`1\` if the parser encountered an error while parsing the buffer.
+    /// ```
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
+    "5.7" pub fn LLVMRemarkParserGetNext(Parser: LLVMRemarkParserRef) -> LLVMRemarkEntryRef;
+    /// Returns `1` if the parser encountered an error while parsing the buffer.
+    ///
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkParserHasError(Parser: LLVMRemarkParserRef) -> LLVMBool;
     /// Returns the buffer holding the string.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkStringGetData(String: LLVMRemarkStringRef) -> *const c_char;
     /// Returns the size of the string.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkStringGetLen(String: LLVMRemarkStringRef) -> u32;
     /// Returns the version of the remarks library.
     ///
-    /// \\since `REMARKS_API_VERSION`=0
+    /// **Since:** `REMARKS_API_VERSION`=0
     "5.7" pub fn LLVMRemarkVersion() -> u32;
     /// Remove a basic block from a function.
     ///
     /// This deletes the basic block from its containing function but keep
     /// the basic block alive.
     ///
-    /// See also: llvm::BasicBlock::removeFromParent()
+    /// See also: llvmBasicBlock::`removeFromParent()`
     "5.7" pub fn LLVMRemoveBasicBlockFromParent(BB: LLVMBasicBlockRef);
     "5.7" pub fn LLVMRemoveCallSiteEnumAttribute(C: LLVMValueRef, Idx: LLVMAttributeIndex, KindID: c_uint);
     "5.7" pub fn LLVMRemoveCallSiteStringAttribute(C: LLVMValueRef, Idx: LLVMAttributeIndex, K: *const c_char,
@@ -5499,7 +5584,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// This unlinks the global indirect function from its containing module but
     /// keeps it alive.
     ///
-    /// See also: llvm::GlobalIFunc::removeFromParent()
+    /// See also: llvmGlobalIFunc::`removeFromParent()`
     "5.7" pub fn LLVMRemoveGlobalIFunc(IFunc: LLVMValueRef);
     "5.7" pub fn LLVMRemoveModule(EE: LLVMExecutionEngineRef, M: LLVMModuleRef, OutMod: *mut LLVMModuleRef,
         OutError: *mut *mut c_char) -> LLVMBool;
@@ -5507,17 +5592,17 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
         KLen: c_uint);
     /// Replace all uses of a value with another one.
     ///
-    /// See also: llvm::Value::replaceAllUsesWith()
+    /// See also: llvmValue::`replaceAllUsesWith()`
     "5.7" pub fn LLVMReplaceAllUsesWith(OldVal: LLVMValueRef, NewVal: LLVMValueRef);
     /// Replace arrays.
     ///
-    /// See also: DIBuilder::replaceArrays()
+    /// See also: DIBuilder::`replaceArrays()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMReplaceArrays(Builder: LLVMDIBuilderRef, T: *mut LLVMMetadataRef, Elements: *mut LLVMMetadataRef,
         NumElements: c_uint);
-    /// Replace an operand at a specific index in a llvm::MDNode value.
+    /// Replace an operand at a specific index in a llvmMDNode value.
     ///
-    /// See also: llvm::MDNode::replaceOperandWith()
+    /// See also: llvmMDNode::`replaceOperandWith()`
     "5.7" pub fn LLVMReplaceMDNodeOperandWith(V: LLVMValueRef, Index: c_uint, Replacement: LLVMMetadataRef);
     /// Reset the fatal error handler. This resets LLVM's fatal error handling
     /// behavior to the default.
@@ -5527,29 +5612,33 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMRunFunctionAsMain(EE: LLVMExecutionEngineRef, F: LLVMValueRef, ArgC: c_uint,
         ArgV: *const *const c_char, EnvP: *const *const c_char) -> c_int;
     /// Executes all of the function passes scheduled in the function pass manager
-    /// on the provided function. Returns 1 if any of the passes modified the
+    /// on the provided function.
+    ///
+    /// Returns 1 if any of the passes modified the
     /// function, false otherwise.
     ///
-    /// See also: llvm::FunctionPassManager::run(Function&)
+    /// See also: llvmFunctionPassManagerrun(Function&)
     "5.7" pub fn LLVMRunFunctionPassManager(FPM: LLVMPassManagerRef, F: LLVMValueRef) -> LLVMBool;
     /// Initializes, executes on the provided module, and finalizes all of the
-    /// passes scheduled in the pass manager. Returns 1 if any of the passes
+    /// passes scheduled in the pass manager.
+    ///
+    /// Returns 1 if any of the passes
     /// modified the module, 0 otherwise.
     ///
-    /// See also: llvm::PassManager::run(Module&)
+    /// See also: llvmPassManagerrun(Module&)
     "5.7" pub fn LLVMRunPassManager(PM: LLVMPassManagerRef, M: LLVMModuleRef) -> LLVMBool;
     /// Construct and run a set of passes over a module
     ///
     /// This function takes a string with the passes that should be used. The format
     /// of this string is the same as opt's -passes argument for the new pass
     /// manager. Individual passes may be specified, separated by commas. Full
-    /// pipelines may also be invoked using \`default\<O3\>\` and friends. See opt for
+    /// pipelines may also be invoked using `default<O3>` and friends. See opt for
     /// full reference of the Passes format.
     "5.7" pub fn LLVMRunPasses(M: LLVMModuleRef, Passes: *const c_char, TM: LLVMTargetMachineRef,
         Options: LLVMPassBuilderOptionsRef) -> LLVMErrorRef;
     /// Construct and run a set of passes over a function.
     ///
-    /// This function behaves the same as LLVMRunPasses, but operates on a single
+    /// This function behaves the same as [`LLVMRunPasses`], but operates on a single
     /// function instead of an entire module.
     #[cfg(feature = "rocm-7-0")]
     "7.0" pub fn LLVMRunPassesOnFunction(F: LLVMValueRef, Passes: *const c_char, TM: LLVMTargetMachineRef,
@@ -5562,17 +5651,19 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The created type will exist in the context thats its element type
     /// exists in.
     ///
-    /// See also: llvm::ScalableVectorType::get()
+    /// See also: llvmScalableVectorType::`get()`
     "5.7" pub fn LLVMScalableVectorType(ElementType: LLVMTypeRef, ElementCount: c_uint) -> LLVMTypeRef;
     /// This function will search through all previously loaded dynamic
-    /// libraries for the symbol `symbolName`. If it is found, the address of
+    /// libraries for the symbol `symbolName`.
+    ///
+    /// If it is found, the address of
     /// that symbol is returned. If not, null is returned.
     ///
-    /// See also: sys::DynamicLibrary::SearchForAddressOfSymbol()
+    /// See also: sysDynamicLibrary::`SearchForAddressOfSymbol()`
     "5.7" pub fn LLVMSearchForAddressOfSymbol(symbolName: *const c_char) -> *mut c_void;
     /// Set the preferred alignment of the value.
     ///
-    /// See also: llvm::AllocaInst::setAlignment() llvm::LoadInst::setAlignment() llvm::StoreInst::setAlignment() llvm::AtomicRMWInst::setAlignment() llvm::AtomicCmpXchgInst::setAlignment() llvm::GlobalValue::setAlignment()
+    /// See also: llvmAllocaInst::`setAlignment()`, llvmLoadInst::`setAlignment()`, llvmStoreInst::`setAlignment()`, llvmAtomicRMWInst::`setAlignment()`, llvmAtomicCmpXchgInst::`setAlignment()`, llvmGlobalValue::`setAlignment()`
     "5.7" pub fn LLVMSetAlignment(V: LLVMValueRef, Bytes: c_uint);
     "5.7" pub fn LLVMSetArgOperand(Funclet: LLVMValueRef, i: c_uint, value: LLVMValueRef);
     "5.7" pub fn LLVMSetAtomicRMWBinOp(AtomicRMWInst: LLVMValueRef, BinOp: LLVMAtomicRMWBinOp);
@@ -5588,28 +5679,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMSetCmpXchgSuccessOrdering(CmpXchgInst: LLVMValueRef, Ordering: LLVMAtomicOrdering);
     /// Assign the Comdat to the given global object.
     ///
-    /// See also: llvm::GlobalObject::setComdat()
+    /// See also: llvmGlobalObject::`setComdat()`
     "5.7" pub fn LLVMSetComdat(V: LLVMValueRef, C: LLVMComdatRef);
     "5.7" pub fn LLVMSetComdatSelectionKind(C: LLVMComdatRef, Kind: LLVMComdatSelectionKind);
     /// Set the condition of a branch instruction.
     ///
-    /// This only works on llvm::CondBrInst instructions.
+    /// This only works on llvmCondBrInst instructions.
     ///
-    /// See also: llvm::CondBrInst::setCondition
+    /// See also: llvmCondBrInst::`setCondition`
     "5.7" pub fn LLVMSetCondition(Branch: LLVMValueRef, Cond: LLVMValueRef);
     /// Deprecated: Passing the NULL location will crash.
-    /// Use LLVMGetCurrentDebugLocation2 instead.
+    /// Use [`LLVMGetCurrentDebugLocation2`] instead.
     "5.7" pub fn LLVMSetCurrentDebugLocation(Builder: LLVMBuilderRef, L: LLVMValueRef);
     /// Set location information used by debugging information.
     ///
     /// To clear the location metadata of the given instruction, pass NULL to `Loc`.
     ///
-    /// See also: llvm::IRBuilder::SetCurrentDebugLocation()
+    /// See also: llvmIRBuilder::`SetCurrentDebugLocation()`
     "5.7" pub fn LLVMSetCurrentDebugLocation2(Builder: LLVMBuilderRef, Loc: LLVMMetadataRef);
     "5.7" pub fn LLVMSetDLLStorageClass(Global: LLVMValueRef, Class: LLVMDLLStorageClass);
     /// Set the data layout for a module.
     ///
-    /// See also: Module::setDataLayout()
+    /// See also: Module::`setDataLayout()`
     "5.7" pub fn LLVMSetDataLayout(M: LLVMModuleRef, DataLayoutStr: *const c_char);
     /// Set the disassembler's options. Returns 1 if it can set the Options and 0
     /// otherwise.
@@ -5621,7 +5712,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Only valid on floating point instructions.
     ///
-    /// See also: LLVMCanValueUseFastMathFlags
+    /// See also: `LLVMCanValueUseFastMathFlags`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMSetFastMathFlags(FPMathInst: LLVMValueRef, FMF: LLVMFastMathFlags);
     /// Set the calling convention of a function.
@@ -5629,40 +5720,42 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// # Parameters
     ///
     /// - `Fn`: Function to operate on
-    /// - `CC`: LLVMCallConv to set calling convention to
+    /// - `CC`: [`LLVMCallConv`] to set calling convention to
     ///
-    /// See also: llvm::Function::setCallingConv()
+    /// See also: llvmFunction::`setCallingConv()`
     "5.7" pub fn LLVMSetFunctionCallConv(Fn: LLVMValueRef, CC: c_uint);
     /// Define the garbage collector to use during code generation.
     ///
-    /// See also: llvm::Function::setGC()
+    /// See also: llvmFunction::`setGC()`
     "5.7" pub fn LLVMSetGC(Fn: LLVMValueRef, Name: *const c_char);
     "5.7" pub fn LLVMSetGlobalConstant(GlobalVar: LLVMValueRef, IsConstant: LLVMBool);
     /// Sets the resolver function associated with this indirect function.
     ///
-    /// See also: llvm::GlobalIFunc::setResolver()
+    /// See also: llvmGlobalIFunc::`setResolver()`
     "5.7" pub fn LLVMSetGlobalIFuncResolver(IFunc: LLVMValueRef, Resolver: LLVMValueRef);
     /// Set the samesign flag on an icmp instruction.
     ///
-    /// This is only valid for instructions that correspond to llvm::ICmpInst.
+    /// This is only valid for instructions that correspond to llvmICmpInst.
     ///
-    /// See also: llvm::ICmpInst::setSameSign()
+    /// See also: llvmICmpInst::`setSameSign()`
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn LLVMSetICmpSameSign(Inst: LLVMValueRef, SameSign: LLVMBool);
     "5.7" pub fn LLVMSetInitializer(GlobalVar: LLVMValueRef, ConstantVal: LLVMValueRef);
     /// Attempts to set the debug location for the given instruction using the
-    /// current debug location for the given builder. If the builder has no current
+    /// current debug location for the given builder.
+    ///
+    /// If the builder has no current
     /// debug location, this function is a no-op.
     ///
-    /// See also: llvm::IRBuilder::SetInstDebugLocation()
+    /// See also: llvmIRBuilder::`SetInstDebugLocation()`
     "5.7" pub fn LLVMSetInstDebugLocation(Builder: LLVMBuilderRef, Inst: LLVMValueRef);
     "5.7" pub fn LLVMSetInstrParamAlignment(Instr: LLVMValueRef, Idx: LLVMAttributeIndex, Align: c_uint);
     /// Set the calling convention for a call instruction.
     ///
-    /// This expects an LLVMValueRef that corresponds to a llvm::CallInst or
-    /// llvm::InvokeInst.
+    /// This expects an [`LLVMValueRef`] that corresponds to a llvmCallInst or
+    /// llvmInvokeInst.
     ///
-    /// See also: llvm::CallInst::setCallingConv() llvm::InvokeInst::setCallingConv()
+    /// See also: llvmCallInst::`setCallingConv()`, llvmInvokeInst::`setCallingConv()`
     "5.7" pub fn LLVMSetInstructionCallConv(Instr: LLVMValueRef, CC: c_uint);
     /// Sets the disjoint flag for the instruction.
     /// Only valid for or instructions.
@@ -5681,7 +5774,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMSetMetadata(Val: LLVMValueRef, KindID: c_uint, Node: LLVMValueRef);
     /// Set the data layout for a module.
     ///
-    /// See also: Module::setDataLayout()
+    /// See also: Module::`setDataLayout()`
     "5.7" pub fn LLVMSetModuleDataLayout(M: LLVMModuleRef, DL: LLVMTargetDataRef);
     /// Set the identifier of a module to a string Ident with length Len.
     ///
@@ -5691,13 +5784,13 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Ident`: The string to set M's identifier to
     /// - `Len`: Length of Ident
     ///
-    /// See also: Module::setModuleIdentifier()
+    /// See also: Module::`setModuleIdentifier()`
     "5.7" pub fn LLVMSetModuleIdentifier(M: LLVMModuleRef, Ident: *const c_char, Len: usize);
-    /// Deprecated: Use LLVMSetModuleInlineAsm2 instead.
+    /// Deprecated: Use [`LLVMSetModuleInlineAsm2`] instead.
     "5.7" pub fn LLVMSetModuleInlineAsm(M: LLVMModuleRef, Asm: *const c_char);
     /// Set inline assembly for a module.
     ///
-    /// See also: Module::setModuleInlineAsm()
+    /// See also: Module::`setModuleInlineAsm()`
     "5.7" pub fn LLVMSetModuleInlineAsm2(M: LLVMModuleRef, Asm: *const c_char, Len: usize);
     /// Sets the non-negative flag for the instruction.
     /// Only valid for zext instructions.
@@ -5707,28 +5800,28 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMSetNUW(ArithInst: LLVMValueRef, HasNUW: LLVMBool);
     /// Set the normal destination basic block.
     ///
-    /// This only works on llvm::InvokeInst instructions.
+    /// This only works on llvmInvokeInst instructions.
     ///
-    /// See also: llvm::InvokeInst::setNormalDest()
+    /// See also: llvmInvokeInst::`setNormalDest()`
     "5.7" pub fn LLVMSetNormalDest(InvokeInst: LLVMValueRef, B: LLVMBasicBlockRef);
-    /// Set an operand at a specific index in a llvm::User value.
+    /// Set an operand at a specific index in a llvmUser value.
     ///
-    /// See also: llvm::User::setOperand()
+    /// See also: llvmUser::`setOperand()`
     "5.7" pub fn LLVMSetOperand(User: LLVMValueRef, Index: c_uint, Val: LLVMValueRef);
     "5.7" pub fn LLVMSetOrdering(MemoryAccessInst: LLVMValueRef, Ordering: LLVMAtomicOrdering);
     /// Set the alignment for a function parameter.
     ///
-    /// See also: llvm::Argument::addAttr() llvm::AttrBuilder::addAlignmentAttr()
+    /// See also: llvmArgument::`addAttr()`, llvmAttrBuilder::`addAlignmentAttr()`
     "5.7" pub fn LLVMSetParamAlignment(Arg: LLVMValueRef, Align: c_uint);
     /// Set the parent catchswitch instruction of a catchpad instruction.
     ///
-    /// This only works on llvm::CatchPadInst instructions.
+    /// This only works on llvmCatchPadInst instructions.
     ///
-    /// See also: llvm::CatchPadInst::setCatchSwitch()
+    /// See also: llvmCatchPadInst::`setCatchSwitch()`
     "5.7" pub fn LLVMSetParentCatchSwitch(CatchPad: LLVMValueRef, CatchSwitch: LLVMValueRef);
     /// Set the personality function attached to the function.
     ///
-    /// See also: llvm::Function::setPersonalityFn()
+    /// See also: llvmFunction::`setPersonalityFn()`
     "5.7" pub fn LLVMSetPersonalityFn(Fn: LLVMValueRef, PersonalityFn: LLVMValueRef);
     /// Sets the prefix data for the function. Only valid on functions.
     /// See <https://llvm.org/docs/LangRef.html#prefix-data>
@@ -5751,39 +5844,41 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// - `Name`: The string to set M's source file name to
     /// - `Len`: Length of Name
     ///
-    /// See also: Module::setSourceFileName()
+    /// See also: Module::`setSourceFileName()`
     "5.7" pub fn LLVMSetSourceFileName(M: LLVMModuleRef, Name: *const c_char, Len: usize);
     /// Set the subprogram attached to a function.
     ///
-    /// See also: llvm::Function::setSubprogram()
+    /// See also: llvmFunction::`setSubprogram()`
     "5.7" pub fn LLVMSetSubprogram(Func: LLVMValueRef, SP: LLVMMetadataRef);
     /// Update the specified successor to point at the provided block.
     ///
-    /// See also: llvm::Instruction::setSuccessor
+    /// See also: llvmInstruction::`setSuccessor`
     "5.7" pub fn LLVMSetSuccessor(Term: LLVMValueRef, i: c_uint, block: LLVMBasicBlockRef);
-    /// Set the case value for a successor of a switch instruction. i corresponds to
+    /// Set the case value for a successor of a switch instruction.
+    ///
+    /// i corresponds to
     /// the successor index. The first successor is the default destination, so i
     /// must be greater than zero.
     ///
-    /// This only works on llvm::SwitchInst instructions.
+    /// This only works on llvmSwitchInst instructions.
     ///
-    /// See also: llvm::SwitchInst::CaseHandle::setValue()
+    /// See also: llvmSwitchInstCaseHandle::`setValue()`
     #[cfg(feature = "rocm-10-0")]
     "10.0" pub fn LLVMSetSwitchCaseValue(SwitchInstr: LLVMValueRef, i: c_uint, CaseValue: LLVMValueRef);
     /// Set whether a call instruction is a tail call.
     ///
-    /// This only works on llvm::CallInst instructions.
+    /// This only works on llvmCallInst instructions.
     ///
-    /// See also: llvm::CallInst::setTailCall()
+    /// See also: llvmCallInst::`setTailCall()`
     "5.7" pub fn LLVMSetTailCall(CallInst: LLVMValueRef, IsTailCall: LLVMBool);
     /// Set the call kind of the call instruction.
     ///
-    /// See also: llvm::CallInst::getTailCallKind()
+    /// See also: llvmCallInst::`getTailCallKind()`
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMSetTailCallKind(CallInst: LLVMValueRef, kind: LLVMTailCallKind);
     /// Set the target triple for a module.
     ///
-    /// See also: Module::setTargetTriple()
+    /// See also: Module::`setTargetTriple()`
     "5.7" pub fn LLVMSetTarget(M: LLVMModuleRef, Triple: *const c_char);
     /// Set the target machine's ASM verbosity.
     "5.7" pub fn LLVMSetTargetMachineAsmVerbosity(T: LLVMTargetMachineRef, VerboseAsm: LLVMBool);
@@ -5802,32 +5897,32 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "6.2" pub fn LLVMSetTargetMachineMachineOutliner(T: LLVMTargetMachineRef, Enable: LLVMBool);
     "5.7" pub fn LLVMSetThreadLocal(GlobalVar: LLVMValueRef, IsThreadLocal: LLVMBool);
     "5.7" pub fn LLVMSetThreadLocalMode(GlobalVar: LLVMValueRef, Mode: LLVMThreadLocalMode);
-    /// Deprecated: Use LLVMSetUnnamedAddress instead.
+    /// Deprecated: Use [`LLVMSetUnnamedAddress`] instead.
     "5.7" pub fn LLVMSetUnnamedAddr(Global: LLVMValueRef, HasUnnamedAddr: LLVMBool);
     "5.7" pub fn LLVMSetUnnamedAddress(Global: LLVMValueRef, UnnamedAddr: LLVMUnnamedAddr);
     /// Set the unwind destination basic block.
     ///
-    /// Works on llvm::InvokeInst, llvm::CleanupReturnInst, and
-    /// llvm::CatchSwitchInst instructions.
+    /// Works on llvmInvokeInst, llvmCleanupReturnInst, and
+    /// llvmCatchSwitchInst instructions.
     ///
-    /// See also: llvm::InvokeInst::setUnwindDest() llvm::CleanupReturnInst::setUnwindDest() llvm::CatchSwitchInst::setUnwindDest()
+    /// See also: llvmInvokeInst::`setUnwindDest()`, llvmCleanupReturnInst::`setUnwindDest()`, llvmCatchSwitchInst::`setUnwindDest()`
     "5.7" pub fn LLVMSetUnwindDest(InvokeInst: LLVMValueRef, B: LLVMBasicBlockRef);
-    /// Deprecated: Use LLVMSetValueName2 instead.
+    /// Deprecated: Use [`LLVMSetValueName2`] instead.
     "5.7" pub fn LLVMSetValueName(Val: LLVMValueRef, Name: *const c_char);
     /// Set the string name of a value.
     ///
-    /// See also: llvm::Value::setName()
+    /// See also: llvmValue::`setName()`
     "5.7" pub fn LLVMSetValueName2(Val: LLVMValueRef, Name: *const c_char, NameLen: usize);
     "5.7" pub fn LLVMSetVisibility(Global: LLVMValueRef, Viz: LLVMVisibility);
     "5.7" pub fn LLVMSetVolatile(MemoryAccessInst: LLVMValueRef, IsVolatile: LLVMBool);
     "5.7" pub fn LLVMSetWeak(CmpXchgInst: LLVMValueRef, IsWeak: LLVMBool);
     /// Deallocate and destroy all ManagedStatic variables.
     ///
-    /// See also: llvm::llvm\_shutdown ManagedStatic
+    /// See also: llvm::`llvm_shutdown`, ManagedStatic
     "5.7" pub fn LLVMShutdown();
     "5.7" pub fn LLVMSizeOf(Ty: LLVMTypeRef) -> LLVMValueRef;
     /// Computes the size of a type in bits for a target.
-    /// See the method llvm::DataLayout::getTypeSizeInBits.
+    /// See the method llvmDataLayout::`getTypeSizeInBits`.
     "5.7" pub fn LLVMSizeOfTypeInBits(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_ulonglong;
     /// Deprecated: Multi-threading can only be enabled/disabled with the compile
     /// time define [`LLVM_ENABLE_THREADS`]. This function always returns
@@ -5837,36 +5932,37 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// time define [`LLVM_ENABLE_THREADS`].
     "5.7" pub fn LLVMStopMultithreaded();
     /// Computes the storage size of a type in bytes for a target.
-    /// See the method llvm::DataLayout::getTypeStoreSize.
+    /// See the method llvmDataLayout::`getTypeStoreSize`.
     "5.7" pub fn LLVMStoreSizeOfType(TD: LLVMTargetDataRef, Ty: LLVMTypeRef) -> c_ulonglong;
     /// Strip debug info in the module if it exists.
+    ///
     /// To do this, we remove all calls to the debugger intrinsics and any named
     /// metadata for debugging. We also remove debug locations for instructions.
     /// Return true if module is modified.
     "5.7" pub fn LLVMStripModuleDebugInfo(Module: LLVMModuleRef) -> LLVMBool;
     /// Create an empty structure in a context having a specified name.
     ///
-    /// See also: llvm::StructType::create()
+    /// See also: llvmStructType::`create()`
     "5.7" pub fn LLVMStructCreateNamed(C: LLVMContextRef, Name: *const c_char) -> LLVMTypeRef;
     /// Get the type of the element at a given index in the structure.
     ///
-    /// See also: llvm::StructType::getTypeAtIndex()
+    /// See also: llvmStructType::`getTypeAtIndex()`
     "5.7" pub fn LLVMStructGetTypeAtIndex(StructTy: LLVMTypeRef, i: c_uint) -> LLVMTypeRef;
     /// Set the contents of a structure type.
     ///
-    /// See also: llvm::StructType::setBody()
+    /// See also: llvmStructType::`setBody()`
     "5.7" pub fn LLVMStructSetBody(StructTy: LLVMTypeRef, ElementTypes: *mut LLVMTypeRef, ElementCount: c_uint,
         Packed: LLVMBool);
     /// Create a new structure type in the global context.
     ///
-    /// See also: llvm::StructType::create()
+    /// See also: llvmStructType::`create()`
     "5.7" pub fn LLVMStructType(ElementTypes: *mut LLVMTypeRef, ElementCount: c_uint, Packed: LLVMBool) -> LLVMTypeRef;
     /// Create a new structure type in a context.
     ///
     /// A structure is specified by a list of inner elements/types and
     /// whether these can be packed together.
     ///
-    /// See also: llvm::StructType::create()
+    /// See also: llvmStructType::`create()`
     "5.7" pub fn LLVMStructTypeInContext(C: LLVMContextRef, ElementTypes: *mut LLVMTypeRef, ElementCount: c_uint,
         Packed: LLVMBool) -> LLVMTypeRef;
     /// Create a target extension type in LLVM context.
@@ -5881,9 +5977,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
-    /// Emits an asm or object file for the given module to the filename. This
+    /// Emits an asm or object file for the given module to the filename.
+    ///
+    /// This
     /// wraps several c++ only classes (among them a file stream). Returns any
-    /// error in ErrorMessage. Use LLVMDisposeMessage to dispose the message.
+    /// error in ErrorMessage. Use [`LLVMDisposeMessage`] to dispose the message.
     "5.7" pub fn LLVMTargetMachineEmitToFile(T: LLVMTargetMachineRef, M: LLVMModuleRef, Filename: *const c_char,
         codegen: LLVMCodeGenFileType, ErrorMessage: *mut *mut c_char) -> LLVMBool;
     /// Compile the LLVM IR stored in `M` and store the result in `OutMemBuf`.
@@ -5907,7 +6005,9 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "6.2" pub fn LLVMTargetMachineOptionsSetFeatures(Options: LLVMTargetMachineOptionsRef, Features: *const c_char);
     #[cfg(feature = "rocm-6-2")]
     "6.2" pub fn LLVMTargetMachineOptionsSetRelocMode(Options: LLVMTargetMachineOptionsRef, Reloc: LLVMRelocMode);
-    /// Create a new temporary `MDNode`. Suitable for use in constructing cyclic
+    /// Create a new temporary `MDNode`.
+    ///
+    /// Suitable for use in constructing cyclic
     /// `MDNode` structures. A temporary `MDNode` is not uniqued, may be RAUW'd,
     /// and must be manually deleted with [`LLVMDisposeTemporaryMDNode`].
     ///
@@ -5924,17 +6024,17 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Things that don't have a size are abstract types, labels, and void.a
     ///
-    /// See also: llvm::Type::isSized()
+    /// See also: llvmType::`isSized()`
     "5.7" pub fn LLVMTypeIsSized(Ty: LLVMTypeRef) -> LLVMBool;
     /// Obtain the type of a value.
     ///
-    /// See also: llvm::Value::getType()
+    /// See also: llvmValue::`getType()`
     "5.7" pub fn LLVMTypeOf(Val: LLVMValueRef) -> LLVMTypeRef;
-    /// Convert an LLVMValueRef to an LLVMBasicBlockRef instance.
+    /// Convert an [`LLVMValueRef`] to an [`LLVMBasicBlockRef`] instance.
     "5.7" pub fn LLVMValueAsBasicBlock(Val: LLVMValueRef) -> LLVMBasicBlockRef;
     /// Obtain a Value as a Metadata.
     "5.7" pub fn LLVMValueAsMetadata(Val: LLVMValueRef) -> LLVMMetadataRef;
-    /// Determine whether an LLVMValueRef is itself a basic block.
+    /// Determine whether an [`LLVMValueRef`] is itself a basic block.
     "5.7" pub fn LLVMValueIsBasicBlock(Val: LLVMValueRef) -> LLVMBool;
     /// Returns the kind of a value metadata entry at a specific index.
     "5.7" pub fn LLVMValueMetadataEntriesGetKind(Entries: *mut LLVMValueMetadataEntry, Index: c_uint) -> c_uint;
@@ -5948,7 +6048,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The created type will exist in the context thats its element type
     /// exists in.
     ///
-    /// See also: llvm::VectorType::get()
+    /// See also: llvmVectorType::`get()`
     "5.7" pub fn LLVMVectorType(ElementType: LLVMTypeRef, ElementCount: c_uint) -> LLVMTypeRef;
     "5.7" pub fn LLVMVerifyFunction(Fn: LLVMValueRef, Action: LLVMVerifierFailureAction) -> LLVMBool;
     "5.7" pub fn LLVMVerifyModule(M: LLVMModuleRef, Action: LLVMVerifierFailureAction,
@@ -5964,7 +6064,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn LLVMWriteBitcodeToFD(M: LLVMModuleRef, FD: c_int, ShouldClose: c_int, Unbuffered: c_int) -> c_int;
     /// Writes a module to the specified path. Returns 0 on success.
     "5.7" pub fn LLVMWriteBitcodeToFile(M: LLVMModuleRef, Path: *const c_char) -> c_int;
-    /// Deprecated for LLVMWriteBitcodeToFD. Writes a module to an open file
+    /// Deprecated for [`LLVMWriteBitcodeToFD`]. Writes a module to an open file
     /// descriptor. Returns 0 on success. Closes the Handle.
     "5.7" pub fn LLVMWriteBitcodeToFileHandle(M: LLVMModuleRef, Handle: c_int) -> c_int;
     /// Writes a module to a new memory buffer and returns it.
@@ -5999,7 +6099,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     "5.7" pub fn llvm_blake3_version() -> *const c_char;
     /// Returns the runtime API version.
     ///
-    /// \\since `LTO_API_VERSION`=12
+    /// **Since:** [`LTO_API_VERSION`]=12
     "5.7" pub fn lto_api_version() -> c_uint;
     /// Add an object module to the set of modules for which code will be generated.
     /// Returns true on error (check [`lto_get_error_message()`] for details).
@@ -6008,13 +6108,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// [`lto_codegen_create_in_local_context()`] and
     /// [`lto_module_create_in_codegen_context()`].
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_add_module(cg: lto_code_gen_t, mod_: lto_module_t) -> lto_bool_t;
     /// Adds to a list of all global symbols that must exist in the final generated
-    /// code. If a function is not listed there, it might be inlined into every usage
+    /// code.
+    ///
+    /// If a function is not listed there, it might be inlined into every usage
     /// and optimized away.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_add_must_preserve_symbol(cg: lto_code_gen_t, symbol: *const c_char);
     /// Generates code for all added modules into one native object file.
     /// This calls [`lto_codegen_optimize`] then [`lto_codegen_compile_optimized`].
@@ -6025,7 +6127,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// is called, or [`lto_codegen_compile()`] is called again.
     /// On failure, returns NULL (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_compile(cg: lto_code_gen_t, length: *mut usize) -> *const c_void;
     /// Generates code for the optimized merged module into one native object file.
     /// It will not run any IR optimizations on the merged module.
@@ -6036,15 +6138,16 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// [`lto_codegen_compile_optimized()`] is called again. On failure, returns NULL
     /// (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=12
+    /// **Since:** [`LTO_API_VERSION`]=12
     "5.7" pub fn lto_codegen_compile_optimized(cg: lto_code_gen_t, length: *mut usize) -> *const c_void;
     /// Generates code for all added modules into one native object file.
+    ///
     /// This calls [`lto_codegen_optimize`] then [`lto_codegen_compile_optimized`] (instead
     /// of returning a generated mach-o/ELF buffer, it writes to a file).
     ///
     /// The name of the file is written to name. Returns true on error.
     ///
-    /// \\since `LTO_API_VERSION`=5
+    /// **Since:** [`LTO_API_VERSION`]=5
     "5.7" pub fn lto_codegen_compile_to_file(cg: lto_code_gen_t, name: *mut *const c_char) -> lto_bool_t;
     /// Instantiates a code generator.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
@@ -6052,7 +6155,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// All modules added using [`lto_codegen_add_module()`] must have been created
     /// in the same context as the codegen.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_create() -> lto_code_gen_t;
     /// Instantiate a code generator in its own context.
     ///
@@ -6060,7 +6163,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// [`lto_codegen_add_module()`] must have all been created in the same context,
     /// using [`lto_module_create_in_codegen_context()`].
     ///
-    /// \\since `LTO_API_VERSION`=11
+    /// **Since:** [`LTO_API_VERSION`]=11
     "5.7" pub fn lto_codegen_create_in_local_context() -> lto_code_gen_t;
     /// Sets options to help debug codegen bugs. Since parsing shud only happen once,
     /// only one of [`lto_codegen_debug_options`] or [`lto_set_debug_options`]
@@ -6070,45 +6173,46 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Warning: passing file paths through this function may confuse the argument
     /// parser if the paths contain spaces.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_debug_options(cg: lto_code_gen_t, arg1: *const c_char);
     /// Same as the previous function, but takes every option separately through an
     /// array.
     ///
-    /// \\since prior to `LTO_API_VERSION`=26
+    /// **Since:** prior to [`LTO_API_VERSION`]=26
     "5.7" pub fn lto_codegen_debug_options_array(cg: lto_code_gen_t, arg1: *const *const c_char, number: c_int);
     /// Frees all code generator and all memory it internally allocated.
     /// Upon return the [`lto_code_gen_t`] is no longer valid.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_dispose(arg1: lto_code_gen_t);
     /// Runs optimization for the merged module. Returns true on error.
     ///
-    /// \\since `LTO_API_VERSION`=12
+    /// **Since:** [`LTO_API_VERSION`]=12
     "5.7" pub fn lto_codegen_optimize(cg: lto_code_gen_t) -> lto_bool_t;
-    /// Sets extra arguments that `libLTO` should pass to the assembler.
+    /// Sets extra arguments that libLTO should pass to the assembler.
     ///
-    /// \\since `LTO_API_VERSION`=4
+    /// **Since:** [`LTO_API_VERSION`]=4
     "5.7" pub fn lto_codegen_set_assembler_args(cg: lto_code_gen_t, args: *mut *const c_char, nargs: c_int);
-    /// Sets the location of the assembler tool to run. If not set, `libLTO`
+    /// Sets the location of the assembler tool to run. If not set, libLTO
     /// will use gcc to invoke the assembler.
     ///
-    /// \\since `LTO_API_VERSION`=3
+    /// **Since:** [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_set_assembler_path(cg: lto_code_gen_t, path: *const c_char);
     /// Sets the cpu to generate code for.
     ///
-    /// \\since `LTO_API_VERSION`=4
+    /// **Since:** [`LTO_API_VERSION`]=4
     "5.7" pub fn lto_codegen_set_cpu(cg: lto_code_gen_t, cpu: *const c_char);
     /// Sets if debug info should be generated.
     /// Returns true on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_set_debug_model(cg: lto_code_gen_t, arg1: lto_debug_model) -> lto_bool_t;
     /// Set a diagnostic handler and the related context (void \*).
+    ///
     /// This is more general than [`lto_get_error_message`], as the diagnostic handler
     /// can be called at anytime within lto.
     ///
-    /// \\since `LTO_API_VERSION`=7
+    /// **Since:** [`LTO_API_VERSION`]=7
     "5.7" pub fn lto_codegen_set_diagnostic_handler(arg1: lto_code_gen_t, arg2: lto_diagnostic_handler_t,
         arg3: *mut c_void);
     /// Sets the object module for code generation. This will transfer the ownership
@@ -6116,92 +6220,95 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// `cg` and `mod` must both be in the same context.
     ///
-    /// \\since `LTO_API_VERSION`=13
+    /// **Since:** [`LTO_API_VERSION`]=13
     "5.7" pub fn lto_codegen_set_module(cg: lto_code_gen_t, mod_: lto_module_t);
     /// Sets which PIC code model to generated.
     /// Returns true on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_codegen_set_pic_model(cg: lto_code_gen_t, arg1: lto_codegen_model) -> lto_bool_t;
     /// Set whether to embed uselists in bitcode.
     ///
     /// Sets whether [`lto_codegen_write_merged_modules()`] should embed uselists in
     /// output bitcode. This should be turned on for all -save-temps output.
     ///
-    /// \\since `LTO_API_VERSION`=15
+    /// **Since:** [`LTO_API_VERSION`]=15
     "5.7" pub fn lto_codegen_set_should_embed_uselists(cg: lto_code_gen_t, ShouldEmbedUselists: lto_bool_t);
     /// Sets if we should run internalize pass during optimization and code
     /// generation.
     ///
-    /// \\since `LTO_API_VERSION`=14
+    /// **Since:** [`LTO_API_VERSION`]=14
     "5.7" pub fn lto_codegen_set_should_internalize(cg: lto_code_gen_t, ShouldInternalize: lto_bool_t);
     /// Writes a new object file at the specified path that contains the
     /// merged contents of all modules added so far.
+    ///
     /// Returns true on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=5
+    /// **Since:** [`LTO_API_VERSION`]=5
     "5.7" pub fn lto_codegen_write_merged_modules(cg: lto_code_gen_t, path: *const c_char) -> lto_bool_t;
     /// Returns the last error string or NULL if last operation was successful.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_get_error_message() -> *const c_char;
     /// Returns a printable string.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_get_version() -> *const c_char;
     /// Initializes LLVM disassemblers.
     /// FIXME: This doesn't really belong here.
     ///
-    /// \\since `LTO_API_VERSION`=5
+    /// **Since:** [`LTO_API_VERSION`]=5
     "5.7" pub fn lto_initialize_disassembler();
-    /// Creates an LTO input file from a buffer. The path
+    /// Creates an LTO input file from a buffer.
+    ///
+    /// The path
     /// argument is used for diagnotics as this function
     /// otherwise does not know which file the given buffer
     /// is associated with.
     ///
-    /// \\since `LTO_API_VERSION`=24
+    /// **Since:** [`LTO_API_VERSION`]=24
     "5.7" pub fn lto_input_create(buffer: *const c_void, buffer_size: usize, path: *const c_char) -> lto_input_t;
     /// Frees all memory internally allocated by the LTO input file.
     /// Upon return the [`lto_module_t`] is no longer valid.
     ///
-    /// \\since `LTO_API_VERSION`=24
+    /// **Since:** [`LTO_API_VERSION`]=24
     "5.7" pub fn lto_input_dispose(input: lto_input_t);
     /// Returns the ith dependent library specifier
     /// for the given LTO input file. The returned
     /// string is not null-terminated.
     ///
-    /// \\since `LTO_API_VERSION`=24
+    /// **Since:** [`LTO_API_VERSION`]=24
     "5.7" pub fn lto_input_get_dependent_library(input: lto_input_t, index: usize, size: *mut usize) -> *const c_char;
     /// Returns the number of dependent library specifiers
     /// for the given LTO input file.
     ///
-    /// \\since `LTO_API_VERSION`=24
+    /// **Since:** [`LTO_API_VERSION`]=24
     "5.7" pub fn lto_input_get_num_dependent_libraries(input: lto_input_t) -> c_uint;
     /// Loads an object file from disk.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_create(path: *const c_char) -> lto_module_t;
     /// Loads an object file from disk. The seek point of fd is not preserved.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=5
+    /// **Since:** [`LTO_API_VERSION`]=5
     "5.7" pub fn lto_module_create_from_fd(fd: c_int, path: *const c_char, file_size: usize) -> lto_module_t;
     /// Loads an object file from disk. The seek point of fd is not preserved.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=5
+    /// **Since:** [`LTO_API_VERSION`]=5
     "5.7" pub fn lto_module_create_from_fd_at_offset(fd: c_int, path: *const c_char, file_size: usize, map_size: usize,
         offset: off_t) -> lto_module_t;
     /// Loads an object file from memory.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_create_from_memory(mem: *const c_void, length: usize) -> lto_module_t;
     /// Loads an object file from memory with an extra path argument.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=9
+    /// **Since:** [`LTO_API_VERSION`]=9
     "5.7" pub fn lto_module_create_from_memory_with_path(mem: *const c_void, length: usize,
         path: *const c_char) -> lto_module_t;
     /// Loads an object file in the codegen context.
@@ -6211,31 +6318,31 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     ///
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=11
+    /// **Since:** [`LTO_API_VERSION`]=11
     "5.7" pub fn lto_module_create_in_codegen_context(mem: *const c_void, length: usize, path: *const c_char,
         cg: lto_code_gen_t) -> lto_module_t;
     /// Loads an object file in its own context.
     ///
-    /// Loads an object file in its own LLVMContext. This function call is
+    /// Loads an object file in its own `LLVMContext`. This function call is
     /// thread-safe. However, modules created this way should not be merged into an
     /// [`lto_code_gen_t`] using [`lto_codegen_add_module()`].
     ///
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=11
+    /// **Since:** [`LTO_API_VERSION`]=11
     "5.7" pub fn lto_module_create_in_local_context(mem: *const c_void, length: usize,
         path: *const c_char) -> lto_module_t;
     /// Frees all memory internally allocated by the module.
     /// Upon return the [`lto_module_t`] is no longer valid.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_dispose(mod_: lto_module_t);
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Returns the name of the ith asm undefined symbol in the object module.
     ///
-    /// \\since prior to `LTO_API_VERSION`=30
+    /// **Since:** prior to [`LTO_API_VERSION`]=30
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn lto_module_get_asm_undef_symbol_name(mod_: lto_module_t, index: c_uint) -> *const c_char;
     /// Returns the module's linker options.
@@ -6243,86 +6350,90 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// The linker options may consist of multiple flags. It is the linker's
     /// responsibility to split the flags using a platform-specific mechanism.
     ///
-    /// \\since `LTO_API_VERSION`=16
+    /// **Since:** [`LTO_API_VERSION`]=16
     "5.7" pub fn lto_module_get_linkeropts(mod_: lto_module_t) -> *const c_char;
     /// If targeting mach-o on darwin, this function gets the CPU type and subtype
-    /// that will end up being encoded in the mach-o header. These are the values
+    /// that will end up being encoded in the mach-o header.
+    ///
+    /// These are the values
     /// that can be found in mach/machine.h.
     ///
     /// `out_cputype` and `out_cpusubtype` must be non-NULL.
     ///
     /// Returns true on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=27
+    /// **Since:** [`LTO_API_VERSION`]=27
     "5.7" pub fn lto_module_get_macho_cputype(mod_: lto_module_t, out_cputype: *mut c_uint,
         out_cpusubtype: *mut c_uint) -> lto_bool_t;
     /// Returns the number of asm undefined symbols in the object module.
     ///
-    /// \\since prior to `LTO_API_VERSION`=30
+    /// **Since:** prior to [`LTO_API_VERSION`]=30
     #[cfg(feature = "rocm-7-2")]
     "7.2" pub fn lto_module_get_num_asm_undef_symbols(mod_: lto_module_t) -> c_uint;
     /// Returns the number of symbols in the object module.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_get_num_symbols(mod_: lto_module_t) -> c_uint;
     /// Returns the attributes of the ith symbol in the object module.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_get_symbol_attribute(mod_: lto_module_t, index: c_uint) -> lto_symbol_attributes;
     /// Returns the name of the ith symbol in the object module.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_get_symbol_name(mod_: lto_module_t, index: c_uint) -> *const c_char;
     /// Returns triple string which the object module was compiled under.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_get_target_triple(mod_: lto_module_t) -> *const c_char;
     /// This function can be used by the linker to check if a given module has
     /// any constructor or destructor functions.
     ///
-    /// Returns true if the module has either the @llvm.global\_ctors or the
-    /// @llvm.global\_dtors symbol. Otherwise returns false.
+    /// Returns true if the module has either the llvm.`global_ctors` or the
+    /// llvm.`global_dtors` symbol. Otherwise returns false.
     ///
-    /// \\since `LTO_API_VERSION`=29
+    /// **Since:** [`LTO_API_VERSION`]=29
     "5.7" pub fn lto_module_has_ctor_dtor(mod_: lto_module_t) -> lto_bool_t;
     /// Return true if `Buffer` contains a bitcode file with ObjC code (category
     /// or class) in it.
     ///
-    /// \\since `LTO_API_VERSION`=20
+    /// **Since:** [`LTO_API_VERSION`]=20
     "5.7" pub fn lto_module_has_objc_category(mem: *const c_void, length: usize) -> lto_bool_t;
     /// Checks if a file is a loadable object file.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_is_object_file(path: *const c_char) -> lto_bool_t;
     /// Checks if a file is a loadable object compiled for requested target.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_is_object_file_for_target(path: *const c_char,
         target_triple_prefix: *const c_char) -> lto_bool_t;
     /// Checks if a buffer is a loadable object file.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_is_object_file_in_memory(mem: *const c_void, length: usize) -> lto_bool_t;
     /// Checks if a buffer is a loadable object compiled for requested target.
     ///
-    /// \\since prior to `LTO_API_VERSION`=3
+    /// **Since:** prior to [`LTO_API_VERSION`]=3
     "5.7" pub fn lto_module_is_object_file_in_memory_for_target(mem: *const c_void, length: usize,
         target_triple_prefix: *const c_char) -> lto_bool_t;
     /// Test if a module has support for ThinLTO linking.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn lto_module_is_thinlto(mod_: lto_module_t) -> lto_bool_t;
     /// Sets triple string with which the object will be codegened.
     ///
-    /// \\since `LTO_API_VERSION`=4
+    /// **Since:** [`LTO_API_VERSION`]=4
     "5.7" pub fn lto_module_set_target_triple(mod_: lto_module_t, triple: *const c_char);
     /// Returns the list of libcall symbols that can be generated by LTO
     /// that might not be visible from the symbol table of bitcode files.
     ///
-    /// \\since prior to `LTO_API_VERSION`=25
+    /// **Since:** prior to [`LTO_API_VERSION`]=25
     "5.7" pub fn lto_runtime_lib_symbols_list(size: *mut usize) -> *const *const c_char;
-    /// Parses options immediately, making them available as early as possible. For
-    /// example during executing codegen::InitTargetOptionsFromCodeGenFlags. Since
+    /// Parses options immediately, making them available as early as possible.
+    ///
+    /// For
+    /// example during executing codegenInitTargetOptionsFromCodeGenFlags. Since
     /// parsing shud only happen once, only one of [`lto_codegen_debug_options`] or
     /// [`lto_set_debug_options`] should be called.
     ///
@@ -6330,91 +6441,103 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Warning: passing file paths through this function may confuse the argument
     /// parser if the paths contain spaces.
     ///
-    /// \\since `LTO_API_VERSION`=28
+    /// **Since:** [`LTO_API_VERSION`]=28
     "5.7" pub fn lto_set_debug_options(options: *const *const c_char, number: c_int);
     /// Adds a symbol to the list of global symbols that are cross-referenced between
-    /// ThinLTO files. If the ThinLTO CodeGenerator can ensure that every
+    /// ThinLTO files.
+    ///
+    /// If the ThinLTO CodeGenerator can ensure that every
     /// references from a ThinLTO module to this symbol is optimized away, then
     /// the symbol can be discarded.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_add_cross_referenced_symbol(cg: thinlto_code_gen_t, name: *const c_char,
         length: c_int);
-    /// Add a module to a ThinLTO code generator. Identifier has to be unique among
+    /// Add a module to a ThinLTO code generator.
+    ///
+    /// Identifier has to be unique among
     /// all the modules in a code generator. The data buffer stays owned by the
     /// client, and is expected to be available for the entire lifetime of the
     /// [`thinlto_code_gen_t`] it is added to.
     ///
     /// On failure, returns NULL (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_add_module(cg: thinlto_code_gen_t, identifier: *const c_char, data: *const c_char,
         length: c_int);
     /// Adds a symbol to the list of global symbols that must exist in the final
-    /// generated code. If a function is not listed there, it might be inlined into
+    /// generated code.
+    ///
+    /// If a function is not listed there, it might be inlined into
     /// every usage and optimized away. For every single module, the functions
     /// referenced from code outside of the ThinLTO modules need to be added here.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_add_must_preserve_symbol(cg: thinlto_code_gen_t, name: *const c_char, length: c_int);
     /// Disable CodeGen, only run the stages till codegen and stop. The output will
     /// be bitcode.
     ///
-    /// \\since `LTO_API_VERSION`=19
+    /// **Since:** [`LTO_API_VERSION`]=19
     "5.7" pub fn thinlto_codegen_disable_codegen(cg: thinlto_code_gen_t, disable: lto_bool_t);
     /// Frees the generator and all memory it internally allocated.
     /// Upon return the [`thinlto_code_gen_t`] is no longer valid.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_dispose(cg: thinlto_code_gen_t);
     /// Optimize and codegen all the modules added to the codegenerator using
     /// ThinLTO. Resulting objects are accessible using [`thinlto_module_get_object()`].
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_process(cg: thinlto_code_gen_t);
     /// Sets the path to a directory to use as a cache storage for incremental build.
     /// Setting this activates caching.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_cache_dir(cg: thinlto_code_gen_t, cache_dir: *const c_char);
     /// Sets the expiration (in seconds) for an entry in the cache. An unspecified
     /// default value will be applied. A value of 0 will be ignored.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_cache_entry_expiration(cg: thinlto_code_gen_t, expiration: c_uint);
-    /// Sets the cache pruning interval (in seconds). A negative value disables the
+    /// Sets the cache pruning interval (in seconds).
+    ///
+    /// A negative value disables the
     /// pruning. An unspecified default value will be applied, and a value of 0 will
     /// force prunning to occur.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_cache_pruning_interval(cg: thinlto_code_gen_t, interval: c_int);
-    /// Sets the maximum size of the cache directory (in bytes). A value over the
+    /// Sets the maximum size of the cache directory (in bytes).
+    ///
+    /// A value over the
     /// amount of available space on the disk will be reduced to the amount of
     /// available space. An unspecified default value will be applied. A value of 0
     /// will be ignored.
     ///
-    /// \\since `LTO_API_VERSION`=22
+    /// **Since:** [`LTO_API_VERSION`]=22
     "5.7" pub fn thinlto_codegen_set_cache_size_bytes(cg: thinlto_code_gen_t, max_size_bytes: c_uint);
     /// Sets the maximum number of files in the cache directory. An unspecified
     /// default value will be applied. A value of 0 will be ignored.
     ///
-    /// \\since `LTO_API_VERSION`=22
+    /// **Since:** [`LTO_API_VERSION`]=22
     "5.7" pub fn thinlto_codegen_set_cache_size_files(cg: thinlto_code_gen_t, max_size_files: c_uint);
     /// Same as [`thinlto_codegen_set_cache_size_bytes`], except the maximum size is in
     /// megabytes (2^20 bytes).
     ///
-    /// \\since `LTO_API_VERSION`=23
+    /// **Since:** [`LTO_API_VERSION`]=23
     "5.7" pub fn thinlto_codegen_set_cache_size_megabytes(cg: thinlto_code_gen_t, max_size_megabytes: c_uint);
     /// Perform CodeGen only: disable all other stages.
     ///
-    /// \\since `LTO_API_VERSION`=19
+    /// **Since:** [`LTO_API_VERSION`]=19
     "5.7" pub fn thinlto_codegen_set_codegen_only(cg: thinlto_code_gen_t, codegen_only: lto_bool_t);
     /// Sets the cpu to generate code for.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_cpu(cg: thinlto_code_gen_t, cpu: *const c_char);
     /// Sets the maximum cache size that can be persistent across build, in terms of
-    /// percentage of the available space on the disk. Set to 100 to indicate
+    /// percentage of the available space on the disk.
+    ///
+    /// Set to 100 to indicate
     /// no limit, 50 to indicate that the cache size will not be left over half the
     /// available space. A value over 100 will be reduced to 100, a value of 0 will
     /// be ignored. An unspecified default value will be applied.
@@ -6423,19 +6546,20 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// AvailableSpace = FreeSpace + ExistingCacheSize
     /// NewCacheSize = AvailableSpace \* P/100
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_final_cache_size_relative_to_available_space(cg: thinlto_code_gen_t,
         percentage: c_uint);
     /// Sets which PIC code model to generate.
     /// Returns true on error (check [`lto_get_error_message()`] for details).
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_pic_model(cg: thinlto_code_gen_t, arg1: lto_codegen_model) -> lto_bool_t;
     /// Sets the path to a directory to use as a storage for temporary bitcode files.
+    ///
     /// The intention is to make the bitcode files available for debugging at various
     /// stage of the pipeline.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_codegen_set_savetemps_dir(cg: thinlto_code_gen_t, save_temps_dir: *const c_char);
     /// Instantiates a ThinLTO code generator.
     /// Returns NULL on error (check [`lto_get_error_message()`] for details).
@@ -6445,11 +6569,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// ask to perform the ThinLTO optimizations / codegen, and finally destroys the
     /// codegenerator.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_create_codegen() -> thinlto_code_gen_t;
     /// Parse -mllvm style debug options.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_debug_options(options: *const *const c_char, number: c_int);
     /// Returns the number of object files produced by the ThinLTO CodeGenerator.
     ///
@@ -6457,7 +6581,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// the API and may change in future implementation, so the client should not
     /// assume it.
     ///
-    /// \\since `LTO_API_VERSION`=21
+    /// **Since:** [`LTO_API_VERSION`]=21
     "5.7" pub fn thinlto_module_get_num_object_files(cg: thinlto_code_gen_t) -> c_uint;
     /// Returns the number of object files produced by the ThinLTO CodeGenerator.
     ///
@@ -6465,7 +6589,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// the API and may change in future implementation, so the client should not
     /// assume it.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_module_get_num_objects(cg: thinlto_code_gen_t) -> c_uint;
     /// Returns a reference to the ith object file produced by the ThinLTO
     /// CodeGenerator.
@@ -6473,7 +6597,7 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Client should use [`thinlto_module_get_num_objects()`] to get the number of
     /// available objects.
     ///
-    /// \\since `LTO_API_VERSION`=18
+    /// **Since:** [`LTO_API_VERSION`]=18
     "5.7" pub fn thinlto_module_get_object(cg: thinlto_code_gen_t, index: c_uint) -> LTOObjectBuffer;
 }
 
@@ -6484,13 +6608,15 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Client should use [`thinlto_module_get_num_object_files()`] to get the number
     /// of available objects.
     ///
-    /// \\since `LTO_API_VERSION`=21
+    /// **Since:** [`LTO_API_VERSION`]=21
     "5.7" pub fn thinlto_module_get_object_file(cg: thinlto_code_gen_t, index: c_uint) -> *const c_char;
-    /// Set the path to a directory where to save generated object files. This
+    /// Set the path to a directory where to save generated object files.
+    ///
+    /// This
     /// path can be used by a linker to request on-disk files instead of in-memory
     /// buffers. When set, results are available through
     /// [`thinlto_module_get_object_file()`] instead of [`thinlto_module_get_object()`].
     ///
-    /// \\since `LTO_API_VERSION`=21
+    /// **Since:** [`LTO_API_VERSION`]=21
     "5.7" pub fn thinlto_set_generated_objects_dir(cg: thinlto_code_gen_t, save_temps_dir: *const c_char);
 }

@@ -19,48 +19,43 @@ macro_rules! zeroed {
 pub type LLVMAttributeIndex = c_uint;
 /// Used to represent an attributes.
 ///
-/// See also: llvm::Attribute
+/// See also: llvmAttribute
 pub type LLVMAttributeRef = *mut LLVMOpaqueAttributeRef;
 /// Represents a basic block of instructions in LLVM IR.
 ///
-/// This models llvm::BasicBlock.
+/// This models llvmBasicBlock.
 pub type LLVMBasicBlockRef = *mut LLVMOpaqueBasicBlock;
-/// See also: llvm::object::Binary
+/// See also: llvmobjectBinary
 pub type LLVMBinaryRef = *mut LLVMOpaqueBinary;
 pub type LLVMBool = c_int;
 /// Represents an LLVM basic block builder.
 ///
-/// This models llvm::IRBuilder.
+/// This models llvmIRBuilder.
 pub type LLVMBuilderRef = *mut LLVMOpaqueBuilder;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct LLVMComdat {
     _unused: [u8; 0],
 }
-/// See also: llvm::Comdat
+/// See also: llvmComdat
 pub type LLVMComdatRef = *mut LLVMComdat;
-/// The top-level container for all LLVM global data. See the LLVMContext class.
+/// The top-level container for all LLVM global data. See the `LLVMContext` class.
 pub type LLVMContextRef = *mut LLVMOpaqueContext;
 /// Represents an LLVM debug info builder.
 ///
-/// This models llvm::DIBuilder.
+/// This models llvmDIBuilder.
 pub type LLVMDIBuilderRef = *mut LLVMOpaqueDIBuilder;
 /// An LLVM DWARF type encoding.
 pub type LLVMDWARFTypeEncoding = c_uint;
 #[cfg(feature = "rocm-6-2")]
-/// See also: llvm::DbgRecord
+/// See also: llvmDbgRecord
 ///
 /// Since ROCm 6.2.
 pub type LLVMDbgRecordRef = *mut LLVMOpaqueDbgRecord;
-/// Contexts are execution states for the core LLVM IR system.
-///
-/// Most types are tied to a context instance. Multiple contexts can
-/// exist simultaneously. A single context is not thread safe. However,
-/// different contexts can execute on different threads simultaneously.
 pub type LLVMDiagnosticHandler = Option<
     unsafe extern "C" fn(arg1: LLVMDiagnosticInfoRef, arg2: *mut c_void),
 >;
-/// See also: llvm::DiagnosticInfo
+/// See also: llvmDiagnosticInfo
 pub type LLVMDiagnosticInfoRef = *mut LLVMOpaqueDiagnosticInfo;
 /// An opaque reference to a disassembler context.
 pub type LLVMDisasmContextRef = *mut c_void;
@@ -95,7 +90,7 @@ pub struct LLVMJITEvaluatedSymbol {
     pub Flags: LLVMJITSymbolFlags,
 }
 zeroed!(LLVMJITEvaluatedSymbol);
-/// See also: llvm::JITEventListener
+/// See also: llvmJITEventListener
 pub type LLVMJITEventListenerRef = *mut LLVMOpaqueJITEventListener;
 /// Represents the linkage flags for a symbol definition.
 #[repr(C)]
@@ -120,7 +115,7 @@ zeroed!(LLVMMCJITCompilerOptions);
 pub type LLVMMCJITMemoryManagerRef = *mut LLVMOpaqueMCJITMemoryManager;
 /// Used to pass regions of memory through LLVM interfaces.
 ///
-/// See also: llvm::MemoryBuffer
+/// See also: llvmMemoryBuffer
 pub type LLVMMemoryBufferRef = *mut LLVMOpaqueMemoryBuffer;
 pub type LLVMMemoryManagerAllocateCodeSectionCallback = Option<
     unsafe extern "C" fn(
@@ -156,24 +151,25 @@ pub type LLVMMemoryManagerNotifyTerminatingCallback = Option<
 pub type LLVMMetadataKind = c_uint;
 /// Represents an LLVM Metadata.
 ///
-/// This models llvm::Metadata.
+/// This models llvmMetadata.
 pub type LLVMMetadataRef = *mut LLVMOpaqueMetadata;
-/// See also: llvm::Module::ModuleFlagEntry
+/// See also: llvmModuleModuleFlagEntry
 pub type LLVMModuleFlagEntry = LLVMOpaqueModuleFlagEntry;
 /// Interface used to provide a module to JIT or interpreter.
-/// This is now just a synonym for llvm::Module, but we have to keep using the
+///
+/// This is now just a synonym for llvmModule, but we have to keep using the
 /// different type to keep binary compatibility.
 pub type LLVMModuleProviderRef = *mut LLVMOpaqueModuleProvider;
 /// The top-level container for all other LLVM Intermediate Representation (IR)
 /// objects.
 ///
-/// See also: llvm::Module
+/// See also: llvmModule
 pub type LLVMModuleRef = *mut LLVMOpaqueModule;
 /// Represents an LLVM Named Metadata Node.
 ///
-/// This models llvm::NamedMDNode.
+/// This models llvmNamedMDNode.
 pub type LLVMNamedMDNodeRef = *mut LLVMOpaqueNamedMDNode;
-/// Deprecated: Use LLVMBinaryRef instead.
+/// Deprecated: Use [`LLVMBinaryRef`] instead.
 pub type LLVMObjectFileRef = *mut LLVMOpaqueObjectFile;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -184,7 +180,9 @@ pub struct LLVMOpInfo1 {
     pub VariantKind: u64,
 }
 zeroed!(LLVMOpInfo1);
-/// The type for the operand information call back function. This is called to
+/// The type for the operand information call back function.
+///
+/// This is called to
 /// get the symbolic information for an operand of an instruction. Typically
 /// this is from the relocation information, symbol table, etc. That block of
 /// information is saved when the disassembler context is created and passed to
@@ -213,12 +211,14 @@ pub type LLVMOpInfoCallback = Option<
 /// The initial support in LLVM MC for the most general form of a relocatable
 /// expression is "AddSymbol - SubtractSymbol + Offset". For some Darwin targets
 /// this full form is encoded in the relocation information so that AddSymbol and
-/// SubtractSymbol can be link edited independent of each other. Many other
+/// SubtractSymbol can be link edited independent of each other.
+///
+/// Many other
 /// platforms only allow a relocatable expression of the form AddSymbol + Offset
 /// to be encoded.
 ///
-/// The [`LLVMOpInfoCallback()`] for the TagType value of 1 uses the struct
-/// LLVMOpInfo1. The value of the relocatable expression for the operand,
+/// The `LLVMOpInfoCallback()` for the TagType value of 1 uses the struct
+/// [`LLVMOpInfo1`]. The value of the relocatable expression for the operand,
 /// including any PC adjustment, is passed in to the call back in the Value
 /// field. The symbolic information about the operand is returned using all
 /// the fields of the structure with the Offset of the relocatable expression
@@ -227,7 +227,7 @@ pub type LLVMOpInfoCallback = Option<
 /// "Ldata - LpicBase + constant", and only the Values of the symbols without
 /// symbol names are present in the relocation information. The VariantKind
 /// type is one of the Target specific #defines below and is used to print
-/// operands like "`_foo`@GOT", ":lower16:\_foo", etc.
+/// operands like "\_fooGOT", ":lower16:\_foo", etc.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct LLVMOpInfoSymbol1 {
@@ -433,29 +433,31 @@ pub struct LLVMOpaqueValueMetadataEntry {
     _unused: [u8; 0],
 }
 #[cfg(feature = "rocm-6-2")]
-/// See also: llvm::OperandBundleDef
+/// See also: llvmOperandBundleDef
 ///
 /// Since ROCm 6.2.
 pub type LLVMOperandBundleRef = *mut LLVMOpaqueOperandBundle;
-/// A custom generator function. This can be used to create a custom generator
-/// object using LLVMOrcCreateCustomCAPIDefinitionGenerator. The resulting
-/// object can be attached to a JITDylib, via LLVMOrcJITDylibAddGenerator, to
+/// A custom generator function.
+///
+/// This can be used to create a custom generator
+/// object using [`LLVMOrcCreateCustomCAPIDefinitionGenerator`]. The resulting
+/// object can be attached to a JITDylib, via [`LLVMOrcJITDylibAddGenerator`], to
 /// receive callbacks when lookups fail to match existing definitions.
 ///
 /// GeneratorObj will contain the address of the custom generator object.
 ///
 /// Ctx will contain the context object passed to
-/// LLVMOrcCreateCustomCAPIDefinitionGenerator.
+/// [`LLVMOrcCreateCustomCAPIDefinitionGenerator`].
 ///
-/// LookupState will contain a pointer to an LLVMOrcLookupStateRef object. This
+/// LookupState will contain a pointer to an [`LLVMOrcLookupStateRef`] object. This
 /// can optionally be modified to make the definition generation process
 /// asynchronous: If the LookupStateRef value is copied, and the original
-/// LLVMOrcLookupStateRef set to null, the lookup will be suspended. Once the
+/// [`LLVMOrcLookupStateRef`] set to null, the lookup will be suspended. Once the
 /// asynchronous definition process has been completed clients must call
-/// LLVMOrcLookupStateContinueLookup to continue the lookup (this should be
+/// [`LLVMOrcLookupStateContinueLookup`] to continue the lookup (this should be
 /// done unconditionally, even if errors have occurred in the mean time, to
 /// free the lookup state memory and notify the query object of the failures).
-/// If LookupState is captured this function must return LLVMErrorSuccess.
+/// If LookupState is captured this function must return [`LLVMErrorSuccess`].
 ///
 /// The Kind argument can be inspected to determine the lookup kind (e.g.
 /// as-if-during-static-link, or as-if-during-dlsym).
@@ -480,7 +482,7 @@ pub type LLVMOrcCAPIDefinitionGeneratorTryToGenerateFunction = Option<
         LookupSetSize: usize,
     ) -> LLVMErrorRef,
 >;
-/// Represents a pair of a JITDylib and LLVMOrcCSymbolsList.
+/// Represents a pair of a JITDylib and [`LLVMOrcCSymbolsList`].
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct LLVMOrcCDependenceMapPair {
@@ -488,7 +490,7 @@ pub struct LLVMOrcCDependenceMapPair {
     pub Names: LLVMOrcCSymbolsList,
 }
 zeroed!(LLVMOrcCDependenceMapPair);
-/// Represents a list of (JITDylibRef, (LLVMOrcSymbolStringPoolEntryRef\*,
+/// Represents a list of (JITDylibRef, ([`LLVMOrcSymbolStringPoolEntryRef`]\*,
 /// `size_t`)) pairs that can be used to construct a SymbolDependenceMap.
 pub type LLVMOrcCDependenceMapPairs = *mut LLVMOrcCDependenceMapPair;
 /// A JITDylib search order.
@@ -554,7 +556,7 @@ pub struct LLVMOrcCSymbolDependenceGroup {
 }
 #[cfg(feature = "rocm-6-2")]
 zeroed!(LLVMOrcCSymbolDependenceGroup);
-/// Represents a pair of a symbol name and LLVMJITSymbolFlags.
+/// Represents a pair of a symbol name and [`LLVMJITSymbolFlags`].
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct LLVMOrcCSymbolFlagsMapPair {
@@ -576,7 +578,7 @@ zeroed!(LLVMOrcCSymbolMapPair);
 /// Represents a list of (SymbolStringPtr, JITEvaluatedSymbol) pairs that can be
 /// used to construct a SymbolMap.
 pub type LLVMOrcCSymbolMapPairs = *mut LLVMOrcCSymbolMapPair;
-/// Represents a list of LLVMOrcSymbolStringPoolEntryRef and the associated
+/// Represents a list of [`LLVMOrcSymbolStringPoolEntryRef`] and the associated
 /// length.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -585,7 +587,7 @@ pub struct LLVMOrcCSymbolsList {
     pub Length: usize,
 }
 zeroed!(LLVMOrcCSymbolsList);
-/// A reference to an orc::DefinitionGenerator.
+/// A reference to an orcDefinitionGenerator.
 pub type LLVMOrcDefinitionGeneratorRef = *mut LLVMOrcOpaqueDefinitionGenerator;
 /// Disposer for a custom generator.
 ///
@@ -594,7 +596,7 @@ pub type LLVMOrcDefinitionGeneratorRef = *mut LLVMOrcOpaqueDefinitionGenerator;
 pub type LLVMOrcDisposeCAPIDefinitionGeneratorFunction = Option<
     unsafe extern "C" fn(Ctx: *mut c_void),
 >;
-/// A reference to an orc::DumpObjects object.
+/// A reference to an orcDumpObjects object.
 ///
 /// Can be used to dump object files to disk with unique names. Useful as an
 /// ObjectTransformLayer transform.
@@ -605,12 +607,12 @@ pub type LLVMOrcErrorReporterFunction = Option<
 >;
 /// Callback type for ExecutionSession lookups.
 ///
-/// If Err is LLVMErrorSuccess then Result will contain a pointer to a
+/// If Err is [`LLVMErrorSuccess`] then Result will contain a pointer to a
 /// list of ( SymbolStringPtr, JITEvaluatedSymbol ) pairs of length NumPairs.
 ///
 /// If Err is a failure value then Result and Ctx are undefined and should
 /// not be accessed. The Callback is responsible for handling the error
-/// value (e.g. by calling LLVMGetErrorMessage + LLVMDisposeErrorMessage).
+/// value (e.g. by calling [`LLVMGetErrorMessage`] + [`LLVMDisposeErrorMessage`]).
 ///
 /// The caller retains ownership of the Result array and will release all
 /// contained symbol names. Clients are responsible for retaining any symbol
@@ -623,28 +625,28 @@ pub type LLVMOrcExecutionSessionLookupHandleResultFunction = Option<
         Ctx: *mut c_void,
     ),
 >;
-/// A reference to an orc::ExecutionSession instance.
+/// A reference to an orcExecutionSession instance.
 pub type LLVMOrcExecutionSessionRef = *mut LLVMOrcOpaqueExecutionSession;
 /// Represents an address in the executor process.
 pub type LLVMOrcExecutorAddress = u64;
 /// A function for inspecting/mutating IR modules, suitable for use with
-/// LLVMOrcThreadSafeModuleWithModuleDo.
+/// [`LLVMOrcThreadSafeModuleWithModuleDo`].
 pub type LLVMOrcGenericIRModuleOperationFunction = Option<
     unsafe extern "C" fn(Ctx: *mut c_void, M: LLVMModuleRef) -> LLVMErrorRef,
 >;
-/// A reference to an orc::IRTransformLayer instance.
+/// A reference to an orcIRTransformLayer instance.
 pub type LLVMOrcIRTransformLayerRef = *mut LLVMOrcOpaqueIRTransformLayer;
 /// A function for applying transformations as part of an transform layer.
 ///
 /// Implementations of this type are responsible for managing the lifetime
-/// of the Module pointed to by ModInOut: If the LLVMModuleRef value is
+/// of the Module pointed to by ModInOut: If the [`LLVMModuleRef`] value is
 /// overwritten then the function is responsible for disposing of the incoming
 /// module. If the module is simply accessed/mutated in-place then ownership
 /// returns to the caller and the function does not need to do any lifetime
 /// management.
 ///
-/// Clients can call LLVMOrcLLJITGetIRTransformLayer to obtain the transform
-/// layer of a LLJIT instance, and use LLVMOrcIRTransformLayerSetTransform
+/// Clients can call [`LLVMOrcLLJITGetIRTransformLayer`] to obtain the transform
+/// layer of a LLJIT instance, and use [`LLVMOrcIRTransformLayerSetTransform`]
 /// to set the function. This can be used to override the default transform
 /// layer.
 pub type LLVMOrcIRTransformLayerTransformFunction = Option<
@@ -654,18 +656,18 @@ pub type LLVMOrcIRTransformLayerTransformFunction = Option<
         MR: LLVMOrcMaterializationResponsibilityRef,
     ) -> LLVMErrorRef,
 >;
-/// A reference to an orc::IndirectStubsManager instance.
+/// A reference to an orcIndirectStubsManager instance.
 pub type LLVMOrcIndirectStubsManagerRef = *mut LLVMOrcOpaqueIndirectStubsManager;
-/// A reference to an orc::JITDylib instance.
+/// A reference to an orcJITDylib instance.
 pub type LLVMOrcJITDylibRef = *mut LLVMOrcOpaqueJITDylib;
 /// Represents an address in the executor process.
 pub type LLVMOrcJITTargetAddress = u64;
-/// A reference to an orc::JITTargetMachineBuilder instance.
+/// A reference to an orcJITTargetMachineBuilder instance.
 pub type LLVMOrcJITTargetMachineBuilderRef = *mut LLVMOrcOpaqueJITTargetMachineBuilder;
 /// A function for constructing an ObjectLinkingLayer instance to be used
 /// by an LLJIT instance.
 ///
-/// Clients can call LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator to
+/// Clients can call [`LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator`] to
 /// set the creator function to use when constructing an LLJIT instance.
 /// This can be used to override the default linking layer implementation
 /// that would otherwise be chosen by LLJITBuilder.
@@ -683,24 +685,24 @@ pub type LLVMOrcLLJITBuilderObjectLinkingLayerCreatorFunction = Option<
         Triple: *const c_char,
     ) -> LLVMOrcObjectLayerRef,
 >;
-/// A reference to an orc::LLJITBuilder instance.
+/// A reference to an orcLLJITBuilder instance.
 pub type LLVMOrcLLJITBuilderRef = *mut LLVMOrcOpaqueLLJITBuilder;
-/// A reference to an orc::LLJIT instance.
+/// A reference to an orcLLJIT instance.
 pub type LLVMOrcLLJITRef = *mut LLVMOrcOpaqueLLJIT;
-/// A reference to an orc::LazyCallThroughManager instance.
+/// A reference to an orcLazyCallThroughManager instance.
 pub type LLVMOrcLazyCallThroughManagerRef = *mut LLVMOrcOpaqueLazyCallThroughManager;
 /// An opaque lookup state object. Instances of this type can be captured to
 /// suspend a lookup while a custom generator function attempts to produce a
 /// definition.
 ///
 /// If a client captures a lookup state object then they must eventually call
-/// LLVMOrcLookupStateContinueLookup to restart the lookup. This is required
+/// [`LLVMOrcLookupStateContinueLookup`] to restart the lookup. This is required
 /// in order to release memory allocated for the lookup state, even if errors
 /// have occurred while the lookup was suspended (if these errors have made the
 /// lookup impossible to complete then it will issue its own error before
 /// destruction).
 pub type LLVMOrcLookupStateRef = *mut LLVMOrcOpaqueLookupState;
-/// A reference to a uniquely owned orc::MaterializationResponsibility instance.
+/// A reference to a uniquely owned orcMaterializationResponsibility instance.
 ///
 /// Ownership must be passed to a lower-level layer in a JIT stack.
 pub type LLVMOrcMaterializationResponsibilityRef = *mut LLVMOrcOpaqueMaterializationResponsibility;
@@ -726,26 +728,26 @@ pub type LLVMOrcMaterializationUnitDiscardFunction = Option<
 /// A MaterializationUnit materialize callback.
 ///
 /// Ownership of the Ctx and MR arguments passes to the callback which must
-/// adhere to the LLVMOrcMaterializationResponsibilityRef contract (see comment
+/// adhere to the [`LLVMOrcMaterializationResponsibilityRef`] contract (see comment
 /// for that type).
 ///
-/// If this callback is called then the LLVMOrcMaterializationUnitDestroy
+/// If this callback is called then the `LLVMOrcMaterializationUnitDestroy`
 /// callback will NOT be called.
 pub type LLVMOrcMaterializationUnitMaterializeFunction = Option<
     unsafe extern "C" fn(Ctx: *mut c_void, MR: LLVMOrcMaterializationResponsibilityRef),
 >;
-/// A reference to a uniquely owned orc::MaterializationUnit instance.
+/// A reference to a uniquely owned orcMaterializationUnit instance.
 pub type LLVMOrcMaterializationUnitRef = *mut LLVMOrcOpaqueMaterializationUnit;
-/// A reference to an orc::ObjectLayer instance.
+/// A reference to an orcObjectLayer instance.
 pub type LLVMOrcObjectLayerRef = *mut LLVMOrcOpaqueObjectLayer;
-/// A reference to an orc::ObjectLinkingLayer instance.
+/// A reference to an orcObjectLinkingLayer instance.
 pub type LLVMOrcObjectLinkingLayerRef = *mut LLVMOrcOpaqueObjectLinkingLayer;
-/// A reference to an orc::ObjectTransformLayer instance.
+/// A reference to an orcObjectTransformLayer instance.
 pub type LLVMOrcObjectTransformLayerRef = *mut LLVMOrcOpaqueObjectTransformLayer;
 /// A function for applying transformations to an object file buffer.
 ///
 /// Implementations of this type are responsible for managing the lifetime
-/// of the memory buffer pointed to by ObjInOut: If the LLVMMemoryBufferRef
+/// of the memory buffer pointed to by ObjInOut: If the [`LLVMMemoryBufferRef`]
 /// value is overwritten then the function is responsible for disposing of the
 /// incoming buffer. If the buffer is simply accessed/mutated in-place then
 /// ownership returns to the caller and the function does not need to do any
@@ -864,43 +866,45 @@ pub struct LLVMOrcOpaqueThreadSafeContext {
 pub struct LLVMOrcOpaqueThreadSafeModule {
     _unused: [u8; 0],
 }
-/// A reference to an orc::ResourceTracker instance.
+/// A reference to an orcResourceTracker instance.
 pub type LLVMOrcResourceTrackerRef = *mut LLVMOrcOpaqueResourceTracker;
 /// Predicate function for SymbolStringPoolEntries.
 pub type LLVMOrcSymbolPredicate = Option<
     unsafe extern "C" fn(Ctx: *mut c_void, Sym: LLVMOrcSymbolStringPoolEntryRef) -> c_int,
 >;
-/// A reference to an orc::SymbolStringPool table entry.
+/// A reference to an orcSymbolStringPool table entry.
 pub type LLVMOrcSymbolStringPoolEntryRef = *mut LLVMOrcOpaqueSymbolStringPoolEntry;
-/// A reference to an orc::SymbolStringPool.
+/// A reference to an orcSymbolStringPool.
 pub type LLVMOrcSymbolStringPoolRef = *mut LLVMOrcOpaqueSymbolStringPool;
-/// A reference to an orc::ThreadSafeContext instance.
+/// A reference to an orcThreadSafeContext instance.
 pub type LLVMOrcThreadSafeContextRef = *mut LLVMOrcOpaqueThreadSafeContext;
-/// A reference to an orc::ThreadSafeModule instance.
+/// A reference to an orcThreadSafeModule instance.
 pub type LLVMOrcThreadSafeModuleRef = *mut LLVMOrcOpaqueThreadSafeModule;
 /// A set of options passed which are attached to the Pass Manager upon run.
 ///
-/// This corresponds to an llvm::LLVMPassBuilderOptions instance
+/// This corresponds to an llvm::`LLVMPassBuilderOptions` instance
 ///
 /// The details for how the different properties of this structure are used can
-/// be found in the source for LLVMRunPasses
+/// be found in the source for [`LLVMRunPasses`]
 pub type LLVMPassBuilderOptionsRef = *mut LLVMOpaquePassBuilderOptions;
-/// See also: llvm::PassManagerBase
+/// See also: llvmPassManagerBase
 pub type LLVMPassManagerRef = *mut LLVMOpaquePassManager;
 pub type LLVMRelocationIteratorRef = *mut LLVMOpaqueRelocationIterator;
-/// Element of the "Args" list. The key might give more information about what
+/// Element of the "Args" list.
+///
+/// The key might give more information about what
 /// the semantics of the value are, e.g. "Callee" will tell you that the value
 /// is a symbol that names a function.
 ///
-/// \\since `REMARKS_API_VERSION`=0
+/// **Since:** `REMARKS_API_VERSION`=0
 pub type LLVMRemarkArgRef = *mut LLVMRemarkOpaqueArg;
 /// DebugLoc containing File, Line and Column.
 ///
-/// \\since `REMARKS_API_VERSION`=0
+/// **Since:** `REMARKS_API_VERSION`=0
 pub type LLVMRemarkDebugLocRef = *mut LLVMRemarkOpaqueDebugLoc;
 /// A remark emitted by the compiler.
 ///
-/// \\since `REMARKS_API_VERSION`=0
+/// **Since:** `REMARKS_API_VERSION`=0
 pub type LLVMRemarkEntryRef = *mut LLVMRemarkOpaqueEntry;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -931,11 +935,13 @@ pub type LLVMRemarkParserRef = *mut LLVMRemarkOpaqueParser;
 /// String containing a buffer and a length. The buffer is not guaranteed to be
 /// zero-terminated.
 ///
-/// \\since `REMARKS_API_VERSION`=0
+/// **Since:** `REMARKS_API_VERSION`=0
 pub type LLVMRemarkStringRef = *mut LLVMRemarkOpaqueString;
 pub type LLVMSectionIteratorRef = *mut LLVMOpaqueSectionIterator;
 pub type LLVMSymbolIteratorRef = *mut LLVMOpaqueSymbolIterator;
-/// The type for the symbol lookup function. This may be called by the
+/// The type for the symbol lookup function.
+///
+/// This may be called by the
 /// disassembler for things like adding a comment for a PC plus a constant
 /// offset load instruction to use a symbol name instead of a load address value.
 /// It is passed the block information is saved when the disassembler context is
@@ -966,28 +972,28 @@ pub type LLVMTargetLibraryInfoRef = *mut LLVMOpaqueTargetLibraryInfotData;
 pub type LLVMTargetMachineOptionsRef = *mut LLVMOpaqueTargetMachineOptions;
 pub type LLVMTargetMachineRef = *mut LLVMOpaqueTargetMachine;
 pub type LLVMTargetRef = *mut LLVMTarget;
-/// Each value in the LLVM IR has a type, an LLVMTypeRef.
+/// Each value in the LLVM IR has a type, an [`LLVMTypeRef`].
 ///
-/// See also: llvm::Type
+/// See also: llvmType
 pub type LLVMTypeRef = *mut LLVMOpaqueType;
 /// Used to get the users and usees of a Value.
 ///
-/// See also: llvm::Use
+/// See also: llvmUse
 pub type LLVMUseRef = *mut LLVMOpaqueUse;
 /// Represents an entry in a Global Object's metadata attachments.
 ///
-/// This models std::pair\<unsigned, MDNode \*\>
+/// This models stdpair\<unsigned, MDNode \*\>
 pub type LLVMValueMetadataEntry = LLVMOpaqueValueMetadataEntry;
 /// Represents an individual value in LLVM IR.
 ///
-/// This models llvm::Value.
+/// This models llvmValue.
 pub type LLVMValueRef = *mut LLVMOpaqueValue;
 pub type LLVMYieldCallback = Option<
     unsafe extern "C" fn(arg1: LLVMContextRef, arg2: *mut c_void),
 >;
 /// Type to wrap a single object returned by ThinLTO.
 ///
-/// \\since `LTO_API_VERSION`=18
+/// **Since:** [`LTO_API_VERSION`]=18
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct LTOObjectBuffer {
@@ -1020,12 +1026,13 @@ pub type lto_bool_t = bool;
 /// opaque reference to a code generator
 pub type lto_code_gen_t = *mut LLVMOpaqueLTOCodeGenerator;
 /// Diagnostic handler type.
+///
 /// `severity` defines the severity.
 /// `diag` is the actual diagnostic.
 /// The diagnostic is not prefixed by any of severity keyword, e.g., 'error: '.
 /// `ctxt` is used to pass the context set with the diagnostic handler.
 ///
-/// \\since `LTO_API_VERSION`=7
+/// **Since:** [`LTO_API_VERSION`]=7
 pub type lto_diagnostic_handler_t = Option<
     unsafe extern "C" fn(
         severity: lto_codegen_diagnostic_severity_t,

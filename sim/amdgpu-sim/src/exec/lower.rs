@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
-use super::{Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, mem, program::Source, salu, slot, valu};
+use super::{
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, matrix, mem, program::Source, salu, slot, valu,
+};
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
-use crate::isa::{self, Op};
+use crate::isa::{self, Flags, Op};
 
 /// How a 64-bit operand reads an inline constant or a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +175,7 @@ impl Lowering {
         let mut m = plain(unsupported, source);
         let handler = match inst.format {
             Format::Sop2 | Format::Sop1 | Format::Sopk | Format::Sopc | Format::Sopp => salu::lower(inst, self, &mut m),
+            Format::Vop3p if inst.op.info().is(Flags::mfma) => matrix::lower(inst, self, &mut m),
             Format::Vop2
             | Format::Vop1
             | Format::Vopc
@@ -427,7 +430,7 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
         // Matrices aside, vector operands take two registers at most, memory ones four and a status.
         let reach = match inst.format {
             _ if inst.op == Op::v_mqsad_u32_u8 => 4,
-            Format::Vop3p if inst.op.mnemonic().contains("mfma") => 32,
+            Format::Vop3p if inst.op.info().is(Flags::mfma) => 32,
             Format::Vop1
             | Format::Vop2
             | Format::Vopc

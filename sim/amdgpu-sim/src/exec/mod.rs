@@ -37,6 +37,9 @@
 mod cpu;
 mod indexed;
 mod lower;
+#[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
+#[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
+mod matrix;
 pub(crate) mod mem;
 mod program;
 mod run;

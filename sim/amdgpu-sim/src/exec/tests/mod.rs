@@ -18,6 +18,7 @@ mod integer;
 mod lanes;
 mod local;
 mod math;
+mod matrix;
 mod modifiers;
 mod packed;
 mod rare;
@@ -33,7 +34,7 @@ use super::mem::{Env, Scratch, View};
 use super::{Ctx, LANES, Program, Stop, Trap, Wave, cpu, run};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
-use crate::isa::inst::{Format, Inst, Mods, Operand, Special};
+use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
 use crate::memory::Memory;
 
 /// Bytes of local memory.

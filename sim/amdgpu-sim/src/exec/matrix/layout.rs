@@ -1,0 +1,354 @@
+//! Where the elements are, and the loop over them.
+//!
+//! With M rows of A, as many columns of B, `BLOCKS` products side by side, and E elements a lane:
+//! * A: lane `(k / E) * M * BLOCKS + block * M + i`, element `k % E`, counted from the lowest bits of the first register.
+//!   B is the same with its column for the row.
+//! * C and D: a row of the matrix takes M lanes. In 32 bits four rows are in four consecutive registers, the next four in
+//!   the next M lanes, and so on until the lanes are used up and the next four registers follow; then come the other
+//!   blocks. Only if a block does not fill the lanes (4 x 4) do the same rows of all blocks come first, side by side.
+//!   In 64 bits it is one row in place of four.
+//!
+//! `k` of a sparse A counts the stored elements, two of every four; the two bits that the index register has for each,
+//! in A's own lane, lowest first, say which of the four they are.
+
+use super::Fields;
+use crate::exec::{Flow, LANES, Micro, Row, Wave};
+
+/// An element of C and D.
+pub(super) trait Sum: Copy {
+    const REGISTERS: usize;
+    /// Consecutive rows of the matrix that are in consecutive registers.
+    const HEIGHT: usize;
+    /// The elements of `C` lanes from `lane` on.
+    fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C];
+    fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize);
+}
+
+/// `C` lanes of a register.
+#[inline(always)]
+fn part<const C: usize>(row: &Row, lane: usize) -> &[u32; C] {
+    row.0[lane..].first_chunk().expect("a register has all its lanes")
+}
+
+/// `C` lanes of a register, to write.
+#[inline(always)]
+fn part_mut<const C: usize>(row: &mut Row, lane: usize) -> &mut [u32; C] {
+    row.0[lane..].first_chunk_mut().expect("a register has all its lanes")
+}
+
+macro_rules! sums {
+    ($($type:ty, $from:expr, $to:expr;)*) => { $(
+        impl Sum for $type {
+            const REGISTERS: usize = 1;
+            const HEIGHT: usize = 4;
+            #[inline(always)]
+            fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
+                part(&rows[0], lane).map($from)
+            }
+            #[inline(always)]
+            fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
+                *part_mut(&mut rows[0], lane) = sums.map($to);
+            }
+        }
+    )* };
+}
+
+sums! {
+    f32, f32::from_bits, f32::to_bits;
+    i32, |x| x as i32, |x| x as u32;
+}
+
+impl Sum for f64 {
+    const REGISTERS: usize = 2;
+    const HEIGHT: usize = 1;
+    #[inline(always)]
+    fn get<const C: usize>(rows: &[Row], lane: usize) -> [Self; C] {
+        let (low, high): (&[u32; C], &[u32; C]) = (part(&rows[0], lane), part(&rows[1], lane));
+        std::array::from_fn(|n| f64::from_bits(u64::from(low[n]) | u64::from(high[n]) << 32))
+    }
+    #[inline(always)]
+    fn put<const C: usize>(sums: [Self; C], rows: &mut [Row], lane: usize) {
+        *part_mut(&mut rows[0], lane) = sums.map(|x| x.to_bits() as u32);
+        *part_mut(&mut rows[1], lane) = sums.map(|x| (x.to_bits() >> 32) as u32);
+    }
+}
+
+/// How products are added.
+pub(super) trait Arithmetic {
+    /// An element of A or B, in the form that this takes.
+    type Value: Copy;
+    /// An element of C and D.
+    type Sum: Sum;
+    /// Adds `count` products to each of `C` sums; `term` gives the element of A and those of B for the n-th.
+    fn dot<'v, const C: usize, const FAST: bool>(
+        sums: [Self::Sum; C],
+        count: usize,
+        term: impl Fn(usize) -> (Self::Value, &'v [Self::Value; C]),
+    ) -> [Self::Sum; C]
+    where
+        Self::Value: 'v;
+}
+
+/// The value of an element in the form that an arithmetic takes.
+pub(super) type Value<U> = <<U as Unit>::Sums as Arithmetic>::Value;
+
+/// A pair of element types and what is done with them.
+pub(super) trait Unit {
+    /// How the products are added.
+    type Sums: Arithmetic;
+    const ZERO: Value<Self>;
+    /// Bits of an element of A, and of B.
+    const BITS: usize;
+    /// An element of A from its bits, the lowest first.
+    fn a(bits: [u32; 2]) -> Value<Self>;
+    /// An element of B.
+    fn b(bits: [u32; 2]) -> Value<Self>;
+    /// The other sign; asked for only where `blgp` negates.
+    fn negated(value: Value<Self>) -> Value<Self> {
+        value
+    }
+    /// What is done with operands that [`Unit::suits`] turns down.
+    type Careful: Unit;
+    /// Whether this arithmetic is right for these elements.
+    #[inline(always)]
+    fn suits(_a: &[Value<Self>], _b: &[Value<Self>]) -> bool {
+        true
+    }
+}
+
+/// Most products that make an element of D.
+const MOST: usize = 32;
+
+/// The bits of element `e` of a lane, elements of `bits` bits.
+#[inline(always)]
+fn element(rows: &[Row], bits: usize, e: usize, lane: usize) -> [u32; 2] {
+    let word = rows[e * bits / 32].0[lane];
+    match bits {
+        64 => [word, rows[e * 2 + 1].0[lane]],
+        32 => [word, 0],
+        _ => [word >> (e * bits % 32) & ((1 << bits) - 1), 0],
+    }
+}
+
+/// All elements of an operand: the first ones of all lanes, then the second ones, and so on.
+#[inline(always)]
+fn unpack<V: Copy, const E: usize>(
+    rows: &[Row],
+    bits: usize,
+    zero: V,
+    value: impl Fn([u32; 2]) -> V,
+) -> [[V; LANES]; E] {
+    let mut all = [[zero; LANES]; E];
+    for e in 0..E {
+        for lane in 0..LANES {
+            all[e][lane] = value(element(rows, bits, e, lane));
+        }
+    }
+    all
+}
+
+/// Lanes that `blgp` moves, in groups of 16: for each where it comes from.
+const MOVES: [[usize; 4]; 8] =
+    [[0, 1, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
+
+/// B, its lanes moved by `blgp`.
+#[inline(never)]
+fn moved<U: Unit, const E: usize>(rows: &[Row], blgp: usize) -> [[Value<U>; LANES]; E] {
+    let mut copy = [Row::ZERO; 4];
+    for (to, from) in copy.iter_mut().zip(rows).take((E * U::BITS).div_ceil(32)) {
+        for (group, source) in MOVES[blgp].iter().enumerate() {
+            to.0[16 * group..][..16].copy_from_slice(&from.0[16 * source..][..16]);
+        }
+    }
+    unpack(&copy, U::BITS, U::ZERO, U::b)
+}
+
+/// Where element k of row or column 0 is in what [`unpack`] gives, of `share` elements a lane.
+#[inline(always)]
+fn offset(k: usize, share: usize, width: usize) -> u16 {
+    (k % share * LANES + k / share * width) as u16
+}
+
+/// For each stored element of a sparse A, arranged like them, where its k is in B.
+#[inline(always)]
+fn places<const EA: usize, const EB: usize>(
+    indices: &[u32; LANES],
+    fields: Fields,
+    width_log: u32,
+) -> [[u16; LANES]; EA] {
+    // With `cbsz` it is always the first set.
+    let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * EA } else { 0 };
+    let mut all = [[0; LANES]; EA];
+    for e in 0..EA {
+        for lane in 0..LANES {
+            let two = (indices[lane] >> ((shift + 2 * e) & 31) & 3) as usize;
+            let p = (lane >> width_log) * EA + e;
+            all[e][lane] = offset(p / 2 * 4 + two, EB, 1 << width_log);
+        }
+    }
+    all
+}
+
+/// C into the registers of D.
+#[inline(always)]
+fn place(w: &mut Wave, m: &Micro, fields: Fields) {
+    let (to, count) = (usize::from(m.dst), usize::from(fields.registers));
+    if fields.constant {
+        for (n, row) in w.rows[to..to + count].iter_mut().enumerate() {
+            row.0 = [if n % 2 == 0 { m.pre } else { m.post }; LANES];
+        }
+    } else if fields.apart {
+        let from = usize::from(m.src[2]);
+        w.rows.copy_within(from..from + count, to);
+    }
+}
+
+/// D = A x B + C. `EA` and `EB` are the elements of A and B in a lane.
+#[inline(always)]
+pub(super) fn multiply<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool, const FAST: bool>(
+    w: &mut Wave,
+    m: &Micro,
+) -> Flow {
+    let fields = Fields::unpack(m.aux);
+    let doubles = U::BITS == 64;
+    let negate = |n: u8| doubles && fields.blgp >> n & 1 != 0;
+    let width_log = u32::from(fields.size + fields.blocks);
+
+    let mut a: [[Value<U>; LANES]; EA] = unpack(&w.rows[usize::from(m.src[0])..], U::BITS, U::ZERO, U::a);
+    if negate(0) {
+        a.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
+    }
+    let rows = &w.rows[usize::from(m.src[1])..];
+    let mut b: [[Value<U>; LANES]; EB] = if fields.blgp == 0 || doubles {
+        unpack(rows, U::BITS, U::ZERO, U::b)
+    } else {
+        moved::<U, EB>(rows, usize::from(fields.blgp))
+    };
+    if negate(1) {
+        b.as_flattened_mut().iter_mut().for_each(|x| *x = U::negated(*x));
+    }
+    let places: [[u16; LANES]; EA] =
+        if SPARSE { places::<EA, EB>(&w.rows[usize::from(m.src[2])].0, fields, width_log) } else { [[0; LANES]; EA] };
+    if !U::suits(a.as_flattened(), b.as_flattened()) {
+        return careful::<U::Careful, EA, EB, SPARSE>(w, m);
+    }
+    place(w, m, fields);
+
+    let to = usize::from(m.dst);
+    let rows = &mut w.rows[to..to + usize::from(fields.registers)];
+    if negate(2) {
+        for row in rows.chunks_exact_mut(2) {
+            row[1].0.iter_mut().for_each(|high| *high ^= 1 << 31);
+        }
+    }
+    let mut offsets = [0; MOST];
+    let count = EA * LANES >> width_log;
+    for (k, to) in offsets.iter_mut().enumerate().take(count) {
+        *to = offset(k, EA, 1 << width_log);
+    }
+    let operands = Operands {
+        a: a.as_flattened(),
+        b: b.as_flattened(),
+        places: places.as_flattened(),
+        offsets: &offsets[..count],
+    };
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2 and the rest.
+        unsafe { sum_fast::<U::Sums, SPARSE>(rows, fields, operands) };
+        return Flow::Next;
+    }
+    sum_plain::<U::Sums, SPARSE>(rows, fields, operands);
+    Flow::Next
+}
+
+/// The same with the unit's careful arithmetic.
+#[inline(never)]
+fn careful<U: Unit, const EA: usize, const EB: usize, const SPARSE: bool>(w: &mut Wave, m: &Micro) -> Flow {
+    multiply::<U, EA, EB, SPARSE, false>(w, m)
+}
+
+/// A and B, unpacked.
+struct Operands<'a, V> {
+    a: &'a [V],
+    b: &'a [V],
+    /// Of a sparse A: where the element of B is that goes with one of A.
+    places: &'a [u16],
+    /// For each product of a sum, where its elements of row and column 0 are.
+    offsets: &'a [u16],
+}
+
+/// # Safety
+/// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn sum_fast<R: Arithmetic, const SPARSE: bool>(rows: &mut [Row], fields: Fields, of: Operands<'_, R::Value>) {
+    sum::<R, SPARSE, true>(rows, fields, of);
+}
+
+#[inline(never)]
+fn sum_plain<R: Arithmetic, const SPARSE: bool>(rows: &mut [Row], fields: Fields, of: Operands<'_, R::Value>) {
+    sum::<R, SPARSE, false>(rows, fields, of);
+}
+
+/// The sums of every element of D.
+#[inline(always)]
+fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
+    rows: &mut [Row],
+    fields: Fields,
+    of: Operands<'_, R::Value>,
+) {
+    // Everything is a power of two.
+    let log = |n: usize| n.trailing_zeros();
+    let size = u32::from(fields.size);
+    let (height, lanes) = (log(R::Sum::HEIGHT), log(LANES));
+    // Blocks side by side in a register, and registers (of a double: pairs) of so many blocks.
+    let side = (lanes + height).saturating_sub(2 * size);
+    let span = 2 * size + side - lanes;
+    let groups = lanes - size;
+    let below = |x: usize, log: u32| x & ((1 << log) - 1);
+    for (r, row) in rows.chunks_exact_mut(R::Sum::REGISTERS).enumerate() {
+        for g in 0..1 << groups {
+            let block = (r >> span << side) + below(g, side);
+            let i = (below(r, span) >> height << height << (groups - side)) + (g >> side << height) + below(r, height);
+            let from = if SPARSE || fields.cbsz == 0 {
+                block
+            } else {
+                (block >> fields.cbsz << fields.cbsz) + usize::from(fields.abid)
+            };
+            let at = Place { a: (from << size) + i, b: block << size, lane: g << size };
+            if size >= 4 {
+                for part in (0..1 << size).step_by(16) {
+                    let at = Place { b: at.b + part, lane: at.lane + part, ..at };
+                    elements::<R, SPARSE, FAST, 16>(row, at, &of);
+                }
+            } else {
+                elements::<R, SPARSE, FAST, 4>(row, at, &of);
+            }
+        }
+    }
+}
+
+/// Where some elements of D and what they are made of are.
+#[derive(Clone, Copy)]
+struct Place {
+    a: usize,
+    b: usize,
+    lane: usize,
+}
+
+/// `C` neighbouring elements of D.
+#[inline(always)]
+fn elements<R: Arithmetic, const SPARSE: bool, const FAST: bool, const C: usize>(
+    row: &mut [Row],
+    at: Place,
+    of: &Operands<'_, R::Value>,
+) {
+    let sums = R::dot::<C, FAST>(R::Sum::get(row, at.lane), of.offsets.len(), |p| {
+        let a = usize::from(of.offsets[p]) + at.a;
+        let b = usize::from(if SPARSE { of.places[a] } else { of.offsets[p] }) + at.b;
+        (of.a[a], of.b[b..].first_chunk().expect("B has all its elements"))
+    });
+    R::Sum::put(sums, row, at.lane);
+}

@@ -1,0 +1,148 @@
+//! Matrix instructions: `v_mfma_*` and `v_smfmac_*`.
+//!
+//! [`table`] has a row an instruction: shape, blocks, arithmetic, modifiers. [`layout`] finds the elements of A, B, C
+//! and D in lanes and registers and runs the arithmetic, of which there are three kinds: [`chain`], [`pairwise`] and
+//! [`fused`]. EXEC and MODE have no part in any of it.
+//!
+//! # What the hardware does
+//! The layout is that of AMD's instruction set manuals of MI200 and MI300 (chapter on matrix arithmetic) and of AMD's
+//! Matrix Instruction Calculator. The manuals don't say how intermediate sums are rounded. What is here is what has been
+//! measured: Xie and others, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
+//! (arXiv 2511.10909), compared its models with CDNA2 and CDNA3 bit by bit. In short:
+//!
+//! | type | gfx90a | gfx942 |
+//! |---|---|---|
+//! | f32, f64 | fused multiply-adds in ascending k, starting with C, denormals kept | the same |
+//! | f16, bf16 | products of 4 k (2 k in the bf16 instructions without `_1k`) are added in pairs, each sum rounded to f32; denormals in A, B, C and all results are flushed | 8 products and C are aligned, cut off and added, one rounding |
+//! | xf32 | | A and B cut off to 10 bits of fraction; 4 products at a time like f16 |
+//! | fp8, bf8 | | 16 products at a time like f16, even and odd k apart |
+//! | i8 | exact, wraps around | the same |
+//!
+//! Not known, and chosen here: in what groups `v_smfmac_*` adds (as the dense instruction of the same type, over the
+//! stored elements of A), which NaN results (a quiet one), and what encodings do that the manual reserves (they trap).
+
+mod chain;
+mod fused;
+mod layout;
+mod number;
+mod pairwise;
+mod table;
+
+use super::lower::{Wide, constant32, constant64};
+use super::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
+use crate::isa::inst::Inst;
+
+/// What an instruction allows in its three modifier fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Allows {
+    /// `cbsz` and `abid` broadcast a block of A.
+    broadcast: bool,
+    /// `cbsz` and `abid` choose the indices of a sparse A.
+    index: bool,
+    /// `blgp` moves lanes of B.
+    lanes: bool,
+    /// `blgp` negates operands.
+    negate: bool,
+}
+
+/// What carries out an instruction.
+struct Entry {
+    run: Handler,
+    /// Registers of C and D.
+    registers: u16,
+    /// Rows of A as a power of two.
+    size: u8,
+    /// Blocks, likewise.
+    blocks: u8,
+    allows: Allows,
+}
+
+/// The modifiers and how C is given, packed into `Micro::aux`.
+#[derive(Clone, Copy)]
+struct Fields {
+    cbsz: u8,
+    abid: u8,
+    blgp: u8,
+    /// C is the constant in `Micro::pre` and, if it is a double, `Micro::post`.
+    constant: bool,
+    /// C is not where D is.
+    apart: bool,
+    registers: u16,
+    size: u8,
+    blocks: u8,
+}
+
+impl Fields {
+    fn pack(self) -> u32 {
+        u32::from(self.cbsz)
+            | u32::from(self.abid) << 3
+            | u32::from(self.blgp) << 7
+            | u32::from(self.constant) << 10
+            | u32::from(self.apart) << 11
+            | u32::from(self.registers) << 12
+            | u32::from(self.size) << 20
+            | u32::from(self.blocks) << 24
+    }
+
+    #[inline(always)]
+    fn unpack(bits: u32) -> Self {
+        Fields {
+            cbsz: (bits & 7) as u8,
+            abid: (bits >> 3 & 15) as u8,
+            blgp: (bits >> 7 & 7) as u8,
+            constant: bits >> 10 & 1 != 0,
+            apart: bits >> 11 & 1 != 0,
+            registers: (bits >> 12 & 0xff) as u16,
+            size: (bits >> 20 & 15) as u8,
+            blocks: (bits >> 24 & 15) as u8,
+        }
+    }
+}
+
+fn reserved(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.fail(Trap::Unsupported("a matrix instruction with cbsz, abid or blgp that the manual does not define for it"))
+}
+
+/// Lowers a matrix instruction: resolves its operands into `m` and returns what carries it out.
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    let entry = table::entry(inst.op, l.avx2)?;
+    let (cbsz, abid, blgp) = inst.mods.mfma;
+    let allows = entry.allows;
+    let fits = |field: u8, largest: u8, allowed: bool| field == 0 || allowed && field <= largest;
+    let defined = if allows.index {
+        // Indices of 16-bit elements fill a quarter of the register, those of bytes half of it.
+        let sets = if inst.op.info().src[0].element_bits() == 16 { 4 } else { 2 };
+        blgp == 0 && (cbsz != 0 || abid < sets)
+    } else {
+        fits(cbsz, entry.blocks, allows.broadcast)
+            && (abid == 0 || allows.broadcast && u32::from(abid) < 1 << cbsz)
+            && fits(blgp, 7, allows.lanes || allows.negate)
+    };
+    if !defined {
+        return Some(reserved);
+    }
+    m.dst = l.row(inst.dst)?;
+    let Entry { registers, size, blocks, .. } = entry;
+    let mut fields = Fields { cbsz, abid, blgp, constant: false, apart: false, registers, size, blocks };
+    m.src[0] = l.row(inst.src[0])?;
+    m.src[1] = l.row(inst.src[1])?;
+    match l.row(inst.src[2]) {
+        Some(row) => {
+            m.src[2] = row;
+            // The third source of a sparse product is its indices; it adds to its destination.
+            fields.apart = !allows.index && row != m.dst;
+        }
+        None => {
+            fields.constant = true;
+            if inst.op.info().dst.element_bits() == 64 {
+                let bits = constant64(inst.src[2], Wide::Double)?;
+                (m.pre, m.post) = (bits as u32, (bits >> 32) as u32);
+            } else {
+                m.pre = constant32(inst.src[2])?;
+                m.post = m.pre;
+            }
+        }
+    }
+    m.aux = fields.pack();
+    Some(entry.run)
+}

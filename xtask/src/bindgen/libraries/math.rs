@@ -1,0 +1,92 @@
+//! Random numbers, Fourier transforms and solvers: hipRAND, hipFFT and hipSOLVER.
+
+use super::super::library::{Binary, Headers, Library, Status};
+
+pub(super) const HIPRAND: Library = Library {
+    name: "hiprand",
+    package: "hiprand-sys",
+    headers: &[
+        Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+        Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+        Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+    ],
+    // Only C++ has it.
+    prelude: "typedef unsigned short __half;\n",
+    includes: &["hiprand/hiprand.h"],
+    mistaken: &[
+        ("hiprandGenerateLogNormalHalf", "the packages take a half for an int; it has 16 bits"),
+        ("hiprandGenerateNormalHalf", "the packages take a half for an int; it has 16 bits"),
+        ("hiprandGenerateUniformHalf", "the packages take a half for an int; it has 16 bits"),
+    ],
+    folders: &["hiprand", "rocrand"],
+    allow: "hiprand.*|HIPRAND.*",
+    uses: &["hip"],
+    statuses: &[Status::new("hiprandStatus", "HIPRAND_STATUS_INITIALIZATION_FAILED", "HIPRAND_STATUS_NOT_IMPLEMENTED")],
+    binaries: &[
+        Binary::new((5, 7), "5.7", "libhiprand.so.1"),
+        Binary::new((6, 4), "6.4", "libhiprand.so.1"),
+        Binary::new((7, 2), "7.2", "libhiprand.so.1"),
+    ],
+    ..Library::NEW
+};
+
+pub(super) const HIPFFT: Library = Library {
+    name: "hipfft",
+    package: "hipfft-sys",
+    headers: &[
+        Headers::new((5, 7), "5.7", "hipFFT of ROCm 6.1.2, which Debian ships with ROCm 5.7"),
+        Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+        Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+    ],
+    includes: &["hipfft/hipfft.h", "hipfft/hipfftXt.h"],
+    beyond_facts: &[
+        ("hipfftXtClearCallback", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExec", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptor", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorC2C", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorC2R", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorD2Z", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorR2C", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorZ2D", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtExecDescriptorZ2Z", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtFree", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtGetSizeMany", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtMakePlanMany", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtMalloc", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtMemcpy", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtSetCallback", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtSetCallbackSharedSize", "of hipfftXt.h, which the packages do not read"),
+        ("hipfftXtSetGPUs", "of hipfftXt.h, which the packages do not read"),
+    ],
+    folders: &["hipfft"],
+    allow: "hipfft.*|HIPFFT.*|hip[Ll]ib[Xx]t.*|hipXt.*",
+    uses: &["hip"],
+    statuses: &[Status::new("hipfftResult_t", "HIPFFT_INTERNAL_ERROR", "HIPFFT_NOT_IMPLEMENTED")],
+    binaries: &[
+        Binary::new((5, 7), "5.7", "libhipfft.so.0"),
+        Binary::new((6, 4), "6.4", "libhipfft.so.0"),
+        Binary::new((7, 2), "7.2", "libhipfft.so.0"),
+    ],
+    ..Library::NEW
+};
+
+pub(super) const HIPSOLVER: Library = Library {
+    name: "hipsolver",
+    package: "hipsolver-sys",
+    headers: &[
+        Headers::new((5, 7), "5.7", "hipSOLVER of ROCm 5.5.1"),
+        Headers::new((6, 4), "6.4", "hipSOLVER of ROCm 6.4.1"),
+        Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+    ],
+    includes: &["hipsolver/hipsolver.h"],
+    folders: &["hipsolver"],
+    allow: "hipsolver.*|HIPSOLVER.*",
+    uses: &["hip", "hipblas", "hipsparse"],
+    statuses: &[Status::new("hipsolverStatus_t", "HIPSOLVER_STATUS_NOT_INITIALIZED", "HIPSOLVER_STATUS_NOT_SUPPORTED")],
+    binaries: &[
+        Binary::new((5, 7), "5.7", "libhipsolver.so.0"),
+        Binary::new((6, 4), "6.4", "libhipsolver.so.0"),
+        Binary::new((7, 2), "7.2", "libhipsolver.so.1"),
+    ],
+    ..Library::NEW
+};

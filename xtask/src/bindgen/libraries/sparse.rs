@@ -1,0 +1,47 @@
+//! Sparse linear algebra: hipSPARSE and hipSPARSELt.
+
+use super::super::library::{BackTo, Binary, Headers, Library, Status};
+
+pub(super) const HIPSPARSE: Library = Library {
+    name: "hipsparse",
+    package: "hipsparse-sys",
+    headers: &[
+        Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+        Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
+        Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+    ],
+    includes: &["hipsparse/hipsparse.h"],
+    folders: &["hipsparse"],
+    allow: "hipsparse.*|HIPSPARSE.*",
+    uses: &["hip"],
+    statuses: &[Status::new("hipsparseStatus_t", "HIPSPARSE_STATUS_NOT_INITIALIZED", "HIPSPARSE_STATUS_NOT_SUPPORTED")],
+    binaries: &[
+        Binary::new((5, 7), "5.7", "libhipsparse.so.0"),
+        Binary::new((6, 4), "6.4", "libhipsparse.so.1"),
+        Binary::new((7, 2), "7.2", "libhipsparse.so.4"),
+    ],
+    ..Library::NEW
+};
+
+pub(super) const HIPSPARSELT: Library = Library {
+    name: "hipsparselt",
+    package: "hipsparselt-sys",
+    headers: &[Headers::new((7, 2), "7.2", "ROCm 7.2.4")],
+    back_to: Some(BackTo {
+        level: (6, 3),
+        why: "the same as at 7.2, by the public headers of 6.3 and AMD's change log",
+        later: &[
+            ("HIPSPARSELT_MATMUL_SPARSE_MAT_POINTER", (7, 2)),
+            ("hipsparseltVersionMajor", (7, 2)),
+            ("hipsparseltVersionMinor", (7, 2)),
+            ("hipsparseltVersionPatch", (7, 2)),
+        ],
+    }),
+    includes: &["hipsparselt/hipsparselt.h"],
+    shims: &["hip/hip_bfloat16.h", "hip/hip_fp16.h", "hip/hip_fp8.h"],
+    folders: &["hipsparselt"],
+    allow: "hipsparseLt.*|hipsparselt.*|HIPSPARSELT.*",
+    uses: &["hip", "hipsparse"],
+    binaries: &[Binary::new((7, 2), "7.2", "libhipsparselt.so.0")],
+    ..Library::NEW
+};

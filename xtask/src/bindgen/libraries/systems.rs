@@ -1,0 +1,64 @@
+//! Communication, tracing, system management and storage: RCCL, ROCTX, AMD SMI and hipFile.
+
+use super::super::library::{Binary, Headers, Library, Status};
+
+pub(super) const RCCL: Library = Library {
+    name: "rccl",
+    package: "rccl-sys",
+    headers: &[Headers::new((5, 7), "5.7", "RCCL of ROCm 5.4.3"), Headers::new((7, 2), "7.2", "ROCm 7.2.4")],
+    includes: &["rccl/rccl.h"],
+    folders: &["rccl"],
+    allow: "p?nccl.*|P?NCCL.*|rccl.*|RCCL.*",
+    uses: &["hip"],
+    statuses: &[Status::new("ncclResult_t", "ncclSystemError", "ncclInvalidUsage")],
+    binaries: &[Binary::new((5, 7), "5.7", "librccl.so.1"), Binary::new((7, 2), "7.2", "librccl.so.1")],
+    ..Library::NEW
+};
+
+pub(super) const ROCTX: Library = Library {
+    name: "roctx",
+    package: "roctx-sys",
+    headers: &[
+        Headers::new((5, 7), "5.7", "ROCm 5.7.1"),
+        Headers::new((6, 4), "6.4", "ROCm 6.4.1"),
+        Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
+    ],
+    includes: &["roctracer/roctx.h"],
+    folders: &["roctracer"],
+    allow: "roctx.*|ROCTX.*",
+    binaries: &[
+        Binary::new((5, 7), "5.7", "libroctx64.so.4"),
+        Binary::new((6, 4), "6.4", "libroctx64.so.4"),
+        Binary::new((7, 2), "7.2", "libroctx64.so.4"),
+    ],
+    ..Library::NEW
+};
+
+pub(super) const AMDSMI: Library = Library {
+    name: "amdsmi",
+    package: "amdsmi-sys",
+    headers: &[
+        Headers::new((6, 2), "5.7", "AMD SMI of ROCm 6.1.2").reference(),
+        Headers::new((10, 0), "7.2", "AMD SMI of ROCm 10.1").reference(),
+    ],
+    // With the functions for CPUs, which AMD's own builds have.
+    prelude: "#define ENABLE_ESMI_LIB\n",
+    includes: &["amd_smi/amdsmi.h"],
+    folders: &["amd_smi"],
+    allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
+    // A union: the place is of no matter.
+    anonymous: &[("amdsmi_bdf_t", 0, "amdsmi_bdf_t_struct_0")],
+    packed: &["amdsmi_cper_hdr_t", "amdsmi_hsmp_metrics_table_t"],
+    statuses: &[Status::new("amdsmi_status_t", "AMDSMI_STATUS_FAIL_LOAD_MODULE", "AMDSMI_STATUS_FAIL_LOAD_SYMBOL")],
+    binaries: &[Binary::new((10, 0), "7.2", "libamd_smi.so.27")],
+    ..Library::NEW
+};
+
+pub(super) const HIPFILE: Library = Library {
+    name: "hipfile",
+    package: "hipfile-sys",
+    allow: "hipFile.*|HIPFILE.*",
+    results_by_hand: &["hipFileError"],
+    uses: &["hip"],
+    ..Library::NEW
+};
