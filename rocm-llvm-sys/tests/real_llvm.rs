@@ -140,16 +140,12 @@ fn an_object_for_gfx90a_is_made() {
     if run_in_child("an_object_for_gfx90a_is_made") {
         return;
     }
-    // C's `LLVMInitializeAllTargets` is not in the library: it calls these, which are not in AMD's packages.
-    for part in [
-        c"LLVMInitializeAMDGPUTargetInfo",
-        c"LLVMInitializeAMDGPUTarget",
-        c"LLVMInitializeAMDGPUTargetMC",
-        c"LLVMInitializeAMDGPUAsmPrinter",
-    ] {
-        let symbol = BINDING.symbol(part).unwrap_or_else(|| panic!("{part:?}"));
-        // SAFETY: each is a C function that takes nothing and returns nothing.
-        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(symbol.as_ptr())() };
+    // SAFETY: they take nothing. C's `LLVMInitializeAllTargets` calls the likes of these.
+    unsafe {
+        LLVMInitializeAMDGPUTargetInfo();
+        LLVMInitializeAMDGPUTarget();
+        LLVMInitializeAMDGPUTargetMC();
+        LLVMInitializeAMDGPUAsmPrinter();
     }
     let adder = Adder::new();
     let (triple, cpu) = (c"amdgcn-amd-amdhsa", c"gfx90a");
