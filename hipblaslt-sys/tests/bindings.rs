@@ -8,5 +8,5 @@ mod generated;
 
 sys_testing::bindings! {
     hipblaslt_sys, "hipblaslt", generated;
-    hipblasLtCreate(&mut std::ptr::null_mut()) => hipblas_sys::HIPBLAS_STATUS_NOT_INITIALIZED, hipblas_sys::HIPBLAS_STATUS_NOT_SUPPORTED;
+    hipblasLtCreate(&mut std::ptr::null_mut()) => HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_SUPPORTED;
 }

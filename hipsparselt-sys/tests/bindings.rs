@@ -8,5 +8,5 @@ mod generated;
 
 sys_testing::bindings! {
     hipsparselt_sys, "hipsparselt", generated;
-    hipsparseLtInit(&mut Default::default()) => hipsparse_sys::HIPSPARSE_STATUS_NOT_INITIALIZED, hipsparse_sys::HIPSPARSE_STATUS_NOT_SUPPORTED;
+    hipsparseLtInit(&mut Default::default()) => HIPSPARSE_STATUS_NOT_INITIALIZED, HIPSPARSE_STATUS_NOT_SUPPORTED;
 }

@@ -2,6 +2,13 @@
 
 pub use hip_sys::{hipStream_t};
 #[cfg(feature = "rocm-6-2")]
-pub use hip_sys::{hipComplex, hipDataType, hipDoubleComplex};
+pub use hip_sys::{HIP_C_16BF, HIP_C_16F, HIP_C_16I, HIP_C_16U, HIP_C_32F, HIP_C_32I, HIP_C_32U, HIP_C_4I, HIP_C_4U,
+    HIP_C_64F, HIP_C_64I, HIP_C_64U, HIP_C_8I, HIP_C_8U, HIP_R_16BF, HIP_R_16F, HIP_R_16I, HIP_R_16U, HIP_R_32F,
+    HIP_R_32I, HIP_R_32U, HIP_R_4I, HIP_R_4U, HIP_R_64F, HIP_R_64I, HIP_R_64U, HIP_R_8F_E4M3_FNUZ, HIP_R_8F_E5M2_FNUZ,
+    HIP_R_8I, HIP_R_8U, hipComplex, hipDataType, hipDoubleComplex};
+#[cfg(feature = "rocm-6-3")]
+pub use hip_sys::{HIP_R_8F_E4M3, HIP_R_8F_E5M2};
+#[cfg(feature = "rocm-7-0")]
+pub use hip_sys::{HIP_R_4F_E2M1, HIP_R_6F_E2M3, HIP_R_6F_E3M2, HIP_R_8F_UE8M0};
 #[cfg(feature = "rocm-10-0")]
 pub use hip_sys::{double2, float2};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::VisitMut;
@@ -415,7 +415,7 @@ fn aliases(merged: &Merged) -> Result<Option<String>> {
     if out.is_empty() { Ok(None) } else { unparse(out).map(Some) }
 }
 
-/// Types of other libraries that are mentioned, under their names.
+/// Types of other libraries that are mentioned, under their names, with the constants of enums.
 fn shared(sources: &Sources, merged: &Merged) -> Result<Option<String>> {
     let mut ranges: BTreeMap<String, (Level, Level)> = BTreeMap::new();
     for variant in merged.values().flatten() {
@@ -423,6 +423,20 @@ fn shared(sources: &Sources, merged: &Merged) -> Result<Option<String>> {
             if sources.foreign.contains_key(&used) && !merged.contains_key(&used) {
                 let range = ranges.entry(used).or_insert((variant.from, variant.to));
                 *range = (range.0.min(variant.from), range.1.max(variant.to));
+            }
+        }
+    }
+    for (name, (from, to)) in ranges.clone() {
+        let there = sources.foreign_since.get(&name).is_some_and(|since| *since <= from);
+        ensure!(there, "{name} is used since {from}, and is not in its own crate from then on");
+        let of = match sources.foreign_types.get(&name) {
+            Some(Kind::Alias(target)) => target,
+            _ => &name,
+        };
+        for constant in sources.foreign_constants.get(of).into_iter().flatten() {
+            if let (Some(since), false) = (sources.foreign_since.get(constant), merged.contains_key(constant)) {
+                let range = ranges.entry(constant.clone()).or_insert((from.max(*since), to));
+                *range = (range.0.min(from.max(*since)), range.1.max(to));
             }
         }
     }
@@ -436,7 +450,7 @@ fn shared(sources: &Sources, merged: &Merged) -> Result<Option<String>> {
         if let Some(condition) = condition(&range) {
             writeln!(text, "#[cfg({condition})]")?;
         }
-        text += &fill(&format!("pub use {path}::{{"), names.iter().map(|name| (*name).to_owned()), "};", "");
+        text += &fill(&format!("pub use {path}::{{"), names.iter().map(|name| (*name).to_owned()), "};", "    ");
     }
     Ok((!ranges.is_empty()).then_some(text))
 }

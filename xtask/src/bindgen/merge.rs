@@ -23,8 +23,15 @@ pub(crate) struct Sources {
     pub(crate) names: Names,
     /// Functions of the facts that are left out.
     pub(crate) absent: Vec<&'static str>,
+    /// Functions that the facts leave out.
+    pub(crate) beyond: Vec<&'static str>,
     /// Items of other libraries, with the Rust path of the library.
     pub(crate) foreign: BTreeMap<String, String>,
+    /// Since when each of them is there, if it is still: a crate's own level may be lower than that of the crate that
+    /// it shares types with, never higher.
+    pub(crate) foreign_since: BTreeMap<String, Level>,
+    /// The constants of their enums.
+    pub(crate) foreign_constants: BTreeMap<String, Vec<String>>,
     /// Those of them that are second names.
     pub(crate) foreign_types: BTreeMap<String, Kind>,
     /// From the real headers.
@@ -47,6 +54,17 @@ pub(crate) struct Variant {
 
 /// All variants of every item, oldest first.
 pub(crate) type Merged = BTreeMap<String, Vec<Variant>>;
+
+/// Since when an item is there without a hole, if it still is.
+pub(crate) fn since(variants: &[Variant]) -> Option<Level> {
+    let mut since = variants.last().filter(|last| last.to == Level::last())?.from;
+    for variant in variants.iter().rev().skip(1) {
+        if variant.to.next() == Some(since) {
+            since = variant.from;
+        }
+    }
+    Some(since)
+}
 
 /// The items of every level that is known.
 pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
@@ -97,11 +115,12 @@ fn by_names(sources: &Sources, level: Level) -> Result<Surface> {
     let mut surface = (*nearest).clone();
     surface.retain(|_, kind| !matches!(kind, Kind::Function(_)));
     let (mut unknown, facts) = (Vec::new(), &sources.facts[&level]);
-    for name in facts.functions.keys().filter(|name| !sources.absent.contains(&name.as_str())) {
+    let named = facts.functions.keys().map(String::as_str).filter(|name| !sources.absent.contains(name));
+    for name in named.chain(sources.beyond.iter().copied()) {
         let is_function = |header: &Surface| matches!(header.get(name), Some(Kind::Function(_)));
         match headers.iter().find(|(_, header)| is_function(header)) {
             Some((_, header)) => take_all(name, header, &mut surface),
-            None => unknown.push(name.as_str()),
+            None => unknown.push(name),
         }
     }
     ensure!(unknown.is_empty(), "functions in no header: {unknown:?}");
@@ -390,7 +409,10 @@ mod tests {
             back_to: None,
             names: Names::None,
             absent: Vec::new(),
+            beyond: Vec::new(),
             foreign: BTreeMap::new(),
+            foreign_since: BTreeMap::new(),
+            foreign_constants: BTreeMap::new(),
             foreign_types: BTreeMap::new(),
             headers: headers.iter().map(|(level, text)| (*level, items(text))).collect(),
             reference: BTreeSet::new(),
@@ -414,6 +436,15 @@ mod tests {
                        pub struct S { pub x: u8 } pub struct T { pub x: u8 }";
     const NEW: &str = "extern \"C\" { pub fn same(b: S); pub fn new(); pub fn changed(a: u16); pub fn uses(a: T); }
                        pub struct S { pub x: u8 } pub struct T { pub x: u16 }";
+
+    #[test]
+    fn an_item_is_there_since_its_last_hole() {
+        let variant = |from, to| Variant { from, to, kind: Kind::Alias(String::new()) };
+        let holed =
+            [variant(level(5, 7), level(6, 2)), variant(level(6, 4), level(7, 0)), variant(level(7, 1), level(10, 0))];
+        assert_eq!(since(&holed), Some(level(6, 4)));
+        assert_eq!(since(&holed[..2]), None);
+    }
 
     #[test]
     fn between_two_levels_is_what_they_have_in_common() {

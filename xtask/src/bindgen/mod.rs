@@ -128,9 +128,14 @@ fn generate(one: &Read, not_exported: &NotExported) -> Result<Vec<(String, emit:
 }
 
 /// What a library takes from those that it shares types with.
+#[derive(Default)]
 struct Shared {
     /// Their items, with the Rust path of the library.
     items: BTreeMap<String, String>,
+    /// Since when each is there.
+    since: BTreeMap<String, Level>,
+    /// The constants of their enums.
+    constants: BTreeMap<String, Vec<String>>,
     /// Those of them that stand for another type.
     types: BTreeMap<String, Kind>,
     /// Their folders of headers.
@@ -141,11 +146,16 @@ struct Shared {
 
 impl Shared {
     fn of(library: &Library, done: &BTreeMap<&str, Read>) -> Result<Shared> {
-        let mut shared =
-            Shared { items: BTreeMap::new(), types: BTreeMap::new(), folders: Vec::new(), prelude: String::new() };
+        let mut shared = Shared::default();
         for name in library.uses {
             let other = done.get(name).with_context(|| format!("{name} comes after it in the list of libraries"))?;
             shared.items.extend(other.merged.keys().map(|item| (item.clone(), other.library.path())));
+            for (item, variants) in &other.merged {
+                shared.since.extend(merge::since(variants).map(|since| (item.clone(), since)));
+                if let Some(Kind::Const(_, Some(of), _)) = variants.last().map(|variant| &variant.kind) {
+                    shared.constants.entry(of.clone()).or_default().push(item.clone());
+                }
+            }
             shared.types.extend(other.merged.iter().filter_map(|(item, variants)| {
                 let kind = &variants.last()?.kind;
                 matches!(kind, Kind::Type(_) | Kind::Alias(_)).then(|| (item.clone(), kind.clone()))
@@ -167,7 +177,10 @@ fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&st
         back_to: library.back_to.as_ref(),
         names: library.names,
         absent: library.absent.iter().map(|(name, _)| *name).collect(),
+        beyond: library.beyond_facts.iter().map(|(name, _)| *name).collect(),
         foreign: shared.items.clone(),
+        foreign_since: shared.since.clone(),
+        foreign_constants: shared.constants.clone(),
         foreign_types: shared.types.clone(),
         headers: BTreeMap::new(),
         reference: BTreeSet::new(),

@@ -5,21 +5,21 @@
 //! | ROCm | functions | declared after |
 //! |---|---|---|
 //! | 5.7 | 1299 | C headers of LLVM 17 |
-//! | 6.2 | 1200 | AMD's Python packages of 6.2.0 |
-//! | 6.3 | 1200 | AMD's Python packages of 6.3.3 |
-//! | 6.4 | 1229 | AMD's Python packages of 6.4.4, text from the headers of LLVM 19 |
-//! | 7.0 | 1248 | AMD's Python packages of 7.0.2 |
-//! | 7.1 | 1248 | AMD's Python packages of 7.1.1 |
-//! | 7.2 | 1259 | AMD's Python packages of 7.2.2, text from the headers of LLVM 22 |
-//! | 10.0 | 1283 | AMD's Python packages of 10.0.0, text from the headers of LLVM 23 |
+//! | 6.2 | 1212 | AMD's Python packages of 6.2.0 |
+//! | 6.3 | 1212 | AMD's Python packages of 6.3.3 |
+//! | 6.4 | 1241 | AMD's Python packages of 6.4.4, text from the headers of LLVM 19 |
+//! | 7.0 | 1260 | AMD's Python packages of 7.0.2 |
+//! | 7.1 | 1260 | AMD's Python packages of 7.1.1 |
+//! | 7.2 | 1271 | AMD's Python packages of 7.2.2, text from the headers of LLVM 22 |
+//! | 10.0 | 1295 | AMD's Python packages of 10.0.0, text from the headers of LLVM 23 |
 //!
 //! A release that is not in the table has no such library, or nothing that declares it could be had. Where AMD's
 //! Python packages agree with a C header of another release, the declaration is the header's. COVERAGE.md in the
 //! repository has this for all crates.
 
 /// Functions by release: major, minor, how many.
-pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 1299), (6, 2, 1200), (6, 3, 1200), (6, 4, 1229), (7, 0, 1248),
-    (7, 1, 1248), (7, 2, 1259), (10, 0, 1283)];
+pub const COUNTS: [(u32, u32, usize); 8] = [(5, 7, 1299), (6, 2, 1212), (6, 3, 1212), (6, 4, 1241), (7, 0, 1260),
+    (7, 1, 1260), (7, 2, 1271), (10, 0, 1295)];
 
 /// Every function, in alphabetical order: its name, the first release that has it, and the first that has it no more.
 pub static FUNCTIONS: [(&str, &str, Option<&str>); 1436] = [("LLVMABIAlignmentOfType", "5.7", None),
@@ -339,9 +339,9 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 1436] = [("LLVMABIAlignmentOf
     ("LLVMInitializeAArch64AsmParser", "5.7", Some("6.2")), ("LLVMInitializeAArch64AsmPrinter", "5.7", Some("6.2")),
     ("LLVMInitializeAArch64Disassembler", "5.7", Some("6.2")), ("LLVMInitializeAArch64Target", "5.7", Some("6.2")),
     ("LLVMInitializeAArch64TargetInfo", "5.7", Some("6.2")), ("LLVMInitializeAArch64TargetMC", "5.7", Some("6.2")),
-    ("LLVMInitializeAMDGPUAsmParser", "5.7", Some("6.2")), ("LLVMInitializeAMDGPUAsmPrinter", "5.7", Some("6.2")),
-    ("LLVMInitializeAMDGPUDisassembler", "5.7", Some("6.2")), ("LLVMInitializeAMDGPUTarget", "5.7", Some("6.2")),
-    ("LLVMInitializeAMDGPUTargetInfo", "5.7", Some("6.2")), ("LLVMInitializeAMDGPUTargetMC", "5.7", Some("6.2")),
+    ("LLVMInitializeAMDGPUAsmParser", "5.7", None), ("LLVMInitializeAMDGPUAsmPrinter", "5.7", None),
+    ("LLVMInitializeAMDGPUDisassembler", "5.7", None), ("LLVMInitializeAMDGPUTarget", "5.7", None),
+    ("LLVMInitializeAMDGPUTargetInfo", "5.7", None), ("LLVMInitializeAMDGPUTargetMC", "5.7", None),
     ("LLVMInitializeARMAsmParser", "5.7", Some("6.2")), ("LLVMInitializeARMAsmPrinter", "5.7", Some("6.2")),
     ("LLVMInitializeARMDisassembler", "5.7", Some("6.2")), ("LLVMInitializeARMTarget", "5.7", Some("6.2")),
     ("LLVMInitializeARMTargetInfo", "5.7", Some("6.2")), ("LLVMInitializeARMTargetMC", "5.7", Some("6.2")),
@@ -392,10 +392,10 @@ pub static FUNCTIONS: [(&str, &str, Option<&str>); 1436] = [("LLVMABIAlignmentOf
     ("LLVMInitializeWebAssemblyDisassembler", "5.7", Some("6.2")),
     ("LLVMInitializeWebAssemblyTarget", "5.7", Some("6.2")),
     ("LLVMInitializeWebAssemblyTargetInfo", "5.7", Some("6.2")),
-    ("LLVMInitializeWebAssemblyTargetMC", "5.7", Some("6.2")), ("LLVMInitializeX86AsmParser", "5.7", Some("6.2")),
-    ("LLVMInitializeX86AsmPrinter", "5.7", Some("6.2")), ("LLVMInitializeX86Disassembler", "5.7", Some("6.2")),
-    ("LLVMInitializeX86Target", "5.7", Some("6.2")), ("LLVMInitializeX86TargetInfo", "5.7", Some("6.2")),
-    ("LLVMInitializeX86TargetMC", "5.7", Some("6.2")), ("LLVMInitializeXCoreAsmPrinter", "5.7", Some("6.2")),
+    ("LLVMInitializeWebAssemblyTargetMC", "5.7", Some("6.2")), ("LLVMInitializeX86AsmParser", "5.7", None),
+    ("LLVMInitializeX86AsmPrinter", "5.7", None), ("LLVMInitializeX86Disassembler", "5.7", None),
+    ("LLVMInitializeX86Target", "5.7", None), ("LLVMInitializeX86TargetInfo", "5.7", None),
+    ("LLVMInitializeX86TargetMC", "5.7", None), ("LLVMInitializeXCoreAsmPrinter", "5.7", Some("6.2")),
     ("LLVMInitializeXCoreDisassembler", "5.7", Some("6.2")), ("LLVMInitializeXCoreTarget", "5.7", Some("6.2")),
     ("LLVMInitializeXCoreTargetInfo", "5.7", Some("6.2")), ("LLVMInitializeXCoreTargetMC", "5.7", Some("6.2")),
     ("LLVMInitializeXtensaAsmParser", "5.7", Some("6.2")), ("LLVMInitializeXtensaDisassembler", "5.7", Some("6.2")),

@@ -3600,23 +3600,11 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAArch64TargetMC();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUAsmParser();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUAsmPrinter();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUDisassembler();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUTarget();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUTargetInfo();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeAMDGPUTargetMC();
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
@@ -3912,26 +3900,14 @@ rocm_sdk::bindings! { binding = crate::llvm::BINDING;
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeWebAssemblyTargetMC();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86AsmParser();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86AsmPrinter();
 }
 
 rocm_sdk::bindings! { binding = crate::llvm::BINDING;
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86Disassembler();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86Target();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86TargetInfo();
-    /// Before ROCm 6.2.
-    #[cfg(not(feature = "rocm-6-2"))]
     "5.7" pub fn LLVMInitializeX86TargetMC();
     /// Before ROCm 6.2.
     #[cfg(not(feature = "rocm-6-2"))]

@@ -2052,32 +2052,26 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "LLVMInitializeAArch64TargetMC",
             rocm_llvm_sys::llvm::LLVMInitializeAArch64TargetMC as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUAsmParser",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUAsmParser as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUAsmPrinter",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUAsmPrinter as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUDisassembler",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUDisassembler as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUTarget",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUTarget as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUTargetInfo",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUTargetInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeAMDGPUTargetMC",
             rocm_llvm_sys::llvm::LLVMInitializeAMDGPUTargetMC as *const (),
@@ -2560,32 +2554,26 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
             "LLVMInitializeWebAssemblyTargetMC",
             rocm_llvm_sys::llvm::LLVMInitializeWebAssemblyTargetMC as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86AsmParser",
             rocm_llvm_sys::llvm::LLVMInitializeX86AsmParser as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86AsmPrinter",
             rocm_llvm_sys::llvm::LLVMInitializeX86AsmPrinter as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86Disassembler",
             rocm_llvm_sys::llvm::LLVMInitializeX86Disassembler as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86Target",
             rocm_llvm_sys::llvm::LLVMInitializeX86Target as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86TargetInfo",
             rocm_llvm_sys::llvm::LLVMInitializeX86TargetInfo as *const (),
         ),
-        #[cfg(not(feature = "rocm-6-2"))]
         (
             "LLVMInitializeX86TargetMC",
             rocm_llvm_sys::llvm::LLVMInitializeX86TargetMC as *const (),
@@ -4489,6 +4477,54 @@ pub(crate) fn functions() -> Vec<(&'static str, *const ())> {
 }
 /// Functions that AMD's Python packages have and the crate lacks or the other way round, and why.
 pub(crate) const EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "LLVMInitializeAMDGPUAsmParser",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeAMDGPUAsmPrinter",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeAMDGPUDisassembler",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeAMDGPUTarget",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeAMDGPUTargetInfo",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeAMDGPUTargetMC",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86AsmParser",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86AsmPrinter",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86Disassembler",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86Target",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86TargetInfo",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
+    (
+        "LLVMInitializeX86TargetMC",
+        "of a macro of the header, for each target; ROCm's LLVM has these two",
+    ),
     (
         "LLVMInitializeAllAsmParsers",
         "static in the header, where it calls the function of each target: it has no symbol",

@@ -23,6 +23,9 @@ pub(super) const AMD_COMGR: Library = Library {
     ..Library::NEW
 };
 
+const TARGET: &str = "of a macro of the header, for each target; ROCm's LLVM has these two";
+const INLINE: &str = "static in the header, where it calls the function of each target: it has no symbol";
+
 pub(super) const LLVM_C: Library = Library {
     name: "llvm_c",
     package: "rocm-llvm-sys",
@@ -62,46 +65,30 @@ pub(super) const LLVM_C: Library = Library {
     folders: &["llvm-c"],
     names: Names::All,
     absent: &[
-        (
-            "LLVMInitializeAllAsmParsers",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeAllAsmPrinters",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeAllDisassemblers",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeAllTargetInfos",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeAllTargetMCs",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeAllTargets",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeNativeAsmParser",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeNativeAsmPrinter",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeNativeDisassembler",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
-        (
-            "LLVMInitializeNativeTarget",
-            "static in the header, where it calls the function of each target: it has no symbol",
-        ),
+        ("LLVMInitializeAllAsmParsers", INLINE),
+        ("LLVMInitializeAllAsmPrinters", INLINE),
+        ("LLVMInitializeAllDisassemblers", INLINE),
+        ("LLVMInitializeAllTargetInfos", INLINE),
+        ("LLVMInitializeAllTargetMCs", INLINE),
+        ("LLVMInitializeAllTargets", INLINE),
+        ("LLVMInitializeNativeAsmParser", INLINE),
+        ("LLVMInitializeNativeAsmPrinter", INLINE),
+        ("LLVMInitializeNativeDisassembler", INLINE),
+        ("LLVMInitializeNativeTarget", INLINE),
+    ],
+    beyond_facts: &[
+        ("LLVMInitializeAMDGPUAsmParser", TARGET),
+        ("LLVMInitializeAMDGPUAsmPrinter", TARGET),
+        ("LLVMInitializeAMDGPUDisassembler", TARGET),
+        ("LLVMInitializeAMDGPUTarget", TARGET),
+        ("LLVMInitializeAMDGPUTargetInfo", TARGET),
+        ("LLVMInitializeAMDGPUTargetMC", TARGET),
+        ("LLVMInitializeX86AsmParser", TARGET),
+        ("LLVMInitializeX86AsmPrinter", TARGET),
+        ("LLVMInitializeX86Disassembler", TARGET),
+        ("LLVMInitializeX86Target", TARGET),
+        ("LLVMInitializeX86TargetInfo", TARGET),
+        ("LLVMInitializeX86TargetMC", TARGET),
     ],
     allow: "LLVM.*|lto_.*|thinlto_.*|llvm_.*|LTO.*|THINLTO.*",
     binaries: &[
