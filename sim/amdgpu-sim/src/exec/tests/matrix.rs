@@ -727,3 +727,50 @@ fn modifiers_that_the_manual_does_not_define_trap() {
         assert!(matches!(trap, Trap::Unsupported(text) if text.contains("does not define")), "{op} {mods:?}: {trap:?}");
     }
 }
+
+/// Elements of 8 bits of exponent: `low` or one more, now and then zero.
+fn with_exponent(r: &mut Random, ty: Type, low: i32) -> Registers {
+    let mut all = random_registers(r, ty, Taste::Any);
+    let field = |r: &mut Random| ((low + 127).clamp(1, 253) + (r.next() >> 40 & 1) as i32) as u32;
+    for register in &mut all {
+        for word in register.iter_mut() {
+            *word = *word & 0x807f_ffff | field(r) << 23;
+            if ty.element_bits() == 16 {
+                *word = *word & 0xffff_807f | field(r) << 7;
+            }
+            if r.next() >> 40 & 15 == 0 {
+                *word &= 0x8000_ffff;
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn products_and_sums_at_both_ends_of_the_range_and_sums_that_cancel() {
+    let mut r = Random::new(9);
+    for shape in shapes() {
+        let info = shape.op.info();
+        let wide = info.src[0].kind() == Kind::Bfloat || shape.op.mnemonic().contains("xf32");
+        if !wide {
+            continue;
+        }
+        for exponent in (-150..-76).step_by(3).chain(120..130) {
+            let first = exponent / 2 + (r.next() >> 40) as i32 % 5;
+            let mut case = Case {
+                a: with_exponent(&mut r, info.src[0], first),
+                b: with_exponent(&mut r, info.src[1], exponent - first),
+                c: with_exponent(&mut r, info.dst, exponent),
+                index: (0..64).map(|_| r.next() as u32).collect(),
+            };
+            check_case(&shape, &case, (0, 0, 0), PLAIN);
+            // What all but cancels the products.
+            case.c.iter_mut().for_each(|register| register.fill(0));
+            case.c = case.expected(&shape, (0, 0, 0));
+            for word in case.c.iter_mut().flatten() {
+                *word ^= 1 << 31 | (r.next() >> 40) as u32 & 3;
+            }
+            check_case(&shape, &case, (0, 0, 0), PLAIN);
+        }
+    }
+}
