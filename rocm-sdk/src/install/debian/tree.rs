@@ -197,8 +197,7 @@ impl Tree {
         apt.update(progress)?;
         let wanted = recipe.wanted(&apt)?;
         let closure = apt.closure(&wanted.roots)?;
-        let mut alone = apt.alone(&wanted.alone)?;
-        alone.retain(|package| !contents.packages.iter().any(|stamp| stamp.is(package)));
+        let alone = still_alone(apt.alone(&wanted.alone)?, &closure, &contents);
         let packages: Vec<Package> = closure.iter().chain(&alone).cloned().collect();
 
         let plan = self.plan(&apt, packages, &parent)?;
@@ -383,6 +382,18 @@ fn room(folder: &Path, needed: u64) -> Result<()> {
     }
 }
 
+/// The packages that are wanted without what they depend on, each once, but for those that come with it or are there.
+fn still_alone(alone: Vec<Package>, closure: &[Package], contents: &Contents) -> Vec<Package> {
+    let mut left: Vec<Package> = Vec::new();
+    for package in alone {
+        let there = contents.packages.iter().any(|stamp| stamp.is(&package));
+        if !there && closure.iter().chain(&left).all(|other| other.name != package.name) {
+            left.push(package);
+        }
+    }
+    left
+}
+
 /// Checks the files against the hashes of the signed lists: apt itself does not look again into files that it finds downloaded. What
 /// fails is removed, so that the next run gets it anew.
 fn verify(archives: &Path, packages: &[Package]) -> Result<()> {
@@ -558,6 +569,22 @@ mod tests {
             alone: true,
             control: CONTROL.into(),
         }
+    }
+
+    #[test]
+    fn a_package_that_is_wanted_twice_is_fetched_once() {
+        let package = |name: &str| Package {
+            name: name.to_owned(),
+            version: "1:2.0-3".to_owned(),
+            file: format!("{name}.deb"),
+            size: 1,
+            sha256: "ab".to_owned(),
+        };
+        let mut contents = Contents::default();
+        contents.add(stamp());
+        let alone = ["libx1", "liba1", "libb1", "libb1"].map(package).to_vec();
+        let left = still_alone(alone, &[package("liba1")], &contents);
+        assert_eq!(left.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["libb1"]);
     }
 
     #[test]
