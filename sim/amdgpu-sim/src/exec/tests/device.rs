@@ -43,8 +43,15 @@ fn on_device(code: &[Inst], memory: &[u8], lds: &[u8], set_up: &dyn Fn(&mut Wave
     on(code, &Memories { device: memory, lds, ..Memories::default() }, set_up)
 }
 
-/// Runs `code` with memories that hold known bytes. `set_up` gets the address of device memory.
+/// Runs `code` to its end or a trap.
 pub(super) fn on(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wave, u64)) -> Outcome {
+    let (outcome, stop) = attempt(code, memories, set_up);
+    assert!(matches!(stop, Stop::End | Stop::Trap), "{stop:?}");
+    outcome
+}
+
+/// Runs `code` with memories that hold known bytes, for a turn. `set_up` gets the address of device memory.
+pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wave, u64)) -> (Outcome, Stop) {
     let mut map = BTreeMap::new();
     let mut at = 0;
     for inst in code.iter().copied().chain([inst(Op::s_endpgm, Operand::None, &[imm(0)])]) {
@@ -74,14 +81,13 @@ pub(super) fn on(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wa
     let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
     let mut lds = memories.lds.to_vec();
     let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut lds, env }, 10_000);
-    assert!(matches!(stop, Stop::End | Stop::Trap));
     let mut after = vec![0; SIZE];
     device.read(base, &mut after).expect("inside");
     let trap = wave.trap.clone();
     let scratch = (0..LANES)
         .map(|lane| (0..bytes).map(|at| words[at / 4 * LANES + lane].to_le_bytes()[at % 4]).collect())
         .collect();
-    Outcome { wave, trap, memory: after, lds, scratch, base }
+    (Outcome { wave, trap, memory: after, lds, scratch, base }, stop)
 }
 
 fn noise(count: usize, seed: u64) -> Vec<u8> {

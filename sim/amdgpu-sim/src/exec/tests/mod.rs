@@ -14,6 +14,7 @@ mod device;
 mod divide;
 mod float;
 mod half_floats;
+mod hostile;
 mod integer;
 mod lanes;
 mod local;
