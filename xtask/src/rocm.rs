@@ -62,6 +62,8 @@ pub(crate) const RELEASES: &[Release] = &[
             "libroctx64-4",
             "libamd-smi-dev",
             "libamd-smi0",
+            // For RCCL.
+            "librocm-smi64-1",
             "llvm-17-dev",
             "libclang-17-dev",
             "libclang1-17t64",
@@ -119,6 +121,12 @@ pub(crate) const RELEASES: &[Release] = &[
             // Of ROCm 10.1.
             "libamd-smi-dev",
             "libamd-smi27",
+            "libe-smi64-1",
+            "libmnl0",
+            "libnl-3-200",
+            "libnl-genl-3-200",
+            // For RCCL.
+            "librocm-smi64-7",
             "llvm-22-dev",
             "libclang-22-dev",
             "libclang1-22",
