@@ -11,9 +11,6 @@ pub const MIRROR_VARIABLE: &str = "ROCM_SDK_DEBIAN_MIRROR";
 /// Names the file of the archive's keys, where it is not where Debian's package puts it.
 pub const KEYRING_VARIABLE: &str = "ROCM_SDK_DEBIAN_KEYRING";
 
-/// For machines whose own sources do not name Debian: its content network.
-const EVERYWHERE: &str = "http://deb.debian.org/debian";
-
 /// Where packages come from and whose signatures count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
@@ -24,15 +21,16 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The mirror in [`MIRROR_VARIABLE`], else the one that this machine's apt uses for Debian, else Debian's own; the keys in
+    /// The mirror in [`MIRROR_VARIABLE`], else the one that this machine's apt uses for Debian; the keys in
     /// [`KEYRING_VARIABLE`], else those of the package debian-archive-keyring.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a variable that cannot be used; [`Error::Unsupported`] without the keys.
+    /// [`Error::Setting`] for a variable that cannot be used, and where neither names a mirror; [`Error::Unsupported`] without
+    /// the keys.
     pub fn of_this_machine() -> Result<Self> {
         let mirror = match std::env::var(MIRROR_VARIABLE) {
             Ok(uri) => uri,
-            Err(_) => mirror_in(Path::new("/etc/apt"))?.unwrap_or_else(|| EVERYWHERE.to_owned()),
+            Err(_) => mirror_in(Path::new("/etc/apt"))?.ok_or_else(no_mirror)?,
         };
         Self { mirror, keyring: keyring()? }.checked()
     }
@@ -67,6 +65,14 @@ impl Archive {
     pub(super) fn is_snapshot(&self) -> bool {
         self.mirror.contains("/archive/")
     }
+}
+
+/// On a machine whose own sources do not name Debian.
+fn no_mirror() -> Error {
+    Error::setting(
+        MIRROR_VARIABLE,
+        "no source under /etc/apt names the Debian archive: set it to the URI of a Debian mirror (the folder that holds `dists` and `pool`)",
+    )
 }
 
 /// Keyring of the Debian archive, as installed on this machine.
@@ -210,6 +216,15 @@ mod tests {
         );
         assert_eq!(entries[1].suites, ["bookworm", "bookworm-updates"]);
         assert_eq!(archive(&entries).as_deref(), Some("http://mirror.example/debian"));
+    }
+
+    #[test]
+    fn a_machine_without_debian_is_told_what_to_set() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("sources.list"), "deb https://mirror.example/ubuntu noble main\n").unwrap();
+        assert_eq!(mirror_in(folder.path()).unwrap(), None);
+        let error = no_mirror().to_string();
+        assert!(error.contains(MIRROR_VARIABLE) && error.contains("/etc/apt"), "{error}");
     }
 
     #[test]
