@@ -10,7 +10,7 @@
 //! let mut handle = std::ptr::null_mut();
 //! // SAFETY: `handle` is valid for the write.
 //! let status = unsafe { hiptensorCreate(&mut handle) };
-//! if status == HIPTENSOR_STATUS_SUCCESS {
+//! if status == hiptensorStatus_t(0) {
 //!     println!("hipTensor is there");
 //! } else if let Some(why) = load_error() {
 //!     println!("no hipTensor: {why}"); // what was tried is on record
@@ -20,8 +20,8 @@
 //! ```
 //!
 //! # What is missing
-//! A call never panics for want of the library or of a function: it returns `HIPTENSOR_STATUS_NOT_INITIALIZED` or
-//! `HIPTENSOR_STATUS_NOT_SUPPORTED`. [`load_error`] tells why the
+//! A call never panics for want of the library or of a function: it returns a status of `u32::MAX`, which is none of
+//! hipTensor's: no source at hand has the values of its enums, which are types without constants. [`load_error`] tells why the
 //! library could not be opened, [`has`] whether a function is there, [`symbol_error`] why it is not.
 //!
 //! # API levels

@@ -4,12 +4,9 @@ use rocm_sdk::{Missing, MissingValue};
 use super::*;
 
 #[cfg(feature = "rocm-10-0")]
-/// `HIPTENSOR_STATUS_NOT_INITIALIZED`, and `HIPTENSOR_STATUS_NOT_SUPPORTED` where only the function is missing.
+/// `Self(u32::MAX)`.
 impl MissingValue for hiptensorStatus_t {
-    fn missing(why: Missing) -> Self {
-        match why {
-            Missing::Library => HIPTENSOR_STATUS_NOT_INITIALIZED,
-            Missing::Symbol => HIPTENSOR_STATUS_NOT_SUPPORTED,
-        }
+    fn missing(_: Missing) -> Self {
+        Self(u32::MAX)
     }
 }

@@ -8,7 +8,8 @@ pub(super) const HIPTENSOR: Library = Library {
     prelude: "typedef struct FILE FILE;\n",
     allow: "hiptensor.*|HIPTENSOR.*",
     uses: &["hip"],
-    statuses: &[Status::new("hiptensorStatus_t", "HIPTENSOR_STATUS_NOT_INITIALIZED", "HIPTENSOR_STATUS_NOT_SUPPORTED")],
+    // Its constants have no value in any source at hand: none of them, and not 0, which is success.
+    statuses: &[Status::new("hiptensorStatus_t", "Self(u32::MAX)", "Self(u32::MAX)")],
     ..Library::NEW
 };
 
