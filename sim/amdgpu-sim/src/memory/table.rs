@@ -38,6 +38,14 @@ impl Table {
         (allocation.end() > base).then_some(allocation)
     }
 
+    /// Forgets registrations that reach into `len` bytes at `base`, which the host's allocator has just given: the program has
+    /// given that memory back without a word.
+    pub(crate) fn forget_stale(&mut self, base: u64, len: u64) {
+        while let Some(stale) = self.overlapping(base, len).filter(|a| a.kind == AllocKind::Registered) {
+            self.remove_range(stale.base, stale.base.saturating_add(1));
+        }
+    }
+
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
         let after = self.after(address);
         let candidates = [after.checked_sub(1), Some(after)];
