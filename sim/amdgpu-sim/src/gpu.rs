@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::Memory;
 use crate::module::Module;
@@ -40,10 +41,12 @@ pub struct Config {
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
     pub misaligned: Misaligned,
+    /// In which order workgroups and waves run, and whether that is the same every time.
+    pub schedule: Schedule,
 }
 
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`].
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -51,6 +54,7 @@ impl Default for Config {
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
+            schedule: Schedule::default(),
         }
     }
 }

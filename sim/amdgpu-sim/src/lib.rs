@@ -63,7 +63,7 @@ mod module;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
-pub use dispatch::{Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, Stats};
+pub use dispatch::{Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, Schedule, Stats};
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;

@@ -3,7 +3,10 @@
 mod arguments;
 mod group;
 mod registers;
+mod schedule;
 mod worker;
+
+pub use schedule::Schedule;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -231,6 +234,9 @@ const SMALL: u64 = 4000;
 impl Job<'_> {
     /// How many workers to use.
     fn workers(&self, threads: usize) -> usize {
+        if self.gpu.config().schedule.is_ordered() {
+            return 1;
+        }
         let known = self.kernel.inner.cost.load(Relaxed);
         if known != 0 && known.saturating_mul(self.total) < SMALL {
             return 1;
