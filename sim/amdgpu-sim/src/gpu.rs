@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -9,7 +10,7 @@ use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::Memory;
-use crate::module::Module;
+use crate::module::{Kernel, KernelTable, Module};
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
 /// always a fault.)
@@ -65,6 +66,9 @@ impl Default for Config {
 pub struct Gpu {
     config: Config,
     memory: Arc<Memory>,
+    kernels: Arc<KernelTable>,
+    /// What the clocks of kernels count from.
+    started: Instant,
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Option<ThreadPool>>,
 }
@@ -80,7 +84,7 @@ impl Gpu {
     /// A GPU as `config` describes it, its memory empty.
     pub fn new(config: Config) -> Self {
         let memory = Arc::new(Memory::new(config.memory_bytes));
-        Self { config, memory, pool: OnceLock::new() }
+        Self { config, memory, kernels: Arc::default(), started: Instant::now(), pool: OnceLock::new() }
     }
 
     /// What it was made from.
@@ -130,7 +134,18 @@ impl Gpu {
         if !code.target().runs_on(&device) {
             return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
         }
-        Module::load(&self.memory, code)
+        Module::load(&self.memory, &self.kernels, code)
+    }
+
+    /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,
+    /// or its code object has been unloaded.
+    pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
+        self.kernels.get(address)
+    }
+
+    /// What the clocks of kernels count from.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 }
 

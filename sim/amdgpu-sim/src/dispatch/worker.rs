@@ -80,8 +80,10 @@ fn work(job: &Job<'_>, shared: &Shared) {
         shared.stop.store(true, Relaxed);
     };
     let mut spend = |instructions: u64| match budget {
-        None => !shared.stop.load(Relaxed),
-        Some(limit) => shared.spent.fetch_add(instructions, Relaxed).saturating_add(instructions) <= limit,
+        None => !shared.stop.load(Relaxed) && !job.is_cancelled(),
+        Some(limit) => {
+            shared.spent.fetch_add(instructions, Relaxed).saturating_add(instructions) <= limit && !job.is_cancelled()
+        }
     };
     while !shared.stop.load(Relaxed) {
         while running.len() < wanted {
@@ -122,7 +124,9 @@ fn work(job: &Job<'_>, shared: &Shared) {
                 }
                 Progress::OverBudget(place) => {
                     // Without a budget it was another worker that stopped the dispatch.
-                    if let Some(limit) = budget {
+                    if job.is_cancelled() {
+                        fail(*index, Fault::new(job.kernel, FaultKind::Cancelled).at(place, memory));
+                    } else if let Some(limit) = budget {
                         fail(*index, Fault::new(job.kernel, FaultKind::Budget(limit)).at(place, memory));
                     }
                 }
