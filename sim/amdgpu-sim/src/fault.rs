@@ -101,6 +101,8 @@ pub enum FaultKind {
     Trap(u32),
     /// The dispatch was cut off after this many instructions.
     Budget(u64),
+    /// The dispatch was [told to stop](crate::Cancel).
+    Cancelled,
     /// The dispatch asks for something impossible.
     Launch(LaunchError),
 }
@@ -169,6 +171,12 @@ pub enum LaunchError {
         /// Its bytes.
         size: u32,
     },
+    /// No descriptor of a kernel that is loaded to this GPU is at the address that a packet names.
+    #[error("no kernel of this GPU has its descriptor at {address:#x}")]
+    KernelObject {
+        /// The address.
+        address: u64,
+    },
     /// The arguments are longer than the kernel's.
     #[error("{given} bytes of arguments; the kernel takes {takes}")]
     Arguments {
@@ -227,6 +235,7 @@ impl fmt::Display for FaultKind {
             Self::Trap(2) => f.write_str("trap 2: the kernel aborted itself (abort, assert or __builtin_trap)"),
             Self::Trap(n) => write!(f, "trap {n}"),
             Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
+            Self::Cancelled => f.write_str("the dispatch was cancelled"),
             Self::Launch(e) => write!(f, "can't be launched: {e}"),
         }
     }

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::Memory;
-use crate::module::Module;
+use crate::module::{Kernel, KernelTable, Module};
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
 /// always a fault.)
@@ -40,10 +42,12 @@ pub struct Config {
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
     pub misaligned: Misaligned,
+    /// In which order workgroups and waves run, and whether that is the same every time.
+    pub schedule: Schedule,
 }
 
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`].
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -51,6 +55,7 @@ impl Default for Config {
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
+            schedule: Schedule::default(),
         }
     }
 }
@@ -61,6 +66,9 @@ impl Default for Config {
 pub struct Gpu {
     config: Config,
     memory: Arc<Memory>,
+    kernels: Arc<KernelTable>,
+    /// What the clocks of kernels count from.
+    started: Instant,
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Option<ThreadPool>>,
 }
@@ -76,7 +84,7 @@ impl Gpu {
     /// A GPU as `config` describes it, its memory empty.
     pub fn new(config: Config) -> Self {
         let memory = Arc::new(Memory::new(config.memory_bytes));
-        Self { config, memory, pool: OnceLock::new() }
+        Self { config, memory, kernels: Arc::default(), started: Instant::now(), pool: OnceLock::new() }
     }
 
     /// What it was made from.
@@ -126,7 +134,18 @@ impl Gpu {
         if !code.target().runs_on(&device) {
             return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
         }
-        Module::load(&self.memory, code)
+        Module::load(&self.memory, &self.kernels, code)
+    }
+
+    /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,
+    /// or its code object has been unloaded.
+    pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
+        self.kernels.get(address)
+    }
+
+    /// What the clocks of kernels count from.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 }
 
