@@ -99,7 +99,8 @@ fn leaves(op: Op) -> bool {
 fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let Indexed { mut micro, which, mode, reach: registers, vgprs } = ctx.program.indexed[m.aux as usize];
     if w.mode.0 & Mode::GPR_IDX_EN == 0 || w.m0() >> 12 & 15 != mode {
-        return w.fail(Trap::Unsupported("a jump into code that indexes registers, or a change of its mode through m0"));
+        return w
+            .fail(Trap::Unsupported("a jump into code that indexes registers, or a change of its mode through m0"));
     }
     let index = (w.m0() & 0xff) as u16;
     let mut reach = 0;

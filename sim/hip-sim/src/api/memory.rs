@@ -7,7 +7,7 @@ use hip_sys::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
-use crate::memory::{Block, Kind, allocate_host};
+use crate::memory::{Block, Kind, allocate_host, release_host};
 use crate::properties::PITCH_ALIGN;
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
