@@ -7,6 +7,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
@@ -41,10 +42,12 @@ pub struct Config {
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
     pub misaligned: Misaligned,
+    /// In which order workgroups and waves run, and whether that is the same every time.
+    pub schedule: Schedule,
 }
 
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`].
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -52,6 +55,7 @@ impl Default for Config {
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
+            schedule: Schedule::default(),
         }
     }
 }

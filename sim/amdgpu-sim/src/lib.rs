@@ -63,7 +63,7 @@ mod module;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
-pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Stats};
+pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
 pub use gpu::{Config, Gpu, Misaligned};

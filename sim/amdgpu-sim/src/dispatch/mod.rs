@@ -4,9 +4,11 @@ mod arguments;
 mod group;
 mod packet;
 mod registers;
+mod schedule;
 mod worker;
 
 pub use packet::{Cancel, PACKET_BYTES, Packet};
+pub use schedule::Schedule;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -306,6 +308,9 @@ const SMALL: u64 = 4000;
 impl Job<'_> {
     /// How many workers to use.
     fn workers(&self, threads: usize) -> usize {
+        if self.gpu.config().schedule.is_ordered() {
+            return 1;
+        }
         let known = self.kernel.inner.cost.load(Relaxed);
         if known != 0 && known.saturating_mul(self.total) < SMALL {
             return 1;
