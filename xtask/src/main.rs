@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod ci;
+mod fuzz;
 mod kernels;
 mod msrv;
 mod paths;
@@ -30,6 +31,7 @@ mod workspace;
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew
   cargo xtask bench            measure the figures of README's table
+  cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
 
 `cargo xtask help TASK` tells more about each."
@@ -47,6 +49,7 @@ enum Task {
     Bindgen(bindgen::Args),
     Kernels(kernels::Args),
     Bench(bench::Args),
+    Fuzz(fuzz::Args),
     Msrv(msrv::Args),
 }
 
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Task::Bindgen(args) => bindgen::run(&args),
         Task::Kernels(args) => kernels::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Msrv(args) => msrv::run(&args),
     };
     match result {

@@ -7,8 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use amdgpu_sim::{CodeObject, Config, Gpu, bundle};
-use common::Random;
-use common::mutate::{mutate, on_all_cores, parts};
+use common::mutate::{mutate, parts};
+use common::{Random, fuzz};
 
 /// Remembers the largest request.
 struct Watch;
@@ -55,7 +55,7 @@ fn a_million_mutated_code_objects() {
     let parts: Vec<_> = SEEDS.iter().map(|s| parts(s)).collect();
     let (parsed, loaded) = (AtomicU64::new(0), AtomicU64::new(0));
     LARGEST.store(0, Relaxed);
-    on_all_cores(1_000_000, |n| {
+    fuzz::cases("objects", 1_000_000, |n| {
         let mut r = Random(n);
         let which = r.next() as usize % SEEDS.len();
         let mut bytes = SEEDS[which].to_vec();
@@ -75,7 +75,8 @@ fn a_million_mutated_code_objects() {
     let (parsed, loaded) = (parsed.into_inner(), loaded.into_inner());
     println!("{parsed} parsed, {loaded} loaded, largest request {} bytes", LARGEST.load(Relaxed));
     // The mutations are neither all fatal nor all harmless.
-    assert!((100_000..900_000).contains(&parsed) && (20_000..parsed).contains(&loaded), "{parsed} {loaded}");
+    let mixed = (100_000..900_000).contains(&parsed) && (20_000..parsed).contains(&loaded);
+    assert!(mixed || !fuzz::is_usual(), "{parsed} {loaded}");
     assert!(LARGEST.load(Relaxed) < 2 * MEMORY as usize, "{}", LARGEST.load(Relaxed));
 }
 
@@ -89,7 +90,7 @@ fn mutated_bundles() {
     }
     seed.resize(132, 7);
     let device = Gpu::new(Config::default()).target();
-    on_all_cores(200_000, |n| {
+    fuzz::cases("bundles", 200_000, |n| {
         let mut r = Random(n ^ 0x1234_0000_0000);
         let mut bytes = seed.clone();
         mutate(&mut bytes, std::slice::from_ref(&(24..132)), &mut r);

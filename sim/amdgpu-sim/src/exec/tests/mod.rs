@@ -11,8 +11,11 @@ mod convert;
 mod corpus;
 mod coverage;
 mod device;
+mod differ;
 mod divide;
 mod float;
+#[path = "../../../tests/common/fuzz.rs"]
+mod fuzz;
 mod half_floats;
 mod hostile;
 mod integer;
@@ -25,6 +28,8 @@ mod packed;
 mod rare;
 mod rounding;
 mod scalar;
+#[path = "../../../tests/common/streams.rs"]
+mod streams;
 mod widths;
 
 use std::collections::BTreeMap;
@@ -32,7 +37,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, LANES, Program, Stop, Trap, Wave, cpu, run};
+use super::{Ctx, LANES, Mode, Program, Row, Stop, Trap, Wave, cpu, run, slot};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
