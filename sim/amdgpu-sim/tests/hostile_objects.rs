@@ -217,7 +217,7 @@ fn relocations_outside_the_image_of_no_symbol_or_of_no_type_are_refused() {
         (DATA, 99, 1, 0),
         (DATA, 3, 1000, 0),
         (DATA, 3, u32::MAX, 0),
-        (DATA, 6, 1, 0),
+        (DATA, 6, 1, 1 << 40),
     ] {
         let error = with(relocation);
         assert!(matches!(error, LoadError::Relocation { .. }), "{relocation:x?}: {error}");

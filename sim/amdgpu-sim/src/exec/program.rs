@@ -107,6 +107,8 @@ pub(crate) struct Program {
     pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
+    /// Vector operations of code that can have them skipped.
+    pub(super) skipped: Vec<Micro>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }

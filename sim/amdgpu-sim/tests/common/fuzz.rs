@@ -23,7 +23,7 @@ struct Trace(Option<std::fs::File>);
 impl Trace {
     fn open() -> Self {
         let path = std::env::var_os("ROCM_RS_FUZZ_TRACE");
-        Self(path.and_then(|path| std::fs::OpenOptions::new().create(true).append(false).write(true).open(path).ok()))
+        Self(path.and_then(|path| std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).ok()))
     }
 
     fn note(&self, thread: usize, name: &str, case: u64) {

@@ -14,6 +14,7 @@ mod device;
 mod differ;
 mod divide;
 mod float;
+mod forks;
 #[path = "../../../tests/common/fuzz.rs"]
 mod fuzz;
 mod half_floats;
