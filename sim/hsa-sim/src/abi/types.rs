@@ -231,20 +231,17 @@ type Opaque = *const c_void;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hsa_ven_amd_loader_1_03_pfn_t {
-    pub hsa_ven_amd_loader_query_host_address:
-        unsafe extern "C" fn(Opaque, *mut Opaque) -> hsa_status_t,
+    pub hsa_ven_amd_loader_query_host_address: unsafe extern "C" fn(Opaque, *mut Opaque) -> hsa_status_t,
     pub hsa_ven_amd_loader_query_segment_descriptors:
         unsafe extern "C" fn(*mut hsa_ven_amd_loader_segment_descriptor_t, *mut usize) -> hsa_status_t,
-    pub hsa_ven_amd_loader_query_executable:
-        unsafe extern "C" fn(Opaque, *mut hsa_executable_t) -> hsa_status_t,
+    pub hsa_ven_amd_loader_query_executable: unsafe extern "C" fn(Opaque, *mut hsa_executable_t) -> hsa_status_t,
     pub hsa_ven_amd_loader_executable_iterate_loaded_code_objects:
         unsafe extern "C" fn(hsa_executable_t, LoadedCallback, *mut c_void) -> hsa_status_t,
     pub hsa_ven_amd_loader_loaded_code_object_get_info:
         unsafe extern "C" fn(hsa_loaded_code_object_t, u32, *mut c_void) -> hsa_status_t,
     pub hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size:
         unsafe extern "C" fn(c_int, usize, usize, *mut hsa_code_object_reader_t) -> hsa_status_t,
-    pub hsa_ven_amd_loader_iterate_executables:
-        unsafe extern "C" fn(ExecutableCallback, *mut c_void) -> hsa_status_t,
+    pub hsa_ven_amd_loader_iterate_executables: unsafe extern "C" fn(ExecutableCallback, *mut c_void) -> hsa_status_t,
 }
 
 /// Called for each loaded code object of an executable.

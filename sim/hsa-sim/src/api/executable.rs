@@ -60,9 +60,7 @@ unsafe fn define(
     let runtime = runtime()?;
     // SAFETY: the caller vouches for it.
     let variable = unsafe { name(variable) }?;
-    agents.iter().try_for_each(|agent| {
-        runtime.loader.define(executable, *agent, variable.clone(), address as u64)
-    })
+    agents.iter().try_for_each(|agent| runtime.loader.define(executable, *agent, variable.clone(), address as u64))
 }
 
 unsafe fn symbol_info(symbol: &Symbol, attribute: u32, value: *mut c_void) -> Result<()> {
@@ -104,7 +102,9 @@ unsafe fn symbol_info(symbol: &Symbol, attribute: u32, value: *mut c_void) -> Re
                     HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS => put(value, *address),
                     HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION => put(value, HSA_VARIABLE_ALLOCATION_AGENT),
                     HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT => put(value, HSA_VARIABLE_SEGMENT_GLOBAL),
-                    HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT => put(value, 1_u32 << address.trailing_zeros().min(12)),
+                    HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT => {
+                        put(value, 1_u32 << address.trailing_zeros().min(12))
+                    }
                     HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE => put(value, u32::try_from(*size).unwrap_or(u32::MAX)),
                     HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST => put(value, false),
                     _ => Err(invalid),

@@ -176,4 +176,3 @@ functions! {
         runtime().map(drop)
     }
 }
-

@@ -23,12 +23,7 @@ fn place(space: &Memory, address: u64, len: u64) -> Result<Place> {
         Some(allocation) if len <= allocation.end() - address => Ok(Place::Known),
         Some(_) => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
         None if address == 0 || address.checked_add(len).is_none() => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
-        None => match space.nearest(address) {
-            Some(nearest) if nearest.freed && nearest.allocation.contains(address) => {
-                Err(HSA_STATUS_ERROR_INVALID_ALLOCATION)
-            }
-            _ => Ok(Place::Own),
-        },
+        None => Ok(Place::Own),
     }
 }
 
@@ -102,8 +97,6 @@ pub(crate) enum Copy {
     Linear { to: u64, from: u64, len: u64 },
     /// Rows: to, from; bytes, rows, slices.
     Rect { to: Rect, from: Rect, range: [u64; 3] },
-    /// Nothing: what depends on it may go on.
-    Nothing,
 }
 
 impl Copy {
@@ -140,7 +133,6 @@ impl Copy {
                 }
                 Ok(())
             }
-            Self::Nothing => Ok(()),
         }
     }
 
@@ -149,7 +141,6 @@ impl Copy {
         match *self {
             Self::Linear { len, .. } => len,
             Self::Rect { range, .. } => range.iter().fold(1, |product, d| product.saturating_mul(*d)),
-            Self::Nothing => 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use amdgpu_sim::Memory;
 
 use super::{pointer, status_of};
-use crate::abi::{HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_INVALID_ALLOCATION};
+use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
 use crate::runtime::Result;
 
 /// Ranges that are locked.
@@ -98,7 +98,7 @@ mod tests {
         let bytes = vec![0_u8; 4096].leak();
         let base = bytes.as_mut_ptr().expose_provenance() as u64;
         let mut locks = Locks::default();
-        let mut lock = |locks: &mut Locks, from: u64, size: u64| {
+        let lock = |locks: &mut Locks, from: u64, size: u64| {
             // SAFETY: the bytes are leaked, and no kernel runs.
             unsafe { locks.add(space, base + from, size) }
         };

@@ -43,12 +43,9 @@ pub(super) fn read(bytes: &[u8; 64]) -> (Request, hsa_signal_t) {
         HSA_PACKET_TYPE_BARRIER_OR => Request::Or(std::array::from_fn(|n| signal(8 + 8 * n))),
         HSA_PACKET_TYPE_VENDOR_SPECIFIC if u32::from(bytes[2]) == HSA_AMD_PACKET_TYPE_BARRIER_VALUE => {
             match Condition::new(u64_at(32) as u32) {
-                Some(condition) => Request::Value {
-                    signal: signal(8),
-                    condition,
-                    value: u64_at(16) as i64,
-                    mask: u64_at(24) as i64,
-                },
+                Some(condition) => {
+                    Request::Value { signal: signal(8), condition, value: u64_at(16) as i64, mask: u64_at(24) as i64 }
+                }
                 None => Request::Unknown,
             }
         }

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use amdgpu_sim::{FaultKind, Packet};
 
-use super::packet::{self, Request};
 use super::Queue;
-use crate::abi::{
-    HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_signal_t, hsa_status_t,
-};
+use super::packet::{self, Request};
+use crate::abi::{HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_signal_t, hsa_status_t};
 use crate::events;
 use crate::memory::pointer;
 use crate::runtime::Runtime;
@@ -134,12 +132,8 @@ fn wait(queue: &Queue, signal: Signal, right: impl Fn(i64) -> bool) -> Result<()
 
 fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> Result<(), End> {
     let gpu = runtime.agents.gpu(queue.agent).map_err(End::Failed)?;
-    let packet = Packet {
-        address: queue.place(index),
-        queue: queue.address,
-        dispatch_id: index,
-        ..Packet::parse(bytes)
-    };
+    let packet =
+        Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
     match gpu.run_packet(&packet, &queue.cancel) {
         Ok(_) => Ok(()),
         Err(fault) if fault.kind == FaultKind::Cancelled => Err(End::Stopped),

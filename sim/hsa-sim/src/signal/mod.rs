@@ -6,7 +6,6 @@
 mod wait;
 mod watch;
 
-
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -66,12 +65,7 @@ impl Signals {
             return None;
         }
         let live = (0..CAPACITY).map(|_| AtomicBool::new(false)).collect();
-        Some(Self {
-            base: NonNull::new(base.cast())?,
-            live,
-            places: Mutex::default(),
-            wakers: Wakers::default(),
-        })
+        Some(Self { base: NonNull::new(base.cast())?, live, places: Mutex::default(), wakers: Wakers::default() })
     }
 
     /// The array, so that kernels can be given access: address and bytes.
