@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
 use crate::exec::{Program, Trap};
 use crate::gpu::Gpu;
-use crate::memory::Memory;
+use crate::memory::{Agent, Memory};
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
 #[derive(Debug)]
@@ -119,12 +119,13 @@ impl Kernel {
 impl Module {
     pub(crate) fn load(
         memory: &Arc<Memory>,
+        owner: Agent,
         table: &Arc<KernelTable>,
         code: &CodeObject,
         defined: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Arc<Self>, LoadError> {
         let image = &code.image;
-        let (base, span) = place(memory, image)?;
+        let (base, span) = place(memory, owner, image)?;
         let loaded = Arc::new(Loaded { memory: Arc::clone(memory), kernels: Arc::clone(table), base, span });
         for segment in &image.segments {
             memory.write(base + segment.address, image.contents(segment))?;
@@ -187,13 +188,13 @@ fn code_around(image: &Image, entry: u64) -> (u64, u64) {
 }
 
 /// Makes room for an image: its base address and span.
-fn place(memory: &Memory, image: &Image) -> Result<(u64, u64), LoadError> {
+fn place(memory: &Memory, owner: Agent, image: &Image) -> Result<(u64, u64), LoadError> {
     let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, s.writable)).collect();
     let span = image.span();
     if span == 0 {
         return Err(LoadError::Segment("there are none".into()));
     }
-    Ok((memory.alloc_image(span, &segments)?, span))
+    Ok((memory.alloc_image(owner, span, &segments)?, span))
 }
 
 /// Applies one relocation to an image at `base`.
@@ -206,7 +207,7 @@ fn apply(
     let symbol = match &relocation.symbol {
         SymbolValue::Image(address) => base.wrapping_add(*address),
         SymbolValue::Absolute(value) => *value,
-        SymbolValue::Undefined(name) => defined(name).ok_or_else(|| LoadError::UndefinedSymbol(name.clone()))?,
+        SymbolValue::Undefined(name) => defined(name).ok_or_else(|| LoadError::UndefinedSymbol(name.to_string()))?,
     };
     let place = base + relocation.offset;
     let absolute = symbol.wrapping_add_signed(relocation.addend);

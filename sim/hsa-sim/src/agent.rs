@@ -1,6 +1,6 @@
 //! The agents: the CPU, and the GPUs.
 
-use amdgpu_sim::{Arch, Config, Gpu};
+use amdgpu_sim::{Agent, Arch, Gpu, Rights};
 
 use crate::abi::{HSA_STATUS_ERROR_INVALID_AGENT, HSA_STATUS_ERROR_INVALID_ISA, hsa_agent_t, hsa_isa_t};
 use crate::config::Settings;
@@ -38,6 +38,11 @@ impl AgentId {
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
+
+    /// The software GPU's own number of it; none for the CPU.
+    pub(crate) fn gpu(self) -> Option<Agent> {
+        Agent::new(self.index().checked_sub(1)?)
+    }
 }
 
 /// A set of agents.
@@ -61,8 +66,19 @@ impl AgentSet {
         self.0 >> agent.0 & 1 != 0
     }
 
+    /// What the GPUs of the set may do: read and write.
+    pub(crate) fn rights(self) -> Rights {
+        Rights::full(self.iter().filter_map(AgentId::gpu).collect())
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = AgentId> {
         (0..MAX_AGENTS as u8).map(AgentId).filter(move |agent| self.contains(*agent))
+    }
+}
+
+impl FromIterator<AgentId> for AgentSet {
+    fn from_iter<I: IntoIterator<Item = AgentId>>(agents: I) -> Self {
+        agents.into_iter().fold(Self::default(), Self::with)
     }
 }
 
@@ -133,9 +149,7 @@ impl Agents {
     /// As the settings say.
     pub(crate) fn new(settings: &Settings) -> Self {
         let chip = Chip::of(settings.gpu.arch);
-        // How much each GPU has is for the pools to count: they share one address space, with the host's memory in it.
-        let config = Config { memory_bytes: u64::MAX, ..settings.gpu.clone() };
-        let gpus = (0..settings.devices).map(|_| Gpu::new(config.clone())).collect();
+        let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]);
         Self { gpus, chip, gpu_memory: settings.gpu.memory_bytes }
     }
 
@@ -181,6 +195,8 @@ impl Agents {
 
 #[cfg(test)]
 mod tests {
+    use amdgpu_sim::Config;
+
     use super::*;
 
     #[test]

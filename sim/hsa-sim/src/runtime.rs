@@ -50,14 +50,13 @@ impl Runtime {
         };
         let signals = Signals::new()?;
         let agents = Agents::new(&settings);
-        let memory = Memories::new(&agents);
         let (base, len) = signals.range();
         // SAFETY: the array is there for as long as the process, and only atomics touch it.
         unsafe { agents.space().register_host(base, len) }.ok()?;
         Some(Self {
             agents,
             signals,
-            memory,
+            memory: Memories::default(),
             queues: Queues::default(),
             loader: Loader::default(),
             events: Events::default(),

@@ -124,10 +124,6 @@ functions! {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let address = runtime.memory.allocate(&runtime.agents, pool, size as u64)?;
-        if pool.agent.is_cpu() {
-            // Host memory is for all, as on the real thing.
-            runtime.memory.allow(address, all_agents(runtime))?;
-        }
         // SAFETY: the caller vouches for it.
         unsafe { put(result, pointer(address)) }
     }
@@ -154,7 +150,7 @@ functions! {
         }
         // SAFETY: the caller vouches for the list.
         let access = unsafe { agents(runtime, first, count as usize) }?;
-        runtime.memory.allow(address as u64, access)
+        runtime.memory.allow(&runtime.agents, address as u64, access)
     }
 
     /// Whether memory can move from one pool to another: no.
@@ -461,7 +457,7 @@ functions! {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let address = runtime.memory.allocate(&runtime.agents, pool, size as u64)?;
-        runtime.memory.allow(address, all_agents(runtime))?;
+        runtime.memory.allow(&runtime.agents, address, all_agents(runtime))?;
         // SAFETY: the caller vouches for it.
         unsafe { put(result, pointer(address)) }
     }

@@ -17,7 +17,7 @@ use crate::abi::{
     HSA_STATUS_ERROR, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_agent_t,
     hsa_status_t,
 };
-use crate::agent::{AgentId, AgentSet};
+use crate::agent::AgentSet;
 use crate::runtime::{Result, Runtime};
 
 /// A function that the shared library exports.
@@ -209,12 +209,7 @@ fn each<T>(items: impl IntoIterator<Item = T>, mut call: impl FnMut(T) -> hsa_st
     Ok(())
 }
 
-/// All GPUs.
-fn all_gpus(runtime: &Runtime) -> AgentSet {
-    runtime.agents.gpu_ids().fold(AgentSet::default(), AgentSet::with)
-}
-
 /// The agents that may use what none were named for: all.
 fn all_agents(runtime: &Runtime) -> AgentSet {
-    all_gpus(runtime).with(AgentId::CPU)
+    runtime.agents.ids().collect()
 }

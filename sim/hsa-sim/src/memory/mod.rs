@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use amdgpu_sim::{AllocKind, MemoryError};
+use amdgpu_sim::{AllocKind, MemoryError, Request};
 
 use crate::abi::{
     HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_LOCKED, HSA_STATUS_ERROR_INVALID_ALLOCATION,
@@ -46,11 +46,12 @@ pub(crate) struct Record {
 pub(crate) type Deallocated = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// All memory.
+#[derive(Default)]
 pub(crate) struct Memories {
     records: RwLock<BTreeMap<u64, Record>>,
     locks: Mutex<Locks>,
-    /// Bytes in use of each agent's memory.
-    used: Vec<AtomicU64>,
+    /// Bytes of the host's memory in use. The GPUs count theirs themselves.
+    host_used: AtomicU64,
 }
 
 /// The status for a request that the software GPU's memory refused.
@@ -63,34 +64,27 @@ pub(crate) fn status_of(error: &MemoryError) -> hsa_status_t {
 }
 
 impl Memories {
-    /// Nothing allocated.
-    pub(crate) fn new(agents: &Agents) -> Self {
-        Self {
-            records: RwLock::default(),
-            locks: Mutex::default(),
-            used: agents.ids().map(|_| AtomicU64::new(0)).collect(),
+    /// Bytes that are left of an agent's memory.
+    pub(crate) fn available(&self, agents: &Agents, agent: AgentId) -> u64 {
+        match agent.gpu() {
+            Some(gpu) => agents.gpu_memory.saturating_sub(agents.space().used_of(gpu)),
+            None => host_memory().saturating_sub(self.host_used.load(Ordering::Relaxed)),
         }
     }
 
-    /// Bytes that are left of an agent's memory.
-    pub(crate) fn available(&self, agents: &Agents, agent: AgentId) -> u64 {
-        let total = if agent.is_cpu() { host_memory() } else { agents.gpu_memory };
-        total.saturating_sub(self.used[agent.index()].load(Ordering::Relaxed))
-    }
-
-    /// Takes `size` bytes of an agent's memory into account.
-    fn take(&self, agents: &Agents, agent: AgentId, size: u64) -> Result<()> {
-        let total = if agent.is_cpu() { host_memory() } else { agents.gpu_memory };
-        let used = &self.used[agent.index()];
-        let more = |used: u64| used.checked_add(size).filter(|used| *used <= total);
-        match used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+    /// Takes `size` bytes of the host's memory into account, or of a GPU's, which counts itself.
+    fn take(&self, agent: AgentId, size: u64) -> Result<()> {
+        let more = |used: u64| used.checked_add(size).filter(|used| *used <= host_memory());
+        match agent.is_cpu() && self.host_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
+            true => Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+            false => Ok(()),
         }
     }
 
     fn give_back(&self, agent: AgentId, size: u64) {
-        self.used[agent.index()].fetch_sub(size, Ordering::Relaxed);
+        if agent.is_cpu() {
+            self.host_used.fetch_sub(size, Ordering::Relaxed);
+        }
     }
 
     /// Allocates from a pool; the address.
@@ -102,15 +96,17 @@ impl Memories {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
         let whole = size.checked_next_multiple_of(GRANULE).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        self.take(agents, pool.agent, whole)?;
+        self.take(pool.agent, whole)?;
         let kind = match pool.kind {
             PoolKind::HostKernarg => AllocKind::Kernarg,
             _ if pool.agent.is_cpu() => AllocKind::Host,
             _ => AllocKind::Device,
         };
-        match agents.space().alloc(size, GRANULE, kind) {
+        // Host memory is for all, as on the real thing.
+        let access = if pool.agent.is_cpu() { agents.ids().collect() } else { AgentSet::of(pool.agent) };
+        let (owner, rights) = (pool.agent.gpu(), access.rights());
+        match agents.space().allocate(&Request { size, align: GRANULE, kind, owner, rights }) {
             Ok(base) => {
-                let access = AgentSet::of(pool.agent);
                 self.record(Record {
                     base,
                     size,
@@ -170,8 +166,13 @@ impl Memories {
     }
 
     /// Gives agents access to the memory around an address, and takes it from all others but its own.
-    pub(crate) fn allow(&self, address: u64, agents: AgentSet) -> Result<()> {
-        self.change(address, |record| record.access = agents.with(record.pool.agent))
+    pub(crate) fn allow(&self, agents: &Agents, address: u64, allowed: AgentSet) -> Result<()> {
+        let mut result = Ok(());
+        self.change(address, |record| {
+            record.access = allowed.with(record.pool.agent);
+            result = agents.space().set_rights(record.base, record.access.rights());
+        })?;
+        result.map_err(|error| status_of(&error))
     }
 
     /// Adds a function to be called when the allocation at `address` is freed.

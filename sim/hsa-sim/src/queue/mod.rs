@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use amdgpu_sim::{AllocKind, Cancel, PRIVATE_APERTURE, SHARED_APERTURE};
+use amdgpu_sim::{AllocKind, Cancel, PRIVATE_APERTURE, Request, SHARED_APERTURE};
 
 use crate::abi::{
     HSA_QUEUE_FEATURE_KERNEL_DISPATCH, HSA_QUEUE_TYPE_COOPERATIVE, HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -90,7 +90,8 @@ impl Queues {
         let space = runtime.agents.space();
         let header = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(4096);
         let bytes = header + u64::from(size) * PACKET;
-        let address = space.alloc(bytes, 4096, AllocKind::Host).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        let request = Request { align: 4096, ..Request::new(bytes, AllocKind::Host, None) };
+        let address = space.allocate(&request).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         let Some(doorbell) = runtime.signals.create(-1) else {
             // It was allocated a moment ago.
             let _ = space.free(address);
