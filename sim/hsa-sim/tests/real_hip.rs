@@ -9,7 +9,8 @@ use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
 
 const RUNTIMES: [(&str, &str); 3] =
     [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
-const KERNELS: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co"));
+const KERNELS: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co"));
 
 /// The first device; `None` where the level that `hip` was built for is newer than the runtime.
 fn device() -> Option<Device> {

@@ -11,6 +11,10 @@ macro_rules! statuses {
     ($($name:ident = $value:literal, $text:literal;)*) => {
         $(pub const $name: hsa_status_t = hsa_status_t($value);)*
 
+        /// Every status with its name, for the test that holds them to C's headers.
+        #[doc(hidden)]
+        pub const STATUSES: &[(&str, hsa_status_t)] = &[$((stringify!($name), $name)),*];
+
         /// The text for a status, as `hsa_status_string` gives it.
         pub(crate) fn status_text(status: hsa_status_t) -> Option<&'static CStr> {
             match status {
