@@ -1,7 +1,7 @@
 //! A topic's kernels at every optimisation level and for every architecture.
 
 use std::fmt;
-use std::path::Path;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use amdgpu_sim::{Arch, Config, Gpu, Misaligned, Module};
@@ -23,6 +23,7 @@ impl fmt::Display for Level {
 }
 
 /// What the compiler is told besides the level: no fusing of `a * b + c`, so that every result is defined to the last bit.
+/// `cargo xtask kernels` makes the code that is kept with the same options.
 const OPTIONS: [&str; 2] = ["-std=c++17", "-ffp-contract=off"];
 
 /// The levels whose code is kept with the sources.
@@ -48,13 +49,14 @@ fn run(level: Level, code: &[u8], check: Check) {
     assert_eq!(gpu.memory().used(), 0, "{level}: memory that was not given back");
 }
 
-/// Runs the code objects kept for a topic, in the order of [`KEPT`].
+/// Runs the code objects kept for a topic (compressed by xz to a sixth), in the order of [`KEPT`].
 pub(crate) fn kept(code: [&[u8]; 3], check: Check) {
-    KEPT.into_iter().zip(code).for_each(|(level, code)| run(level, code, check));
+    for (level, compressed) in KEPT.into_iter().zip(code) {
+        let mut code = Vec::new();
+        lzma_rust2::XzReader::new(compressed, false).read_to_end(&mut code).unwrap();
+        run(level, &code, check);
+    }
 }
-
-/// Names the folder that code to be kept is written to; `cargo xtask kernels` sets it.
-const INTO: &str = "AMDGPU_SIM_KERNELS";
 
 /// Compiles a topic's source at all levels with the HIPRTC that is there, and runs it.
 pub(crate) fn compiled(name: &str, source: &str, check: Check) {
@@ -64,10 +66,6 @@ pub(crate) fn compiled(name: &str, source: &str, check: Check) {
             let options = OPTIONS.into_iter().fold(Options::new(), Options::raw).raw(format!("-O{optimisation}"));
             let program = Program::new(format!("{name}.hip"), source).arch(arch).options(options);
             let code = program.compile().unwrap_or_else(|error| panic!("{level}: {error}"));
-            if let Some(folder) = std::env::var_os(INTO).filter(|_| KEPT.contains(&level)) {
-                let file = Path::new(&folder).join(format!("{name}-{arch}-O{optimisation}.co"));
-                std::fs::write(&file, code.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-            }
             run(level, code.as_bytes(), check);
         }
     }
@@ -76,26 +74,30 @@ pub(crate) fn compiled(name: &str, source: &str, check: Check) {
 /// What has to be in the fetched tree.
 pub(crate) const FILES: [&str; 2] = ["libhiprtc.so.7", "libamd_comgr.so.3"];
 
-/// The tests of a topic: `NAME.hip`, and a function that runs its kernels and checks their results.
+/// The tests of a topic: `NAME.hip`, and a function that runs its kernels and checks their results; with a source of its own,
+/// of which no code is kept, where one is given.
 macro_rules! topic {
     ($name:literal, $check:path) => {
         #[test]
         fn code_that_is_kept() {
             $crate::levels::kept(
                 [
-                    include_bytes!(concat!("code/", $name, "-gfx90a-O0.co")),
-                    include_bytes!(concat!("code/", $name, "-gfx90a-O3.co")),
-                    include_bytes!(concat!("code/", $name, "-gfx942-O3.co")),
+                    include_bytes!(concat!("code/", $name, "-gfx90a-O0.co.xz")),
+                    include_bytes!(concat!("code/", $name, "-gfx90a-O3.co.xz")),
+                    include_bytes!(concat!("code/", $name, "-gfx942-O3.co.xz")),
                 ],
                 $check,
             );
         }
 
+        $crate::levels::topic!($name, include_str!(concat!($name, ".hip")), $check);
+    };
+    ($name:literal, $source:expr, $check:path) => {
         #[test]
         fn code_compiled_now() {
             let path = concat!(module_path!(), "::code_compiled_now");
             if !sys_testing::child::run_with_libraries(path, "7.2", &$crate::levels::FILES) {
-                $crate::levels::compiled($name, include_str!(concat!($name, ".hip")), $check);
+                $crate::levels::compiled($name, $source, $check);
             }
         }
     };
