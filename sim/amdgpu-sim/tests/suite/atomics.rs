@@ -91,7 +91,7 @@ fn floats<T: Number + PartialOrd + std::fmt::Debug>(level: Level, gpu: &Gpu, mod
     // Small whole numbers and quarters: every sum is exact, in any order.
     let input: Vec<f64> = (0..COUNT).map(|_| (random.next() % 4001) as f64 / 4.0 - 500.0).collect();
     let narrow: Vec<T> = input.iter().map(|x| T::narrow(*x)).collect();
-    let (a, cells) = (upload(gpu, &narrow), upload(gpu, &vec![T::narrow(1.0); 4 + 4 * 3]));
+    let (a, cells) = (upload(gpu, &narrow), upload(gpu, &[T::narrow(1.0); 4 + 4 * 3]));
     launch_1d(gpu, module, kernel, 3, 128, &Args::default().pointer(&cells).pointer(&a).value(COUNT as u32));
     let got: Vec<f64> = cells.get().into_iter().map(T::wide).collect();
     let of = |part: &[f64]| {

@@ -115,23 +115,11 @@ pub(crate) fn sum_to_odd(x: f64, y: f64) -> f64 {
     // Knuth's two-sum: the error of the sum, exactly.
     let back = sum - x;
     let error = (x - (sum - back)) + (y - back);
-    match error.partial_cmp(&0.0) {
-        Some(std::cmp::Ordering::Less) => {
-            if sum > 0.0 {
-                sum.next_down()
-            } else {
-                -(-sum).next_up()
-            }
-        }
-        Some(std::cmp::Ordering::Greater) => {
-            if sum < 0.0 {
-                -(-sum).next_down()
-            } else {
-                sum.next_up()
-            }
-        }
-        _ => sum,
+    if error == 0.0 {
+        return sum;
     }
+    // The neighbour on the side of the error: further from zero or nearer to it.
+    f64::from_bits(if (error > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
 }
 
 /// Numbers of all sizes: normal, subnormal, zeros, infinities, (quiet) NaNs, and small whole numbers, whose results are often exact.
