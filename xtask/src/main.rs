@@ -9,6 +9,7 @@ mod bindgen;
 mod ci;
 mod fuzz;
 mod kernels;
+mod leaks;
 mod msrv;
 mod paths;
 mod process;
@@ -50,6 +51,7 @@ enum Task {
     Kernels(kernels::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
+    Leaks(leaks::Args),
     Msrv(msrv::Args),
 }
 
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Leaks(args) => leaks::run(&args),
         Task::Msrv(args) => msrv::run(&args),
     };
     match result {

@@ -44,6 +44,14 @@ pub(super) enum Progress {
 }
 
 impl Group {
+    /// Bytes that a workgroup of `job` takes.
+    pub(super) fn bytes(job: &Job<'_>) -> u64 {
+        let items: u32 = job.dispatch.workgroup.iter().product();
+        let waves = items.div_ceil(LANES as u32);
+        let registers = Wave::bytes(job.program).saturating_mul(u64::from(waves));
+        Scratch::bytes(job.scratch, waves).unwrap_or(u64::MAX).saturating_add(registers + u64::from(job.lds))
+    }
+
     /// Room for workgroups of `job`; `None` if the host has no memory for their scratch.
     pub(super) fn new(job: &Job<'_>) -> Option<Self> {
         let items: u32 = job.dispatch.workgroup.iter().product();

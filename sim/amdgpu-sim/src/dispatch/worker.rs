@@ -17,6 +17,8 @@ use crate::fault::{Fault, FaultKind, LaunchError};
 const PATIENCE: u32 = 8;
 /// Workgroups that a worker runs side by side at most.
 const MAX_RESIDENT: usize = 256;
+/// Bytes of scratch, LDS and registers that these have together, if one does not have more: a kernel may ask for much scratch.
+const RESIDENT_BYTES: u64 = 1 << 30;
 
 /// What the workers of a dispatch share.
 struct Shared {
@@ -72,6 +74,8 @@ fn work(job: &Job<'_>, shared: &Shared) {
     let mut wanted = least;
     let mut rounds = 0;
     let mut view = View::new(job.gpu.memory_arc(), job.gpu.agent(), job.own.clone());
+    let most =
+        usize::try_from(RESIDENT_BYTES / Group::bytes(job).max(1)).unwrap_or(MAX_RESIDENT).clamp(1, MAX_RESIDENT);
     let fail = |index: u64, fault: Fault| {
         let mut first = shared.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(other, _)| index < *other) {
@@ -137,8 +141,8 @@ fn work(job: &Job<'_>, shared: &Shared) {
             wanted = running.len().max(least);
         } else {
             rounds += 1;
-            if rounds >= patience && wanted < MAX_RESIDENT {
-                (rounds, wanted) = (0, 2 * wanted);
+            if rounds >= patience && wanted < most {
+                (rounds, wanted) = (0, most.min(2 * wanted));
             }
         }
     }

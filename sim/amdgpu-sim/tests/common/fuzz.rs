@@ -1,6 +1,7 @@
 //! What runs numbered cases: a fixed number of them in a test, or as many as a given time allows (`cargo xtask fuzz`).
 //!
 //! A case is made from its number alone, so that a number is all it takes to have it again. The environment:
+//! * `ROCM_RS_FUZZ_COUNT`: so many cases;
 //! * `ROCM_RS_FUZZ_SECONDS`: go on for so long, from case `ROCM_RS_FUZZ_START` on;
 //! * `ROCM_RS_FUZZ_CASE`: only the case of this number;
 //! * `ROCM_RS_FUZZ_TRACE`: a file where each thread keeps the number of the case that it is at, for when the process dies.
@@ -44,6 +45,7 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
         work(case);
         return 1;
     }
+    let count = number("ROCM_RS_FUZZ_COUNT").unwrap_or(count);
     let time = number("ROCM_RS_FUZZ_SECONDS").map(Duration::from_secs);
     let start = if time.is_some() { number("ROCM_RS_FUZZ_START").unwrap_or(0) } else { 0 };
     let begun = Instant::now();
@@ -101,5 +103,7 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
 
 /// Whether it is the usual number of cases: only then is their mix known.
 pub(crate) fn is_usual() -> bool {
-    ["ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"].iter().all(|name| std::env::var_os(name).is_none())
+    ["ROCM_RS_FUZZ_COUNT", "ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"]
+        .iter()
+        .all(|name| std::env::var_os(name).is_none())
 }
