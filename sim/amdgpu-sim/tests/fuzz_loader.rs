@@ -125,9 +125,13 @@ fn host_library(bundle: &[u8]) -> Vec<u8> {
     let sections = file.len().next_multiple_of(8);
     file.resize(sections, 0);
     // Name, type, flags, address (which is the offset), size, size of an entry.
-    for (name, kind, at, size, entry) in
-        [(0, 0, 0, 0, 0), (1, 1, AT, bundle.len(), 0), (13, 1, wrapper, 24, 0), (0, 4, rela, 24, 24), (0, 3, names, 32, 0)]
-    {
+    for (name, kind, at, size, entry) in [
+        (0, 0, 0, 0, 0),
+        (1, 1, AT, bundle.len(), 0),
+        (13, 1, wrapper, 24, 0),
+        (0, 4, rela, 24, 24),
+        (0, 3, names, 32, 0),
+    ] {
         file.extend([name as u32, kind].map(u32::to_le_bytes).concat());
         for number in [2, at, at, size, 0, 8, entry] {
             file.extend((number as u64).to_le_bytes());

@@ -52,14 +52,17 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
             match magic {
                 WRAPPER => {}
                 PACK_WRAPPER => {
-                    return Err(bad("the code is not in this file but in a kernel pack (HIPK), which cannot be read yet"));
+                    return Err(bad(
+                        "the code is not in this file but in a kernel pack (HIPK), which cannot be read yet",
+                    ));
                 }
                 _ => return Err(bad(format!("wrapper {i} in .hipFatBinSegment starts with {magic:#x}, not HIPF"))),
             }
             let field = wrapper.iter().skip(8).take(8).rev().fold(0, |n, b| n << 8 | u64::from(*b));
             let target = places.get(&(address + (WRAPPER_SIZE * i) as u64 + 8)).copied().unwrap_or(field);
             let rest = in_file(header, data, target).map_err(error)?;
-            let rest = rest.ok_or_else(|| bad(format!("wrapper {i} points to {target:#x}, where the file has nothing")))?;
+            let rest =
+                rest.ok_or_else(|| bad(format!("wrapper {i} points to {target:#x}, where the file has nothing")))?;
             // Most have been found already.
             if let Entry::Vacant(entry) = found.entry(place(rest)) {
                 entry.insert(Bundle::open(rest)?);

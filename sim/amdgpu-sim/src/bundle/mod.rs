@@ -105,7 +105,8 @@ impl<'a> Bundle<'a> {
     /// The entry that HIP would load on `device`: it fits, and no other that fits says more of XNACK and SRAMECC, nor is it
     /// for a whole family if there is one for the processor itself. (Compilers bundle no two that fit one device.)
     pub fn best(&self, device: &TargetId) -> Option<&Entry> {
-        let rank = |e: &Entry| e.target.as_ref().map_or((false, 0), |t| (t.processor == device.processor, t.specific()));
+        let rank =
+            |e: &Entry| e.target.as_ref().map_or((false, 0), |t| (t.processor == device.processor, t.specific()));
         let fits = |e: &&Entry| e.is_hip() && e.size > 0 && e.target.as_ref().is_some_and(|t| t.runs_on(device));
         // `rev`: of equals the first.
         self.entries.iter().rev().filter(fits).max_by_key(|e| rank(e))

@@ -142,17 +142,23 @@ fn family(processor: &str) -> Option<&'static str> {
 
 /// Whether XNACK can be on or off in a processor.
 fn has_xnack(processor: &str) -> bool {
-    const OTHERS: [&str; 9] =
-        ["gfx801", "gfx810", "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx9-generic", "gfx9-4-generic", "gfx10-1-generic"];
+    const OTHERS: [&str; 9] = [
+        "gfx801",
+        "gfx810",
+        "gfx1010",
+        "gfx1011",
+        "gfx1012",
+        "gfx1013",
+        "gfx9-generic",
+        "gfx9-4-generic",
+        "gfx10-1-generic",
+    ];
     processor.strip_prefix("gfx9").is_some_and(|rest| rest.len() == 2) || OTHERS.contains(&processor)
 }
 
 /// Whether SRAMECC can be on or off in a processor.
 fn has_sramecc(processor: &str) -> bool {
-    matches!(
-        processor,
-        "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" | "gfx950" | "gfx9-4-generic"
-    )
+    matches!(processor, "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" | "gfx950" | "gfx9-4-generic")
 }
 
 /// `EF_AMDGPU_MACH` values.
@@ -293,10 +299,16 @@ mod tests {
 
     #[test]
     fn ids_are_read_as_the_tools_write_them() {
-        for id in ["amdgcn-amd-amdhsa--gfx90a:xnack+", "amdgcn-amd-amdhsa-gfx90a:xnack+", "amdgcn-amd-amdhsa-unknown-gfx90a:xnack+"] {
+        for id in [
+            "amdgcn-amd-amdhsa--gfx90a:xnack+",
+            "amdgcn-amd-amdhsa-gfx90a:xnack+",
+            "amdgcn-amd-amdhsa-unknown-gfx90a:xnack+",
+        ] {
             assert_eq!(TargetId::parse(id).map(|id| id.to_string()).as_deref(), Some("gfx90a:xnack+"), "{id}");
         }
-        for bad in ["", "sm_90", "gfx90a:", "gfx90a:xnack", "gfx90a:ecc+", "gfx90a:xnack+:xnack-", "amdgcn-amd-amdhsa--"] {
+        for bad in
+            ["", "sm_90", "gfx90a:", "gfx90a:xnack", "gfx90a:ecc+", "gfx90a:xnack+:xnack-", "amdgcn-amd-amdhsa--"]
+        {
             assert_eq!(TargetId::parse(bad), None, "{bad}");
         }
     }

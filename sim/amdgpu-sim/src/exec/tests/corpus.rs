@@ -83,7 +83,8 @@ fn inside(data: &[u8]) -> Vec<crate::CodeObject> {
     let mut at = if data.starts_with(b"CCOB") { Some(0) } else { data.windows(magic.len()).position(|w| w == magic) };
     while let Some(start) = at {
         if let Ok(bundle) = crate::bundle::Bundle::open(&data[start..]) {
-            let _ = bundle.for_each(|e| e.target.is_some(), |_, code| found.extend(crate::CodeObject::parse(&code).ok()));
+            let _ =
+                bundle.for_each(|e| e.target.is_some(), |_, code| found.extend(crate::CodeObject::parse(&code).ok()));
         }
         let rest = start + magic.len().min(data.len() - start);
         at = data[rest..].windows(magic.len()).position(|w| w == magic).map(|next| rest + next);
