@@ -91,7 +91,7 @@ fn mutated_bundles() {
     let (v2, v3) = (include_bytes!("kernels/basic-ccob-v2.hipfb"), include_bytes!("kernels/basic-ccob-v3.hipfb"));
     let device = Gpu::new(Config::default()).target();
     let picked = AtomicU64::new(0);
-    for (seed, header, count) in [(&raw[..], 132, 200_000), (v2, 40, 30_000), (v3, 48, 30_000)] {
+    for (seed, header, count) in [(&raw[..], 132, 100_000), (v2, 40, 10_000), (v3, 48, 10_000)] {
         // As often in the header as in all of it.
         let parts = [4..header, 24..seed.len()];
         on_all_cores(count, |n| {
@@ -103,7 +103,7 @@ fn mutated_bundles() {
         });
     }
     let picked = picked.into_inner();
-    assert!((1000..250_000).contains(&picked), "{picked}");
+    assert!((1000..110_000).contains(&picked), "{picked}");
 }
 
 /// A host library as a linker makes it, as far as its bundles go: header, one segment, two sections, a relocation.
@@ -171,12 +171,12 @@ fn mutated_host_libraries() {
 
     let parts = [0..64, 64..120, 4096..4144, wrapper..seed.len()];
     let ok = AtomicU64::new(0);
-    on_all_cores(100_000, |n| {
+    on_all_cores(30_000, |n| {
         let mut r = Random(n ^ 0x4321_0000_0000);
         let mut bytes = seed.clone();
         mutate(&mut bytes, &parts, &mut r);
         ok.fetch_add(u64::from(bundle::bundles(&bytes).is_ok()), Relaxed);
     });
     let ok = ok.into_inner();
-    assert!((1000..90_000).contains(&ok), "{ok}");
+    assert!((1000..25_000).contains(&ok), "{ok}");
 }

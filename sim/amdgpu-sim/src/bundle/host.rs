@@ -2,13 +2,13 @@
 //!
 //! The bundles are in the section `.hip_fatbin`, at multiples of 4096. For each unit that was compiled the section
 //! `.hipFatBinSegment` has a wrapper of 24 bytes: `HIPF`, a version, the address of a bundle (which a relocation may have to fill
-//! in), and nothing. Units that were linked with `-fgpu-rdc` share a bundle.
+//! in, with a symbol of the file's own), and nothing. Units that were compiled with `-fgpu-rdc` share a bundle.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use object::elf;
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::read::elf::{FileHeader, ProgramHeader, Rela as _, SectionHeader, Sym as _};
 use object::{LittleEndian, ReadRef as _};
 
 use super::{Bundle, bad, concatenated};
@@ -59,7 +59,7 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
                 _ => return Err(bad(format!("wrapper {i} in .hipFatBinSegment starts with {magic:#x}, not HIPF"))),
             }
             let field = wrapper.iter().skip(8).take(8).rev().fold(0, |n, b| n << 8 | u64::from(*b));
-            let target = places.get(&(address + (WRAPPER_SIZE * i) as u64 + 8)).copied().unwrap_or(field);
+            let target = places.get(&address.wrapping_add((WRAPPER_SIZE * i) as u64 + 8)).copied().unwrap_or(field);
             let rest = in_file(header, data, target).map_err(error)?;
             let rest =
                 rest.ok_or_else(|| bad(format!("wrapper {i} points to {target:#x}, where the file has nothing")))?;
@@ -72,7 +72,7 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     Ok(found.into_values().collect())
 }
 
-/// What relative relocations write to places in the `size` bytes at `address`.
+/// What relocations write to places in the `size` bytes at `address`: those against nothing, or against a symbol of this file.
 fn relocated(
     sections: &object::read::elf::SectionTable<'_, Elf>,
     data: &[u8],
@@ -80,13 +80,25 @@ fn relocated(
     size: u64,
 ) -> Result<BTreeMap<u64, u64>, object::read::Error> {
     let mut places = BTreeMap::new();
+    let symbols = sections.symbols(LE, data, elf::SHT_DYNSYM)?;
     for section in sections.iter() {
         let Some((relocations, _)) = section.rela(LE, data)? else { continue };
         for rela in relocations {
-            let offset = rela.r_offset.get(LE);
-            if offset >= address && offset - address < size && rela.r_sym(LE, false) == 0 {
-                places.insert(offset, rela.r_addend.get(LE) as u64);
+            let offset = rela.r_offset(LE);
+            if offset < address || offset - address >= size {
+                continue;
             }
+            let base = match rela.symbol(LE, false) {
+                Some(index) => {
+                    let symbol = symbols.symbol(index)?;
+                    if symbol.is_undefined(LE) {
+                        continue;
+                    }
+                    symbol.st_value(LE)
+                }
+                None => 0,
+            };
+            places.insert(offset, base.wrapping_add_signed(rela.r_addend(LE)));
         }
     }
     Ok(places)
