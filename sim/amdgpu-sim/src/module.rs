@@ -196,7 +196,7 @@ fn apply(memory: &Memory, base: u64, relocation: &Relocation) -> Result<(), Load
     let symbol = match &relocation.symbol {
         SymbolValue::Image(address) => base.wrapping_add(*address),
         SymbolValue::Absolute(value) => *value,
-        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.clone())),
+        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.to_string())),
     };
     let place = base + relocation.offset;
     let absolute = symbol.wrapping_add_signed(relocation.addend);
