@@ -50,7 +50,7 @@ struct Target {
     test: &'static str,
 }
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     Target {
         name: "objects",
         about: "code objects with damaged bytes: read and loaded",
@@ -62,6 +62,12 @@ const TARGETS: [Target; 7] = [
         about: "offload bundles with damaged bytes",
         place: &["--test", "fuzz_loader"],
         test: "mutated_bundles",
+    },
+    Target {
+        name: "libraries",
+        about: "host libraries with damaged headers and bundles in them",
+        place: &["--test", "fuzz_loader"],
+        test: "mutated_host_libraries",
     },
     Target {
         name: "structures",

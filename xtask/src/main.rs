@@ -8,6 +8,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod fuzz;
+mod isa;
 mod kernels;
 mod leaks;
 mod msrv;
@@ -31,6 +32,7 @@ mod workspace;
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew
+  cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
   cargo xtask bench            measure the figures of README's table
   cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
@@ -49,6 +51,7 @@ enum Task {
     Rocm(rocm::Cli),
     Bindgen(bindgen::Args),
     Kernels(kernels::Args),
+    Isa(isa::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Task::Rocm(cli) => rocm::run(&cli),
         Task::Bindgen(args) => bindgen::run(&args),
         Task::Kernels(args) => kernels::run(&args),
+        Task::Isa(args) => isa::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),
