@@ -42,6 +42,7 @@ mod lower;
 mod matrix;
 pub(crate) mod mem;
 mod poll;
+mod probe;
 mod program;
 mod run;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
@@ -58,6 +59,7 @@ mod wave;
 
 pub(crate) use lower::Lowering;
 pub(crate) use poll::{Seen, Watch};
+pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
 pub(crate) use run::{Stop, run, run_exactly};
 pub(crate) use trap::Trap;
