@@ -225,7 +225,6 @@ impl Loader {
             Some(agent) => state.symbols.get(&(agent, name.to_owned())),
             None => state.symbols.iter().find(|((_, other), _)| other == name).map(|(_, handle)| handle),
         };
-        if found.is_none() { let mut v: Vec<_> = state.symbols.keys().map(|k| k.1.as_str()).collect(); v.sort(); eprintln!("DBG {name:?} not in {} e.g. {:?} {:?}", v.len(), v.iter().find(|n| n.starts_with(&name[..40])), v.first()); }
         found.map(|handle| hsa_executable_symbol_t { handle: *handle }).ok_or(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)
     }
 

@@ -68,7 +68,9 @@ fn a_fault_reaches_the_program() {
                 continue;
             }
             assert_eq!(success, release == "7.2", "{release}: {text}");
-            for part in ["hsa-sim: kernel store_index: out of bounds", "0 bytes past the end of 256 bytes of device memory"] {
+            for part in
+                ["hsa-sim: kernel store_index: out of bounds", "0 bytes past the end of 256 bytes of device memory"]
+            {
                 assert!(text.contains(part), "{release}: {text}");
             }
         }
