@@ -196,7 +196,7 @@ fn flat_addresses_anywhere() {
             (shared + 256, Space::Lds),
             (shared + 0xffff_fffc, Space::Lds),
             (private + 64, Space::Private),
-            (private + 0xffff_ffff & !3, Space::Private),
+            (private + 0xffff_fffc, Space::Private),
         ] {
             assert_eq!(memory(&run.fault([address, 0])).0, space, "{address:#x}");
         }
@@ -354,7 +354,7 @@ fn waiting_workgroups_with_much_scratch_do_not_take_all_memory() {
         stop.store(true, Relaxed);
         watch.join().unwrap()
     });
-    assert!(most.saturating_sub(before) < 4 << 30, "{most} bytes of address space, {before} before");
+    assert!(most.saturating_sub(before) < 6 << 30, "{most} bytes of address space, {before} before");
 }
 
 /// Bytes of address space of this process; 0 where there is no way to know.

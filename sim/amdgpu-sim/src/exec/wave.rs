@@ -145,12 +145,6 @@ impl Wave {
         }
     }
 
-    /// Bytes of a wave's registers.
-    pub(crate) fn bytes(program: &Program) -> u64 {
-        let slots = usize::from(slot::CONSTANTS) + program.constants().len();
-        (program.layout().rows() * size_of::<Row>() + slots * size_of::<u32>()) as u64
-    }
-
     /// Back to the state before the first instruction: registers zero, no lane enabled, at the entry.
     ///
     /// The caller then sets what the dispatcher sets: user SGPRs, work-item ids, `exec`, `flat_scratch`,
