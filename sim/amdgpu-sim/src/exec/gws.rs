@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
-use crate::isa::{Op, Type};
 use crate::isa::inst::Inst;
+use crate::isa::{Op, Type};
 
 /// Resources of a GPU.
 const RESOURCES: usize = 64;
