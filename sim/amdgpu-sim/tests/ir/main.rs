@@ -1,0 +1,13 @@
+//! Kernels from LLVM IR, for what HIP C++ hardly reaches, compiled on the spot by rustc's own LLVM.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::precedence, reason = "tables of short formulas")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod compiler;
+mod interpret;
+#[path = "../suite/numbers.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod numbers;
+mod random;
