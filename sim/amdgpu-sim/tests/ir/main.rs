@@ -3,10 +3,13 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::precedence, reason = "tables of short formulas")]
 
+mod atomics;
 #[path = "../common/mod.rs"]
 mod common;
 mod compiler;
 mod interpret;
+mod intrinsics;
+mod modes;
 #[path = "../suite/numbers.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod numbers;
