@@ -1,14 +1,14 @@
 //! One workgroup: its waves take turns on one thread.
 
+mod turn;
+
 use super::schedule::Shuffle;
 use super::{Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
-use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run, run_exactly};
+use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
-
-/// Instructions after which a wave lets others go on.
-const TURN: u64 = 1 << 16;
+use turn::Turn;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -22,6 +22,8 @@ pub(super) struct Group {
     position: [u32; 3],
     waves: Vec<Wave>,
     states: Vec<State>,
+    /// How long each wave's next turn is.
+    turns: Vec<Turn>,
     /// Waves of the present workgroup.
     count: usize,
     /// In which order waves have their turns: all numbers below `count` come first.
@@ -37,6 +39,8 @@ pub(super) enum Progress {
     Done,
     /// All waves have had a turn; some have not ended.
     Running,
+    /// Likewise, but all that have not ended or come to a barrier wait for something that others have to do.
+    Waiting,
     /// A wave stopped that should not have.
     Failed(Trap, FaultPlace),
     /// The budget is used up; this is where a wave was.
@@ -58,6 +62,7 @@ impl Group {
             position: [0; 3],
             waves: (0..waves).map(|_| Wave::new(job.program)).collect(),
             states: vec![State::Ended; waves as usize],
+            turns: (0..waves).map(|_| Turn::default()).collect(),
             count: 0,
             order: Vec::new(),
             lds: vec![0; job.lds as usize],
@@ -82,6 +87,7 @@ impl Group {
         for (id, wave) in self.waves[..self.count].iter_mut().enumerate() {
             registers::set_up(job, wave, id as u32, self.position, size, &self.scratch);
             self.states[id] = State::Ready;
+            self.turns[id].reset();
         }
     }
 
@@ -104,6 +110,7 @@ impl Group {
         let mut instructions = 0;
         loop {
             let mut gave_way = false;
+            let mut waiting = true;
             if let Some(shuffle) = &mut shuffle {
                 shuffle.shuffle(&mut self.order);
             }
@@ -113,10 +120,11 @@ impl Group {
                     continue;
                 }
                 let before = wave.instructions;
-                let stop = match &mut shuffle {
-                    None => run(wave, &mut ctx, TURN),
-                    Some(shuffle) => run_exactly(wave, &mut ctx, shuffle.turn()),
+                let (stop, waits) = match &mut shuffle {
+                    None => self.turns[id].run(wave, &mut ctx),
+                    Some(shuffle) => (run_exactly(wave, &mut ctx, shuffle.turn()), false),
                 };
+                waiting &= waits;
                 let spent = wave.instructions.wrapping_sub(before);
                 instructions += spent;
                 let place = || place(job, wave, self.position);
@@ -136,7 +144,8 @@ impl Group {
             let states = &mut self.states[..self.count];
             if states.contains(&State::Ready) {
                 if gave_way {
-                    return (Progress::Running, instructions);
+                    let progress = if waiting { Progress::Waiting } else { Progress::Running };
+                    return (progress, instructions);
                 }
             } else if states.contains(&State::AtBarrier) {
                 // All that have not ended are here.
