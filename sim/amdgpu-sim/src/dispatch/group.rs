@@ -105,7 +105,13 @@ impl Group {
         spend: &mut dyn FnMut(u64) -> bool,
         mut shuffle: Option<&mut Shuffle>,
     ) -> (Progress, u64) {
-        let env = Env { view, scratch: self.scratch, misaligned: job.gpu.config().misaligned, start: job.start };
+        let env = Env {
+            view,
+            scratch: self.scratch,
+            misaligned: job.gpu.config().misaligned,
+            start: job.start,
+            outside: job.gpu.outside(),
+        };
         let mut ctx = Ctx { program: job.program, lds: &mut self.lds, env };
         let mut instructions = 0;
         loop {
@@ -120,7 +126,12 @@ impl Group {
                     continue;
                 }
                 let before = wave.instructions;
+                let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
+                if !held {
+                    wave.gws = None;
+                }
                 let (stop, waits) = match &mut shuffle {
+                    _ if held => (Stop::Yield, true),
                     None => self.turns[id].run(wave, &mut ctx),
                     Some(shuffle) => (run_exactly(wave, &mut ctx, shuffle.turn()), false),
                 };

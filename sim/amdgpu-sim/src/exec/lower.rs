@@ -323,11 +323,6 @@ fn why_not(inst: &Inst) -> &'static str {
         Op::s_set_gpr_idx_on => "indexing of registers in code whose instructions overlap",
         Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
         Op::v_screen_partition_4se_b32 => "an instruction of graphics: what its table holds is not documented",
-        Op::ds_gws_sema_release_all
-        | Op::ds_gws_sema_v
-        | Op::ds_gws_sema_br
-        | Op::ds_gws_sema_p
-        | Op::ds_gws_barrier => "global wave sync: it needs all workgroups of a grid to run at once",
         _ if inst.mods.gds => "the global data share",
         _ if inst.format == Format::Mimg => {
             "images: the device says that it has none, and how the hardware lays them out in memory is not documented"

@@ -68,18 +68,8 @@ fn reason(op: Op) -> Option<&'static str> {
 }
 
 /// What traps when it is reached, in any form: nothing but these (and images).
-const TRAPS: &[&str] = &[
-    "ds_gws_barrier",
-    "ds_gws_sema_br",
-    "ds_gws_sema_p",
-    "ds_gws_sema_release_all",
-    "ds_gws_sema_v",
-    "s_endpgm_ordered_ps_done",
-    "s_rfe_b64",
-    "s_rfe_restore_b64",
-    "s_sendmsghalt",
-    "v_screen_partition_4se_b32",
-];
+const TRAPS: &[&str] =
+    &["s_endpgm_ordered_ps_done", "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt", "v_screen_partition_4se_b32"];
 
 #[test]
 fn every_instruction_is_carried_out_or_listed_with_a_reason() {

@@ -130,7 +130,13 @@ fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool) -> (State,
     let mut view = View::new(Arc::new(Memory::new(vec![0])), Agent::default(), 0..0);
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
-    let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
     let mut lds = [0; LDS];
     let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut lds, env }, 2000);
     let mut after = state.clone();

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, LANES, Mode, Program, Row, Stop, Trap, Wave, cpu, run, slot};
+use super::{Ctx, LANES, Mode, Outside, Program, Row, Stop, Trap, Wave, cpu, run, slot};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
@@ -98,7 +98,13 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
-    let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
     let mut lds = [0; LDS];
     let mut ctx = Ctx { program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
