@@ -8,6 +8,7 @@ pub(crate) mod atomic;
 pub(crate) mod bulk;
 mod storage;
 mod table;
+mod written;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
+pub(crate) use written::Written;
 
 /// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
 pub const MIN_ALIGN: u64 = 256;
