@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
 use crate::exec::{Program, Trap};
 use crate::gpu::Gpu;
-use crate::memory::Memory;
+use crate::memory::{Agent, Memory};
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
 #[derive(Debug)]
@@ -119,11 +119,12 @@ impl Kernel {
 impl Module {
     pub(crate) fn load(
         memory: &Arc<Memory>,
+        owner: Agent,
         table: &Arc<KernelTable>,
         code: &CodeObject,
     ) -> Result<Arc<Self>, LoadError> {
         let image = &code.image;
-        let (base, span) = place(memory, image)?;
+        let (base, span) = place(memory, owner, image)?;
         let loaded = Arc::new(Loaded { memory: Arc::clone(memory), kernels: Arc::clone(table), base, span });
         for segment in &image.segments {
             memory.write(base + segment.address, image.contents(segment))?;
@@ -181,13 +182,13 @@ fn code_around(image: &Image, entry: u64) -> (u64, u64) {
 }
 
 /// Makes room for an image: its base address and span.
-fn place(memory: &Memory, image: &Image) -> Result<(u64, u64), LoadError> {
+fn place(memory: &Memory, owner: Agent, image: &Image) -> Result<(u64, u64), LoadError> {
     let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, s.writable)).collect();
     let span = image.span();
     if span == 0 {
         return Err(LoadError::Segment("there are none".into()));
     }
-    Ok((memory.alloc_image(span, &segments)?, span))
+    Ok((memory.alloc_image(owner, span, &segments)?, span))
 }
 
 /// Applies one relocation to an image at `base`.

@@ -71,7 +71,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
     let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 10) } else { (1, PATIENCE) };
     let mut wanted = least;
     let mut rounds = 0;
-    let mut view = View::new(job.gpu.memory_arc(), job.own.clone());
+    let mut view = View::new(job.gpu.memory_arc(), job.gpu.agent(), job.own.clone());
     let fail = |index: u64, fault: Fault| {
         let mut first = shared.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(other, _)| index < *other) {

@@ -87,6 +87,13 @@ fn next(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
+/// What was loaded before is older than what is loaded after, and what was stored before is stored before what comes after: a host
+/// whose memory keeps less order than x86's needs to be told.
+fn wait(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::AcqRel);
+    Flow::Next
+}
+
 fn end(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::End
 }
@@ -344,6 +351,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_sethalt => halt,
         Op::s_setkill if immediate(inst)? & 1 == 0 => next,
         Op::s_setkill => end,
+        Op::s_waitcnt if cfg!(not(target_arch = "x86_64")) => wait,
         // Memory is in order, the instruction cache coherent, and nobody counts.
         Op::s_nop
         | Op::s_waitcnt
