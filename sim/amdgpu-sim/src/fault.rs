@@ -32,6 +32,36 @@ pub struct FaultPlace {
     pub offset: i64,
     /// The instruction as the disassembler prints it.
     pub instruction: String,
+    /// Where it is in the kernel's source, innermost inlined function first; empty without debug information in the code object, or
+    /// without the feature `profile`.
+    pub source: Vec<SourceFrame>,
+}
+
+/// A function on the way to an instruction, as the debug information has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "profile", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SourceFrame {
+    /// The function, demangled as far as the compiler says.
+    pub function: Option<String>,
+    /// The file, as it was given to the compiler.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for SourceFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}"),
+            (Some(file), None) => f.write_str(file),
+            (None, _) => f.write_str("an unknown file"),
+        }?;
+        match &self.function {
+            Some(function) => write!(f, " ({function})"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What kind of memory an access went to.
@@ -253,16 +283,26 @@ impl fmt::Display for FaultKind {
     }
 }
 
+impl fmt::Display for FaultPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroup;
+        write!(f, "`{}` at {:#x} (entry {:+#x})", self.instruction, self.pc, self.offset)?;
+        for (i, frame) in self.source.iter().enumerate() {
+            write!(f, "{} {frame}", if i == 0 { "," } else { ", inlined into" })?;
+        }
+        write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
+        match self.lane {
+            Some(lane) => write!(f, ", lane {lane}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel {}: {}", self.kernel, self.kind)?;
         if let Some(place) = &self.place {
-            let [x, y, z] = place.workgroup;
-            write!(f, "; in `{}` at {:#x} (entry {:+#x})", place.instruction, place.pc, place.offset)?;
-            write!(f, ", workgroup ({x}, {y}, {z}), wave {}", place.wave)?;
-            if let Some(lane) = place.lane {
-                write!(f, ", lane {lane}")?;
-            }
+            write!(f, "; in {place}")?;
         }
         match &self.nearest {
             Some(nearest) => write!(f, "; the address is {nearest}"),

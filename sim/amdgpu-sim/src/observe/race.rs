@@ -359,3 +359,14 @@ impl Eyes {
         }
     }
 }
+
+impl Kind {
+    /// What a report calls it.
+    pub(super) fn access(self) -> crate::fault::Access {
+        match self {
+            Self::Read | Self::CoherentRead => crate::fault::Access::Read,
+            Self::Write | Self::CoherentWrite => crate::fault::Access::Write,
+            Self::Update => crate::fault::Access::Atomic,
+        }
+    }
+}
