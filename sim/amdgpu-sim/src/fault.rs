@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::exec::Program;
+use crate::module::Kernel;
+use crate::observe::Finding;
 use crate::memory::{Agent, Nearest};
 
 /// A dispatch that went wrong. Its `Display` says everything that is known about it.
@@ -138,6 +141,8 @@ pub enum FaultKind {
     Trap(u32),
     /// The dispatch was cut off after this many instructions.
     Budget(u64),
+    /// The dispatch ran to its end, but [checks](crate::Checks) that make it fail found this.
+    Checks(Vec<Finding>),
     /// The dispatch was [told to stop](crate::Cancel).
     Cancelled,
     /// The dispatch asks for something impossible.
@@ -227,6 +232,33 @@ pub enum LaunchError {
     Unsupported(String),
 }
 
+impl FaultPlace {
+    /// The place of the micro-operation `pc`.
+    pub(crate) fn of(
+        kernel: &Kernel,
+        program: &Program,
+        pc: u32,
+        workgroup: [u32; 3],
+        wave: u32,
+        lane: Option<u32>,
+    ) -> Self {
+        let source = program.source_at(pc);
+        let instruction = match &source.inst {
+            Some(inst) => inst.to_string(),
+            None => format!(".long {:#010x}", source.word),
+        };
+        Self {
+            workgroup,
+            wave,
+            lane,
+            pc: source.address,
+            offset: source.address.wrapping_sub(kernel.inner.entry_address()) as i64,
+            instruction,
+            source: kernel.source_of(&[source.address]).pop().unwrap_or_default(),
+        }
+    }
+}
+
 impl Fault {
     /// The address of the access to memory, if it was one.
     pub fn address(&self) -> Option<u64> {
@@ -278,6 +310,13 @@ impl fmt::Display for FaultKind {
             Self::Trap(n) => write!(f, "trap {n}"),
             Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
             Self::Cancelled => f.write_str("the dispatch was cancelled"),
+            Self::Checks(findings) => {
+                match findings.len() {
+                    1 => f.write_str("the checks found something"),
+                    n => write!(f, "the checks found {n} things"),
+                }?;
+                findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+            }
             Self::Launch(e) => write!(f, "can't be launched: {e}"),
         }
     }

@@ -10,6 +10,7 @@ use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
+use crate::observe::{Checks, Records};
 use crate::module::{Kernel, KernelTable, Module};
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
@@ -44,10 +45,14 @@ pub struct Config {
     pub misaligned: Misaligned,
     /// In which order workgroups and waves run, and whether that is the same every time.
     pub schedule: Schedule,
+    /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
+    pub checks: Checks,
+    /// Whether to count what kernels do, for [`Gpu::profile`].
+    pub profile: bool,
 }
 
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`], no further checks, no profile.
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -56,6 +61,8 @@ impl Default for Config {
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
             schedule: Schedule::default(),
+            checks: Checks::default(),
+            profile: false,
         }
     }
 }
@@ -69,6 +76,7 @@ pub struct Gpu {
     memory: Arc<Memory>,
     agent: Agent,
     kernels: Arc<KernelTable>,
+    records: Records,
     /// What the clocks of kernels count from.
     started: Instant,
     /// Threads of its own, if their number was asked for.
@@ -112,7 +120,11 @@ impl Gpu {
     }
 
     fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
-        Self { config, memory, agent, kernels: Arc::default(), started: Instant::now(), pool: OnceLock::new() }
+        if config.checks.init {
+            memory.track_writes();
+        }
+        let (kernels, records) = (Arc::default(), Records::default());
+        Self { config, memory, agent, kernels, records, started: Instant::now(), pool: OnceLock::new() }
     }
 
     /// What it was made from.
@@ -132,6 +144,11 @@ impl Gpu {
 
     pub(crate) fn memory_arc(&self) -> Arc<Memory> {
         Arc::clone(&self.memory)
+    }
+
+    /// What was observed on it.
+    pub(crate) fn records(&self) -> &Records {
+        &self.records
     }
 
     /// How many threads run workgroups.

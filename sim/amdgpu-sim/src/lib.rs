@@ -59,13 +59,14 @@ mod gpu;
 pub mod isa;
 mod memory;
 mod module;
+mod observe;
 
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
 pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
-pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
+pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{
@@ -73,6 +74,10 @@ pub use memory::{
     Rights,
 };
 pub use module::{Kernel, Module};
+pub use observe::{
+    Checks, Class, Counters, DispatchProfile, Finding, FindingKind, Hint, InstructionProfile, KernelProfile, Limit,
+    Occupancy, Profile, ProfileFormat, SettingsError, apply_settings, occupancy,
+};
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");

@@ -12,6 +12,7 @@ use super::schedule::{SIDE_BY_SIDE, Shuffle};
 use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, LaunchError};
+use crate::observe::Observer;
 
 /// Rounds in which nothing ended before as many workgroups again are started beside those that run.
 const PATIENCE: u32 = 8;
@@ -19,13 +20,15 @@ const PATIENCE: u32 = 8;
 const MAX_RESIDENT: usize = 256;
 
 /// What the workers of a dispatch share.
-struct Shared {
+struct Shared<'j> {
     next: AtomicU64,
     stop: AtomicBool,
     spent: AtomicU64,
     /// The fault of the lowest workgroup that has had one.
     fault: Mutex<Option<(u64, Fault)>>,
     stats: Mutex<Stats>,
+    /// What the workers that are done have observed.
+    observed: Mutex<Option<Observer<'j>>>,
 }
 
 /// Runs all workgroups of `job`.
@@ -36,6 +39,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
         spent: AtomicU64::new(0),
         fault: Mutex::new(None),
         stats: Mutex::default(),
+        observed: Mutex::new(None),
     };
     let threads = job.gpu.threads();
     let workers = job.workers(threads);
@@ -50,22 +54,28 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
             work(job, &shared);
         }),
     }
+    let observed = shared.observed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let findings = observed.map_or_else(Vec::new, Observer::finish);
     let fault = shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, fault)) = fault {
         return Err(fault);
     }
     let stats = shared.stats.into_inner().unwrap_or_else(PoisonError::into_inner);
     job.learn(&stats);
+    if !findings.is_empty() {
+        return Err(Fault::new(job.kernel, FaultKind::Checks(findings)));
+    }
     Ok(stats)
 }
 
 /// Takes workgroups until none is left.
-fn work(job: &Job<'_>, shared: &Shared) {
+fn work<'j>(job: &'j Job<'_>, shared: &Shared<'j>) {
     let memory = job.gpu.memory();
     let budget = job.gpu.config().instruction_budget;
     let mut stats = Stats::default();
     let mut running: Vec<(u64, Group)> = Vec::new();
     let mut idle: Vec<Group> = Vec::new();
+    let mut observer = Observer::of(job.subject());
     let mut shuffle = Shuffle::of(job.gpu.config().schedule);
     // Short turns are not a sign of workgroups that wait for others.
     let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 10) } else { (1, PATIENCE) };
@@ -99,7 +109,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
                 return;
             };
             let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
-            group.begin(job, index);
+            group.begin(job, index, observer.as_mut());
             stats.workgroups += 1;
             stats.waves += group.waves();
             running.push((index, group));
@@ -111,7 +121,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
         let mut ended = false;
         while at < running.len() && !shared.stop.load(Relaxed) {
             let (index, group) = &mut running[at];
-            let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut());
+            let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut(), observer.as_mut());
             stats.instructions += spent;
             match progress {
                 Progress::Running => at += 1,
@@ -140,6 +150,13 @@ fn work(job: &Job<'_>, shared: &Shared) {
             if rounds >= patience && wanted < MAX_RESIDENT {
                 (rounds, wanted) = (0, 2 * wanted);
             }
+        }
+    }
+    if let Some(observer) = observer {
+        let mut all = shared.observed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *all {
+            Some(all) => all.merge(observer),
+            None => *all = Some(observer),
         }
     }
     let mut total = shared.stats.lock().unwrap_or_else(PoisonError::into_inner);

@@ -324,7 +324,9 @@ impl Memory {
         let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
-        Arc::make_mut(&mut table).insert(Region {
+        let table = Arc::make_mut(&mut table);
+        table.forget_stale(base, size);
+        table.insert(Region {
             allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(storage)),
             // Without memory for it, everything counts as written.
@@ -380,6 +382,7 @@ impl Memory {
         let Some((storage, base)) = Storage::zeroed(size, 4096) else { return Err(out_of_memory) };
         let storage = Arc::new(storage);
         let table = Arc::make_mut(&mut table);
+        table.forget_stale(base, size);
         for &(offset, size, writable) in segments {
             let kind = if writable { AllocKind::Globals } else { AllocKind::Code };
             let (owner, rights) = (Some(owner), Rights::full(Agents::ALL));
@@ -430,6 +433,15 @@ impl Memory {
     /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if `address` was not registered.
     pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
         self.remove(address, |a| a.kind == AllocKind::Registered)
+    }
+
+    /// Forgets registrations that reach into `len` bytes at `base`: for memory that the host's allocator has just given, which shows
+    /// that the program has freed it without unregistering it.
+    pub fn forget_registrations(&self, base: u64, len: u64) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if len > 0 && table.overlapping(base, len).is_some() {
+            Arc::make_mut(&mut table).forget_stale(base, len);
+        }
     }
 
     /// Removes the image that [`alloc_image`](Self::alloc_image) gave: all entries inside `base..base + size`.

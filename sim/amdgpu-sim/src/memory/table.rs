@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::storage::Storage;
-use super::{Agent, Allocation, Rights, Written};
+use super::{Agent, AllocKind, Allocation, Rights, Written};
 
 /// An entry of the table.
 #[derive(Clone)]
@@ -48,6 +48,14 @@ impl Table {
         let before = self.after(last).checked_sub(1)?;
         let allocation = self.regions[before].allocation;
         (allocation.end() > base).then_some(allocation)
+    }
+
+    /// Forgets registrations that reach into `len` bytes at `base`, which the host's allocator has just given: the program has
+    /// given that memory back without a word.
+    pub(crate) fn forget_stale(&mut self, base: u64, len: u64) {
+        while let Some(stale) = self.overlapping(base, len).filter(|a| a.kind == AllocKind::Registered) {
+            self.remove_range(stale.base, stale.base.saturating_add(1));
+        }
     }
 
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
