@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::exec::Program;
+use crate::memory::{Agent, Nearest};
 use crate::module::Kernel;
 use crate::observe::Finding;
-use crate::memory::{Agent, Nearest};
 
 /// A dispatch that went wrong. Its `Display` says everything that is known about it.
 #[derive(Clone, Debug, PartialEq)]

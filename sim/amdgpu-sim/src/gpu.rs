@@ -10,8 +10,8 @@ use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
-use crate::observe::{Checks, Records};
 use crate::module::{Kernel, KernelTable, Module};
+use crate::observe::{Checks, Records};
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
 /// always a fault.)

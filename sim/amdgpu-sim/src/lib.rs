@@ -76,7 +76,7 @@ pub use memory::{
 pub use module::{Kernel, Module};
 pub use observe::{
     Checks, Class, Counters, DispatchProfile, Finding, FindingKind, Hint, InstructionProfile, KernelProfile, Limit,
-    Occupancy, Profile, ProfileFormat, SettingsError, apply_settings, occupancy,
+    Occupancy, Profile, ProfileFormat, SETTINGS, SettingsError, apply_settings, occupancy,
 };
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]

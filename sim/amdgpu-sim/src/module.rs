@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
 use crate::exec::{Program, Trap};
-use crate::gpu::Gpu;
 use crate::fault::SourceFrame;
-use crate::observe::source;
+use crate::gpu::Gpu;
 use crate::memory::{Agent, Memory};
+use crate::observe::source;
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use super::{Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
 use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run, run_exactly};
 use crate::fault::FaultPlace;
-use crate::observe::{GroupState, Observer};
 use crate::memory::Block;
+use crate::observe::{GroupState, Observer};
 
 /// Instructions after which a wave lets others go on.
 const TURN: u64 = 1 << 16;

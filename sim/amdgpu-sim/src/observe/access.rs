@@ -66,10 +66,10 @@ pub(super) fn touches_memory(inst: &Inst) -> bool {
         Format::Smem => inst.src[0] != Operand::None && !is_probe(inst.op),
         Format::Flat | Format::Global | Format::Scratch => true,
         Format::Mubuf | Format::Mtbuf => inst.src[2] != Operand::None,
-        Format::Ds => !matches!(
-            inst.op,
-            Op::ds_nop | Op::ds_swizzle_b32 | Op::ds_permute_b32 | Op::ds_bpermute_b32
-        ) && !inst.op.info().is(Flags::gds),
+        Format::Ds => {
+            !matches!(inst.op, Op::ds_nop | Op::ds_swizzle_b32 | Op::ds_permute_b32 | Op::ds_bpermute_b32)
+                && !inst.op.info().is(Flags::gds)
+        }
         _ => false,
     }
 }

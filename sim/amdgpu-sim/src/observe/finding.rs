@@ -92,7 +92,12 @@ impl fmt::Display for Finding {
             }
             FindingKind::Race { space, address, access, other_access, other } => {
                 write!(f, "race at {} {address:#x}: ", space_name(*space))?;
-                write!(f, "{} in {place}; and {} before it in {other}; ", access_name(*access), access_name(*other_access))?;
+                write!(
+                    f,
+                    "{} in {place}; and {} before it in {other}; ",
+                    access_name(*access),
+                    access_name(*other_access)
+                )?;
                 f.write_str(if place.workgroup == other.workgroup {
                     "no barrier between them"
                 } else {
@@ -106,7 +111,9 @@ impl fmt::Display for Finding {
                 write!(f, "barrier divergence: wave {ended} has ended without coming to the barrier in {place}")?;
             }
             FindingKind::Incomplete => {
-                f.write_str("the race check ran out of room: the kernel touches too much memory; races may have been missed")?;
+                f.write_str(
+                    "the race check ran out of room: the kernel touches too much memory; races may have been missed",
+                )?;
             }
         }
         if let Some(nearest) = &self.nearest {
@@ -123,6 +130,11 @@ impl fmt::Display for Finding {
 type Key = (u8, u64, u64);
 
 impl Finding {
+    /// Whether it is the same thing at the same instructions.
+    pub fn is_alike(&self, other: &Finding) -> bool {
+        self.key() == other.key() && self.kernel == other.kernel
+    }
+
     fn key(&self) -> Key {
         let (kind, other) = match &self.kind {
             FindingKind::Uninitialized { .. } => (0, 0),
@@ -157,9 +169,10 @@ impl Findings {
     /// Adds one, or counts it.
     pub(super) fn add(&mut self, finding: Finding) {
         let key = finding.key();
+        let room = self.0.len() < MOST_FINDINGS;
         match self.0.iter_mut().find(|(other, _)| *other == key) {
             Some((_, known)) => known.count += finding.count,
-            None if self.0.len() < MOST_FINDINGS => self.0.push((key, finding)),
+            None if room => self.0.push((key, finding)),
             None => {}
         }
     }

@@ -23,7 +23,7 @@ pub use plan::Class;
 pub use profile::{
     Counters, DispatchProfile, Hint, InstructionProfile, KernelProfile, Limit, Occupancy, Profile, occupancy,
 };
-pub use settings::{ProfileFormat, SettingsError, apply_settings};
+pub use settings::{ProfileFormat, SETTINGS, SettingsError, apply_settings};
 
 use std::sync::{Mutex, PoisonError};
 
@@ -233,7 +233,8 @@ impl<'a> Observer<'a> {
             }
             if let Some(race) = race {
                 let memory = subject.gpu.memory();
-                let unchanged = |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
+                let unchanged =
+                    |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
                 race.access(group_race, touch, wave.id as usize, pc, &unchanged, &mut |found| {
                     raced(subject, findings, touch, pc, number, &found);
                 });
@@ -338,14 +339,7 @@ fn uninitialized(
     findings.add(subject.finding(kind, place, (space == Space::Global).then_some(address)));
 }
 
-fn raced(
-    subject: &Subject<'_>,
-    findings: &mut Findings,
-    touch: &Touch,
-    pc: u32,
-    wave: u32,
-    found: &race::Conflict,
-) {
+fn raced(subject: &Subject<'_>, findings: &mut Findings, touch: &Touch, pc: u32, wave: u32, found: &race::Conflict) {
     let address = |pc: u32| subject.program.source_at(pc).address;
     if findings.count(1, address(pc), address(found.other.pc)) {
         return;

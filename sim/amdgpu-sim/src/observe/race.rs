@@ -22,7 +22,8 @@
 //!
 //! # What it takes for a race
 //! An atomic load or store at workgroup scope is an ordinary instruction in machine code. Waves of a workgroup that pass a flag
-//! with one (and not with `atomicAdd`, `atomicExch` and the like, or a barrier) are told to race on it.
+//! with one (and not with `atomicAdd`, `atomicExch` and the like, or a barrier) are told to race on it. `volatile` loads of global memory
+//! (on gfx942 stores too) look like atomic ones, and count as such.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub(super) enum Kind {
 
 impl Kind {
     fn of(touch: &Touch, arch: Arch) -> Self {
-        match (touch.kind, touch.coherent) {
+        // For LDS the bits mean nothing: they are there where the compiler did not know which memory it is.
+        match (touch.kind, touch.coherent && touch.space != Space::Lds) {
             (access::Kind::Read, false) => Self::Read,
             (access::Kind::Read, true) => Self::CoherentRead,
             (access::Kind::Write, true) if arch != Arch::Gfx90a => Self::CoherentWrite,
@@ -109,13 +111,8 @@ impl Group {
         self.lds.clear();
         self.published.clear();
         self.waves.clear();
-        let wave = |i| Order {
-            number: first.wrapping_add(i),
-            epoch: 1,
-            performed: 0,
-            busy: false,
-            seen: Arc::default(),
-        };
+        let wave =
+            |i| Order { number: first.wrapping_add(i), epoch: 1, performed: 0, busy: false, seen: Arc::default() };
         self.waves.extend((0..waves as u32).map(wave));
     }
 

@@ -19,6 +19,9 @@ const CHECK: &str = "HIP_SIM_CHECK";
 const PROFILE: &str = "HIP_SIM_PROFILE";
 const SEED: &str = "HIP_SIM_SEED";
 
+/// The variables that [`apply_settings`] reads.
+pub const SETTINGS: [&str; 3] = [CHECK, PROFILE, SEED];
+
 /// What a profile is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProfileFormat {

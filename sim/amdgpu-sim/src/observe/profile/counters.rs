@@ -1,7 +1,7 @@
 //! Counting what instructions do.
 
 use crate::exec::LANES;
-use crate::fault::{Space, SourceFrame};
+use crate::fault::{SourceFrame, Space};
 use crate::observe::access::{Kind, Touch};
 use crate::observe::plan::Class;
 

@@ -63,7 +63,15 @@ impl Profile {
              <text x=\"{MARGIN}\" y=\"24\" font-size=\"14\">Instructions by kernel, source and address (once a wave)</text>"
         );
         let whole = root.count.max(1);
-        draw(&mut svg, "all kernels", &root, MARGIN, (WIDTH - 2.0 * MARGIN) / whole as f64, height - MARGIN - ROW, whole);
+        draw(
+            &mut svg,
+            "all kernels",
+            &root,
+            MARGIN,
+            (WIDTH - 2.0 * MARGIN) / whole as f64,
+            height - MARGIN - ROW,
+            whole,
+        );
         svg.push_str("</svg>\n");
         svg
     }
@@ -77,7 +85,9 @@ fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -
     let mut stack = Vec::new();
     // Outermost first. The kernel itself is there already.
     for frame in instruction.source.iter().rev() {
-        if let Some(function) = frame.function.as_ref().filter(|f| **f != kernel.name && f.split('(').next() != Some(&kernel.name)) {
+        if let Some(function) =
+            frame.function.as_ref().filter(|f| **f != kernel.name && f.split('(').next() != Some(&kernel.name))
+        {
             stack.push(function.clone());
         }
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
@@ -94,7 +104,8 @@ fn blocks(kernel: &KernelProfile) -> Vec<i64> {
     let mut previous: Option<&InstructionProfile> = None;
     let mut block = 0;
     for instruction in &kernel.instructions {
-        let begins = previous.is_none_or(|p| p.count != instruction.count || p.class == crate::observe::plan::Class::Branch);
+        let begins =
+            previous.is_none_or(|p| p.count != instruction.count || p.class == crate::observe::plan::Class::Branch);
         if begins {
             block = instruction.offset;
         }

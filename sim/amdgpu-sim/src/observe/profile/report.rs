@@ -62,10 +62,25 @@ impl KernelProfile {
         let mut hot: Vec<_> = self.instructions.iter().collect();
         // Where they are carried out as often, those that move more or wait more.
         hot.sort_by_key(|i| (std::cmp::Reverse((i.count, i.lines + i.bank_conflicts, i.bytes)), i.offset));
-        writeln!(f, "  {:>12} {:>6} {:>12} {:>10} {:>10}  most frequent instructions", "count", "lanes", "bytes", "lines", "conflicts")?;
+        writeln!(
+            f,
+            "  {:>12} {:>6} {:>12} {:>10} {:>10}  most frequent instructions",
+            "count", "lanes", "bytes", "lines", "conflicts"
+        )?;
         for i in hot.into_iter().take(LISTED) {
-            let lanes = if i.class.is_vector() { format!("{:.1}", i.active_lanes as f64 / i.count.max(1) as f64) } else { String::new() };
-            write!(f, "  {:>12} {lanes:>6} {:>12} {:>10} {:>10}", i.count, blank(i.bytes), blank(i.lines), blank(i.bank_conflicts))?;
+            let lanes = if i.class.is_vector() {
+                format!("{:.1}", i.active_lanes as f64 / i.count.max(1) as f64)
+            } else {
+                String::new()
+            };
+            write!(
+                f,
+                "  {:>12} {lanes:>6} {:>12} {:>10} {:>10}",
+                i.count,
+                blank(i.bytes),
+                blank(i.lines),
+                blank(i.bank_conflicts)
+            )?;
             write!(f, "  {:+#x} {}", i.offset, i.text)?;
             match i.source.first() {
                 Some(frame) => writeln!(f, "  // {frame}")?,
@@ -87,7 +102,12 @@ fn instructions(f: &mut fmt::Formatter<'_>, c: &Counters) -> fmt::Result {
     }
     writeln!(f)?;
     if let Some(used) = c.lane_use() {
-        writeln!(f, "  divergence   {:.1} of 64 lanes are enabled in vector instructions ({:.1} %)", 64.0 * used, 100.0 * used)?;
+        writeln!(
+            f,
+            "  divergence   {:.1} of 64 lanes are enabled in vector instructions ({:.1} %)",
+            64.0 * used,
+            100.0 * used
+        )?;
     }
     Ok(())
 }

@@ -91,7 +91,10 @@ impl fmt::Display for Hint {
                 write!(f, "{registers} vector registers limit a compute unit to {waves} of 32 waves")
             }
             Self::Scratch { bytes } => {
-                write!(f, "{bytes} bytes of scratch a work-item: registers are spilled, or arrays are indexed at run time")
+                write!(
+                    f,
+                    "{bytes} bytes of scratch a work-item: registers are spilled, or arrays are indexed at run time"
+                )
             }
         }
     }
