@@ -48,6 +48,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What a GPU does not tell
+//! [`Config::checks`] finds reads of memory that nothing has written, races in LDS and global memory, and waves that miss barriers
+//! ([`Checks`]); [`Config::profile`] counts instructions, lanes, bytes, lines and bank conflicts, and tells how full a
+//! real chip would be ([`Profile`]: text, flame graph, JSON); [`Config::schedule`] gives a dispatch the same order every time, or an order
+//! by a seed ([`Schedule`]). With the feature `profile` findings, faults and profiles name lines of the kernel's source, where the
+//! code object has debug information. None of this costs anything until it is asked for. [`apply_settings`] reads it all from the environment.
+//!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
 pub mod bundle;

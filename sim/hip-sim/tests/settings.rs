@@ -20,7 +20,7 @@ fn child(test: &str, variables: &[(&str, &str)]) -> String {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    text
+    text.into_owned()
 }
 
 #[test]

@@ -130,9 +130,16 @@ impl fmt::Display for Finding {
 type Key = (u8, u64, u64);
 
 impl Finding {
-    /// Whether it is the same thing at the same instructions.
+    /// Whether it is the same thing at the same instructions of the same kernel, however often that has been loaded.
     pub fn is_alike(&self, other: &Finding) -> bool {
-        self.key() == other.key() && self.kernel == other.kernel
+        let places = |finding: &Finding| {
+            let second = match &finding.kind {
+                FindingKind::Race { other, .. } | FindingKind::DifferentBarriers { other } => Some(other.offset),
+                _ => None,
+            };
+            (finding.key().0, finding.place.offset, second)
+        };
+        self.kernel == other.kernel && places(self) == places(other)
     }
 
     fn key(&self) -> Key {

@@ -39,6 +39,46 @@ use plan::Step;
 use profile::Tallies;
 
 /// Which checks to make beyond those that are always made. All are off by default: they take time.
+///
+/// Without any of them an access outside a live allocation (or LDS, or scratch), to freed or read-only memory, or a misaligned atomic operation
+/// ends the dispatch with a [`Fault`](crate::Fault).
+///
+/// ```
+/// use amdgpu_sim::{AllocKind, Checks, CodeObject, Config, Dispatch, Gpu};
+///
+/// # let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/observe.co"));
+/// let gpu = Gpu::new(Config { checks: Checks { race: true, ..Checks::default() }, ..Config::default() });
+/// let module = gpu.load(&CodeObject::parse(code)?)?;
+/// // A reduction in LDS that has forgotten its barriers.
+/// let kernel = module.kernel("reduce_racy").unwrap();
+/// let [input, out] = [1024, 4].map(|bytes| gpu.memory().alloc(bytes, 0, AllocKind::Device).unwrap());
+/// let arguments = [input.to_le_bytes(), out.to_le_bytes()].concat();
+/// gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([1, 1, 1], [256, 1, 1])?)?;
+/// let findings = gpu.take_findings();
+/// assert!(findings[0].to_string().starts_with("kernel reduce_racy: race at LDS address 0x"), "{}", findings[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What a race is
+/// Two accesses to a common byte by different waves of a dispatch, of which at least one writes and nothing orders the two. What
+/// orders waves:
+/// - a barrier: all waves of the workgroup know all that any of them knew before (one that has ended, too);
+/// - atomic operations on global memory: one publishes what its wave knows of others, and of itself all up to its last
+///   `s_waitcnt vmcnt(0)`. That is what a release is compiled to, so a forgotten `__threadfence()` is found. An atomic operation that
+///   returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: what an atomic load is compiled to), learns
+///   what was published at its place;
+/// - atomic operations on LDS, which publish all that their wave has done, as LDS works in order;
+/// - a store that a coherent load finds: on gfx90a an atomic store is compiled to an ordinary one.
+///
+/// No races are
+/// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
+///   loads of global memory coherent, and counts as atomic);
+/// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
+/// - two stores of the same value.
+///
+/// Not found are races between dispatches and with the host, between lanes of one wave, a forgotten acquire, and those with a third or
+/// later wave that reads what two others have read. Found where there is none: a flag that waves of a workgroup pass with an atomic load
+/// or store of workgroup scope (not `atomicAdd`, `atomicExch` and so on), as these are ordinary instructions in machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checks {
     /// Reads of device memory, LDS and scratch that nothing has written. Has to be on before the memory is allocated. A word of

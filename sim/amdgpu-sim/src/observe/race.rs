@@ -1,29 +1,8 @@
 //! The race check: accesses to the same bytes, at least one a write, that nothing orders.
 //!
-//! # The model
-//! Every wave counts *epochs*, and has a [`Clock`]: for every other wave the last epoch that happened before now. An
-//! access happened before another if its epoch is in the other wave's clock. Waves learn of each other
-//! - at a barrier: all waves of the workgroup learn all that any of them knows (an ended wave too);
-//! - through atomic operations: one on global memory publishes what its wave knows of others, and of itself all up to its
-//!   last `s_waitcnt vmcnt(0)`, which is what a release is compiled to: a forgotten `__threadfence()` is found. One on LDS publishes
-//!   everything, as LDS works in order. An atomic that returns a value, or a coherent load (`glc`; `sc0` or `sc1` on gfx942: what an
-//!   atomic load is compiled to), learns what was published at its location;
-//! - through ordinary stores, which is what atomic stores are compiled to on gfx90a: a coherent load that finds one learns as from an atomic.
-//!
-//! Two accesses are a race if they are of different waves of one dispatch, touch a common byte, one of them writes, and neither
-//! happened before the other, except
-//! - if both are atomic (or coherent loads, or coherent stores on gfx942);
-//! - on gfx90a in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
-//! - if both are ordinary stores and write the same value.
-//!
-//! # What it does not find
-//! Races between dispatches, and with the host. Races between lanes of one wave. A forgotten acquire. Of more than two waves that read
-//! a location, those that read it when two were remembered already.
-//!
-//! # What it takes for a race
-//! An atomic load or store at workgroup scope is an ordinary instruction in machine code. Waves of a workgroup that pass a flag
-//! with one (and not with `atomicAdd`, `atomicExch` and the like, or a barrier) are told to race on it. `volatile` loads of global memory
-//! (on gfx942 stores too) look like atomic ones, and count as such.
+//! The model is that of the documentation of [`Checks`](super::Checks). Every wave counts *epochs*, and has a [`Clock`]: for every
+//! other wave the last epoch that happened before now. An access happened before another if its epoch is in the other wave's clock.
+//! An epoch ends where what comes after has not been published by what was: at barriers, at waits, at atomic operations on LDS.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -138,7 +138,8 @@ impl Profile {
 
 #[derive(Debug)]
 struct Entry {
-    descriptor: u64,
+    /// Where the kernel's descriptor lies; a kernel that was loaded several times has several.
+    descriptors: Vec<u64>,
     name: String,
     /// What instructions are, and what they did.
     lines: Vec<Line>,
@@ -160,15 +161,7 @@ impl Store {
     /// Adds what was counted in a dispatch.
     pub(in crate::observe) fn add(&mut self, subject: &Subject<'_>, plan: &[Step], tallies: &Tallies) {
         let (kernel, info) = (subject.kernel, subject.kernel.info());
-        let descriptor = kernel.descriptor_address();
-        let known = self.0.iter().position(|e| e.descriptor == descriptor && e.name == info.name);
-        // Another code object may have taken the place of one that was unloaded.
-        let known = known.filter(|at| self.0[*at].lines.last().is_none_or(|line| line.micro < plan.len()));
-        let at = known.unwrap_or_else(|| {
-            let (lines, counters, recent) = (lines(subject, plan), Counters::default(), VecDeque::new());
-            self.0.push(Entry { descriptor, name: info.name.clone(), lines, counters, recent });
-            self.0.len() - 1
-        });
+        let at = self.place(subject, plan);
         let entry = &mut self.0[at];
         let mut counters = tallies.all.clone();
         counters.dispatches = 1;
@@ -191,6 +184,28 @@ impl Store {
         let hints = hints(subject, kernel, work_items, &occupancy);
         let (grid, workgroup, lds) = (dispatch.grid, dispatch.workgroup, subject.lds);
         entry.recent.push_back(DispatchProfile { grid, workgroup, lds, counters, occupancy, hints });
+    }
+
+    /// Where the entry of a kernel is, which is made if it is not there.
+    fn place(&mut self, subject: &Subject<'_>, plan: &[Step]) -> usize {
+        let (descriptor, name) = (subject.kernel.descriptor_address(), &subject.kernel.info().name);
+        let count = plan.iter().filter(|step| step.class.is_some()).count();
+        // Another code object may have taken the place of one that was unloaded.
+        let alike = |e: &Entry| e.name == *name && e.lines.len() == count;
+        if let Some(at) = self.0.iter().position(|e| e.descriptors.contains(&descriptor) && alike(e)) {
+            return at;
+        }
+        let lines = lines(subject, plan);
+        let same = |a: &Line, b: &Line| a.micro == b.micro && a.profile.text == b.profile.text;
+        let known = self.0.iter().position(|e| alike(e) && e.lines.iter().zip(&lines).all(|(a, b)| same(a, b)));
+        self.0.iter_mut().for_each(|e| e.descriptors.retain(|d| *d != descriptor));
+        if let Some(at) = known {
+            self.0[at].descriptors.push(descriptor);
+            return at;
+        }
+        let (counters, recent) = (Counters::default(), VecDeque::new());
+        self.0.push(Entry { descriptors: vec![descriptor], name: name.clone(), lines, counters, recent });
+        self.0.len() - 1
     }
 
     /// All that was counted.
