@@ -180,11 +180,23 @@ impl Gpu {
     /// [`LoadError::Target`] if the code is for another processor, [`LoadError::UndefinedSymbol`], [`LoadError::Relocation`],
     /// [`LoadError::Memory`].
     pub fn load(&self, code: &CodeObject) -> Result<Arc<Module>, LoadError> {
+        self.load_with(code, &|_| None)
+    }
+
+    /// Like [`load`](Self::load), for code that refers to variables defined elsewhere: `defined` knows their addresses.
+    ///
+    /// # Errors
+    /// As of [`load`](Self::load).
+    pub fn load_with(
+        &self,
+        code: &CodeObject,
+        defined: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Arc<Module>, LoadError> {
         let device = self.target();
         if !code.target().runs_on(&device) {
             return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
         }
-        Module::load(&self.memory, self.agent, &self.kernels, code)
+        Module::load(&self.memory, self.agent, &self.kernels, code, defined)
     }
 
     /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,
