@@ -67,6 +67,7 @@ pub mod isa;
 mod memory;
 mod module;
 mod observe;
+mod pool;
 
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,

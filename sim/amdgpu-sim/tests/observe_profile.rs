@@ -124,8 +124,8 @@ fn hints_and_occupancy() {
     assert!(last.hints.contains(&Hint::PartialWave { work_items: 40, idle: 24 }), "{:?}", last.hints);
     assert!(last.hints.contains(&Hint::LdsLimitsOccupancy { lds: 16384, waves: 4 }), "{:?}", last.hints);
     assert!(last.hints.iter().any(|h| matches!(h, Hint::SmallGrid { workgroups: 1, .. })), "{:?}", last.hints);
-    let args = |gpu: &Gpu| Args::default().value(buffer(gpu, 256 * 200)).value(buffer(gpu, 256 * 200));
-    let kernel = one(Arch::Gfx942, "copy", 200, 256, args);
+    let args = |gpu: &Gpu| Args::default().value(buffer(gpu, 256 * 400)).value(buffer(gpu, 256 * 400));
+    let kernel = one(Arch::Gfx942, "copy", 400, 256, args);
     let last = &kernel.recent[0];
     assert_eq!((last.occupancy.waves, last.occupancy.workgroups, last.occupancy.limit), (32, 8, Limit::Full));
     assert!(last.hints.is_empty(), "{:?}", last.hints);

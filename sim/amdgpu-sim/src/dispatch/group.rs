@@ -1,15 +1,18 @@
 //! One workgroup: its waves take turns on one thread.
 
+mod turn;
+
 use super::schedule::Shuffle;
 use super::{Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
-use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run, run_exactly};
+use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 use crate::observe::{GroupState, Observer};
+use turn::Turn;
 
-/// Instructions after which a wave lets others go on.
-const TURN: u64 = 1 << 16;
+/// Instructions of a turn that is observed.
+const OBSERVED_TURN: u64 = 1 << 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -23,6 +26,8 @@ pub(super) struct Group {
     position: [u32; 3],
     waves: Vec<Wave>,
     states: Vec<State>,
+    /// How long each wave's next turn is.
+    turns: Vec<Turn>,
     /// Waves of the present workgroup.
     count: usize,
     /// In which order waves have their turns: all numbers below `count` come first.
@@ -39,6 +44,8 @@ pub(super) enum Progress {
     Done,
     /// All waves have had a turn; some have not ended.
     Running,
+    /// Likewise, but all that have not ended or come to a barrier wait for something that others have to do.
+    Waiting,
     /// A wave stopped that should not have.
     Failed(Trap, FaultPlace),
     /// The budget is used up; this is where a wave was.
@@ -60,6 +67,7 @@ impl Group {
             position: [0; 3],
             waves: (0..waves).map(|_| Wave::new(job.program)).collect(),
             states: vec![State::Ended; waves as usize],
+            turns: (0..waves).map(|_| Turn::default()).collect(),
             count: 0,
             order: Vec::new(),
             lds: vec![0; job.lds as usize],
@@ -88,6 +96,7 @@ impl Group {
         for (id, wave) in self.waves[..self.count].iter_mut().enumerate() {
             registers::set_up(job, wave, id as u32, self.position, size, &self.scratch);
             self.states[id] = State::Ready;
+            self.turns[id].reset();
         }
     }
 
@@ -112,6 +121,7 @@ impl Group {
         let mut instructions = 0;
         loop {
             let mut gave_way = false;
+            let mut waiting = true;
             if let Some(shuffle) = &mut shuffle {
                 shuffle.shuffle(&mut self.order);
             }
@@ -121,12 +131,15 @@ impl Group {
                     continue;
                 }
                 let before = wave.instructions;
-                let turn = shuffle.as_mut().map_or(TURN, |shuffle| shuffle.turn());
-                let stop = match &mut observer {
-                    Some(observer) => observer.run(&mut self.observed, wave, &mut ctx, turn),
-                    None if shuffle.is_some() => run_exactly(wave, &mut ctx, turn),
-                    None => run(wave, &mut ctx, turn),
+                let (stop, waits) = match (&mut observer, &mut shuffle) {
+                    (None, None) => self.turns[id].run(wave, &mut ctx),
+                    (None, Some(shuffle)) => (run_exactly(wave, &mut ctx, shuffle.turn()), false),
+                    (Some(observer), shuffle) => {
+                        let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
+                        (observer.run(&mut self.observed, wave, &mut ctx, turn), false)
+                    }
                 };
+                waiting &= waits;
                 let spent = wave.instructions.wrapping_sub(before);
                 instructions += spent;
                 let place = || place(job, wave, self.position);
@@ -146,7 +159,8 @@ impl Group {
             let states = &mut self.states[..self.count];
             if states.contains(&State::Ready) {
                 if gave_way {
-                    return (Progress::Running, instructions);
+                    let progress = if waiting { Progress::Waiting } else { Progress::Running };
+                    return (progress, instructions);
                 }
             } else if states.contains(&State::AtBarrier) {
                 // All that have not ended are here.

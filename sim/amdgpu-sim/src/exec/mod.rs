@@ -41,6 +41,7 @@ mod lower;
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
 pub(crate) mod mem;
+mod poll;
 mod probe;
 mod program;
 mod run;
@@ -57,6 +58,7 @@ mod valu;
 mod wave;
 
 pub(crate) use lower::Lowering;
+pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
 pub(crate) use run::{Stop, run, run_exactly};

@@ -326,23 +326,37 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// The worker has no more to do: what it has observed.
+    pub(crate) fn done(mut self) -> Observations {
+        if self.race.as_ref().is_some_and(race::Dispatch::is_incomplete) {
+            self.incomplete();
+        }
+        Observations { plan: self.plan, tallies: self.tallies, findings: self.findings }
+    }
+}
+
+/// What was observed of a dispatch.
+pub(crate) struct Observations {
+    plan: Vec<Step>,
+    tallies: Option<Tallies>,
+    findings: Findings,
+}
+
+impl Observations {
     /// Adds what another worker has observed of the same dispatch.
-    pub(crate) fn merge(&mut self, mut other: Observer<'_>) {
+    pub(crate) fn merge(&mut self, mut other: Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.tallies, &other.tallies) {
             ours.merge(theirs);
         }
         other.findings.take().into_iter().for_each(|finding| self.findings.add(finding));
     }
 
-    /// The dispatch is done: hands all that was observed to the GPU. Returns what was found, if a dispatch with findings is to fail.
-    pub(crate) fn finish(mut self) -> Vec<Finding> {
-        if self.race.as_ref().is_some_and(race::Dispatch::is_incomplete) {
-            self.incomplete();
-        }
-        let records = self.subject.gpu.records();
+    /// The dispatch is done: hands everything to the GPU. Returns what was found, if a dispatch with findings is to fail.
+    pub(crate) fn finish(mut self, subject: &Subject<'_>) -> Vec<Finding> {
+        let records = subject.gpu.records();
         if let Some(tallies) = self.tallies {
             let mut profile = records.profile.lock().unwrap_or_else(PoisonError::into_inner);
-            profile.add(&self.subject, &self.plan, &tallies);
+            profile.add(subject, &self.plan, &tallies);
         }
         let found = self.findings.take();
         if found.is_empty() {
@@ -350,7 +364,7 @@ impl<'a> Observer<'a> {
         }
         let mut all = records.findings.lock().unwrap_or_else(PoisonError::into_inner);
         found.iter().cloned().for_each(|finding| all.add(finding));
-        if self.subject.gpu.config().checks.fail { found } else { Vec::new() }
+        if subject.gpu.config().checks.fail { found } else { Vec::new() }
     }
 }
 

@@ -12,8 +12,6 @@ use crate::observe::plan::{Class, Step};
 
 /// Dispatches of a kernel that are kept one by one.
 const RECENT: usize = 64;
-/// Compute units of the smallest chip that is simulated: an MI210, and a die of an MI250X has a few more.
-const COMPUTE_UNITS: u64 = 104;
 
 /// What one dispatch did.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +49,7 @@ pub enum Hint {
     SmallGrid {
         /// Workgroups.
         workgroups: u64,
-        /// Compute units of an MI210.
+        /// Compute units of the GPU.
         compute_units: u64,
     },
     /// LDS keeps a compute unit from holding the waves that registers allow.
@@ -254,8 +252,9 @@ fn hints(subject: &Subject<'_>, kernel: &Kernel, work_items: u32, occupancy: &Oc
         hints.push(Hint::PartialWave { work_items, idle });
     }
     let workgroups = subject.groups.iter().map(|n| u64::from(*n)).product();
-    if workgroups < COMPUTE_UNITS {
-        hints.push(Hint::SmallGrid { workgroups, compute_units: COMPUTE_UNITS });
+    let compute_units = u64::from(subject.gpu.compute_units());
+    if workgroups < compute_units {
+        hints.push(Hint::SmallGrid { workgroups, compute_units });
     }
     let waves = occupancy.waves;
     match occupancy.limit {
