@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
+use crate::exec::Outside;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
@@ -119,6 +120,7 @@ pub struct Gpu {
     agent: Agent,
     kernels: Arc<KernelTable>,
     records: Records,
+    outside: Outside,
     /// What the clocks of kernels count from.
     started: Instant,
     /// Threads of its own, if their number was asked for.
@@ -165,8 +167,16 @@ impl Gpu {
         if config.checks.init {
             memory.track_writes();
         }
-        let (kernels, records) = (Arc::default(), Records::default());
-        Self { config, memory, agent, kernels, records, started: Instant::now(), pool: OnceLock::new() }
+        Self {
+            config,
+            memory,
+            agent,
+            kernels: Arc::default(),
+            records: Records::default(),
+            outside: Outside::default(),
+            started: Instant::now(),
+            pool: OnceLock::new(),
+        }
     }
 
     /// What it was made from.
@@ -248,6 +258,17 @@ impl Gpu {
     /// or its code object has been unloaded.
     pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
         self.kernels.get(address)
+    }
+
+    /// Has `call` called whenever a kernel sends the host an interrupt (`s_sendmsg sendmsg(MSG_INTERRUPT)`), as device libraries do
+    /// after they have written an event's number to a signal's mailbox. It is given bits 23:0 of M0: the event's number. `None`
+    /// ends that. The call comes from the thread that runs the wave, which goes on when it returns.
+    pub fn on_interrupt(&self, call: Option<Arc<dyn Fn(u32) + Send + Sync>>) {
+        self.outside.on_interrupt(call);
+    }
+
+    pub(crate) fn outside(&self) -> &Outside {
+        &self.outside
     }
 
     /// What the clocks of kernels count from.

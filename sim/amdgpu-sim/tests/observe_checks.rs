@@ -127,6 +127,21 @@ fn atomics_locks_and_flags_are_no_races() {
 }
 
 #[test]
+fn global_wave_sync_orders_workgroups() {
+    let (gpu, module) = checked(Arch::Gfx90a, RACE);
+    let share = |sync: u32| {
+        nothing(&run(&gpu, &module, "gws_init", 1, 1, &Args::default().value(7_u32)));
+        let (data, out) = (zeros::<i32>(&gpu, 8), zeros::<i32>(&gpu, 8));
+        let args = Args::default().pointer(&data).pointer(&out).value(sync);
+        (run(&gpu, &module, "gws_share", 8, 128, &args), out.get())
+    };
+    let (found, out) = share(1);
+    nothing(&found);
+    assert_eq!(out, [1, 2, 3, 4, 5, 6, 7, 0]);
+    assert!(!share(0).0.is_empty());
+}
+
+#[test]
 fn races_are_found_in_every_order_of_waves() {
     for seed in 0..6 {
         let (gpu, module) = with(Config { checks: RACE, schedule: Schedule::Shuffled(seed), ..Config::default() });

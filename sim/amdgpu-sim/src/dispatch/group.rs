@@ -116,7 +116,13 @@ impl Group {
         mut shuffle: Option<&mut Shuffle>,
         mut observer: Option<&mut Observer<'_>>,
     ) -> (Progress, u64) {
-        let env = Env { view, scratch: self.scratch, misaligned: job.gpu.config().misaligned, start: job.start };
+        let env = Env {
+            view,
+            scratch: self.scratch,
+            misaligned: job.gpu.config().misaligned,
+            start: job.start,
+            outside: job.gpu.outside(),
+        };
         let mut ctx = Ctx { program: job.program, lds: &mut self.lds, env };
         let mut instructions = 0;
         loop {
@@ -131,7 +137,12 @@ impl Group {
                     continue;
                 }
                 let before = wave.instructions;
+                let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
+                if !held {
+                    wave.gws = None;
+                }
                 let (stop, waits) = match (&mut observer, &mut shuffle) {
+                    _ if held => (Stop::Yield, true),
                     (None, None) => self.turns[id].run(wave, &mut ctx),
                     (None, Some(shuffle)) => (run_exactly(wave, &mut ctx, shuffle.turn()), false),
                     (Some(observer), shuffle) => {

@@ -68,6 +68,7 @@ use profile::Tallies;
 ///   returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: what an atomic load is compiled to), learns
 ///   what was published at its place;
 /// - atomic operations on LDS, which publish all that their wave has done, as LDS works in order;
+/// - global wave sync, whose instructions publish as atomic operations on global memory do, and learn what all others have published;
 /// - a store that a coherent load finds: on gfx90a an atomic store is compiled to an ordinary one.
 ///
 /// No races are
@@ -245,8 +246,11 @@ impl<'a> Observer<'a> {
     fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, pc: u32) {
         let step = self.plan[pc as usize];
         let Self { subject, tallies, race, init, findings, .. } = self;
-        if step.waits && race.is_some() {
-            group.race.performed(wave.id as usize);
+        if let Some(race) = race {
+            if step.waits {
+                group.race.performed(wave.id as usize);
+            }
+            race.global_sync(&mut group.race, wave.id as usize, step.syncs);
         }
         let Some(class) = step.class else { return };
         if let Some(tallies) = tallies {

@@ -118,11 +118,13 @@ pub(super) struct Step {
     pub(super) touches: bool,
     /// Whether an `s_waitcnt vmcnt(0)` stands before it.
     pub(super) waits: bool,
+    /// Whether it is one of global wave sync, which waves of all workgroups wait for each other with.
+    pub(super) syncs: bool,
 }
 
 /// What there is to do before every micro-operation of a program.
 pub(super) fn plan(program: &Program) -> Vec<Step> {
-    let helper = Step { class: None, touches: false, waits: false };
+    let helper = Step { class: None, touches: false, waits: false, syncs: false };
     let mut steps = vec![helper; program.micros().len()];
     let (mut waits, mut next_source) = (false, 0);
     let mut at = 0;
@@ -146,6 +148,7 @@ pub(super) fn plan(program: &Program) -> Vec<Step> {
             let real = (at + usize::from(reads_flags)).min(end - 1);
             steps[real].class = Some(Class::of(inst));
             steps[real].touches = touches_memory(inst);
+            steps[real].syncs = inst.format == Format::Ds && inst.op.info().is(Flags::gds);
         }
         at = end;
     }

@@ -72,6 +72,8 @@ struct Order {
     performed: u32,
     /// It has accessed global memory in this epoch.
     busy: bool,
+    /// Its last instruction was one of global wave sync.
+    synced: bool,
     seen: Arc<Clock>,
 }
 
@@ -90,8 +92,14 @@ impl Group {
         self.lds.clear();
         self.published.clear();
         self.waves.clear();
-        let wave =
-            |i| Order { number: first.wrapping_add(i), epoch: 1, performed: 0, busy: false, seen: Arc::default() };
+        let wave = |i| Order {
+            number: first.wrapping_add(i),
+            epoch: 1,
+            performed: 0,
+            busy: false,
+            synced: false,
+            seen: Arc::default(),
+        };
         self.waves.extend((0..waves as u32).map(wave));
     }
 
@@ -134,18 +142,41 @@ pub(super) struct Dispatch {
     memory: Shadow,
     /// What was published at a word of global memory.
     published: HashMap<u64, Arc<Clock>>,
+    /// What was published through global wave sync.
+    synced: Arc<Clock>,
     /// The clocks that waves have had, and from which epoch on.
     history: HashMap<u32, Vec<(u32, Arc<Clock>)>>,
 }
 
 impl Dispatch {
     pub(super) fn new(arch: Arch) -> Self {
-        Self { arch, memory: Shadow::default(), published: HashMap::new(), history: HashMap::new() }
+        Self {
+            arch,
+            memory: Shadow::default(),
+            published: HashMap::new(),
+            synced: Arc::default(),
+            history: HashMap::new(),
+        }
     }
 
     /// Whether some memory was left out.
     pub(super) fn is_incomplete(&self) -> bool {
         self.memory.incomplete
+    }
+
+    /// Wave `id` of `group` goes on: after an instruction of global wave sync, or (`syncs`) with one.
+    pub(super) fn global_sync(&mut self, group: &mut Group, id: usize, syncs: bool) {
+        let wave = &mut group.waves[id];
+        if std::mem::take(&mut wave.synced) {
+            Arc::make_mut(&mut wave.seen).join(&self.synced);
+            self.note(wave);
+        }
+        if syncs {
+            wave.synced = true;
+            let all = Arc::make_mut(&mut self.synced);
+            all.join(&wave.seen);
+            all.learn(wave.number, wave.performed);
+        }
     }
 
     fn note(&mut self, wave: &Order) {

@@ -160,3 +160,17 @@ K lookers(int *place, int *out) {
     }
     if (threadIdx.x % 64 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 64] = seen;
 }
+
+// What a runtime runs before a cooperative launch.
+K gws_init(unsigned less_one) { __builtin_amdgcn_ds_gws_init(less_one, 0); }
+
+// Every workgroup leaves a value for the next one, and all meet in between: by global wave sync, or (racy) not at all.
+K gws_share(int *data, int *out, unsigned sync) {
+    if (threadIdx.x == 0) data[blockIdx.x] = (int)blockIdx.x;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && sync) __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    __syncthreads();
+    __threadfence();
+    if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
+}

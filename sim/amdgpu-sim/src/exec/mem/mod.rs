@@ -18,7 +18,7 @@ mod transfer;
 
 use std::time::Instant;
 
-use super::{Flow, Handler, Lowering, Micro, Trap, Wave};
+use super::{Flow, Handler, Lowering, Micro, Outside, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::Misaligned;
 use crate::isa::inst::{Format, Inst};
@@ -42,6 +42,8 @@ pub(crate) struct Env<'a> {
     pub(crate) misaligned: Misaligned,
     /// What the clocks count from.
     pub(crate) start: Instant,
+    /// The GPU besides its memory.
+    pub(crate) outside: &'a Outside,
 }
 
 impl Env<'_> {
