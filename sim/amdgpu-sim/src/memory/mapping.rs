@@ -281,7 +281,7 @@ impl Memory {
         let table = Arc::make_mut(&mut table);
         table.forget_stale(base, size);
         let allocation = Allocation { base, size, kind, writable: true, owner, rights };
-        table.insert(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))) });
+        table.insert(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))), written: None });
         Ok(base)
     }
 
@@ -343,7 +343,8 @@ fn mapped_region(
         *mapping.physical() = Some(Arc::clone(physical));
     }
     let allocation = Allocation { base, size, kind, writable: true, owner: physical.owner, rights };
-    Ok(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))) })
+    // Others may write it too: it all counts as written.
+    Ok(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))), written: None })
 }
 
 impl Region {
