@@ -10,6 +10,7 @@ mod compiler;
 mod interpret;
 mod intrinsics;
 mod modes;
+mod modifiers;
 #[path = "../suite/numbers.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod numbers;
