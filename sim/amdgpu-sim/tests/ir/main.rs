@@ -7,6 +7,7 @@ mod atomics;
 #[path = "../common/mod.rs"]
 mod common;
 mod compiler;
+mod flow;
 mod interpret;
 mod intrinsics;
 mod modes;
