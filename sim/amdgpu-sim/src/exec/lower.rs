@@ -328,11 +328,6 @@ fn why_not(inst: &Inst) -> &'static str {
         | Op::s_scratch_store_dwordx2
         | Op::s_scratch_store_dwordx4 => "scalar access to scratch",
         Op::v_screen_partition_4se_b32 => "an instruction of graphics whose table is not documented",
-        Op::ds_gws_sema_release_all
-        | Op::ds_gws_sema_v
-        | Op::ds_gws_sema_br
-        | Op::ds_gws_sema_p
-        | Op::ds_gws_barrier => "global wave sync: it needs all workgroups of a grid to run at once",
         _ if inst.mods.gds => "the global data share",
         _ if inst.format == Format::Mimg => "images",
         _ => "the software GPU does not carry this instruction out",

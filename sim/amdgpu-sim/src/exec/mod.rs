@@ -35,12 +35,14 @@
 //! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
 
 mod cpu;
+mod gws;
 mod indexed;
 mod lower;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
 pub(crate) mod mem;
+mod outside;
 mod poll;
 mod probe;
 mod program;
@@ -57,7 +59,9 @@ mod trap;
 mod valu;
 mod wave;
 
+pub(crate) use gws::GwsWait;
 pub(crate) use lower::Lowering;
+pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
