@@ -1,7 +1,7 @@
 //! Kernels from LLVM IR, for what HIP C++ hardly reaches, compiled on the spot by rustc's own LLVM.
 
 #![allow(missing_docs, reason = "a test")]
-#![allow(clippy::precedence, reason = "tables of short formulas")]
+#![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 
 mod atomics;
 #[path = "../common/mod.rs"]
