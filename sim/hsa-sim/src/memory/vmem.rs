@@ -249,7 +249,7 @@ impl Virtual {
         }
         let mut places = self.places();
         let reserved = places.reserved.range(..=base).next_back();
-        if !reserved.is_some_and(|(start, len)| end <= start + len) {
+        if reserved.is_none_or(|(start, len)| end > start + len) {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
         let before = places.mapped.range(..end).next_back();
