@@ -10,6 +10,7 @@ use crate::exec::Outside;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
+use crate::observe::{Checks, Records};
 use crate::pool::Pool;
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
@@ -52,6 +53,10 @@ pub struct Config {
     pub misaligned: Misaligned,
     /// In which order workgroups and waves run, and whether that is the same every time.
     pub schedule: Schedule,
+    /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
+    pub checks: Checks,
+    /// Whether to count what kernels do, for [`Gpu::profile`].
+    pub profile: bool,
 }
 
 impl Config {
@@ -87,7 +92,7 @@ impl Config {
 
 impl Default for Config {
     /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB,
-    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`].
+    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`], no further checks, no profile.
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -99,6 +104,8 @@ impl Default for Config {
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
             schedule: Schedule::default(),
+            checks: Checks::default(),
+            profile: false,
         }
     }
 }
@@ -112,6 +119,7 @@ pub struct Gpu {
     memory: Arc<Memory>,
     agent: Agent,
     kernels: Arc<KernelTable>,
+    records: Records,
     outside: Outside,
     /// What the clocks of kernels count from.
     started: Instant,
@@ -156,11 +164,15 @@ impl Gpu {
     }
 
     fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
+        if config.checks.init {
+            memory.track_writes();
+        }
         Self {
             config,
             memory,
             agent,
             kernels: Arc::default(),
+            records: Records::default(),
             outside: Outside::default(),
             started: Instant::now(),
             pool: OnceLock::new(),
@@ -184,6 +196,11 @@ impl Gpu {
 
     pub(crate) fn memory_arc(&self) -> Arc<Memory> {
         Arc::clone(&self.memory)
+    }
+
+    /// What was observed on it.
+    pub(crate) fn records(&self) -> &Records {
+        &self.records
     }
 
     /// Compute units that it has.

@@ -119,6 +119,16 @@ impl Program {
         &self.micros
     }
 
+    /// What the micro-operations come from, by address.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Which of the [`sources`](Self::sources) the micro-operation at `pc` comes from.
+    pub(crate) fn source_number(&self, pc: usize) -> usize {
+        self.micros[pc].source as usize
+    }
+
     /// Where `m` comes from.
     pub(crate) fn source(&self, m: &Micro) -> &Source {
         &self.sources[m.source as usize]

@@ -7,17 +7,25 @@
 mod agent;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+mod mapping;
+mod pages;
 mod storage;
 mod table;
+mod written;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
+pub use mapping::Physical;
+pub use pages::PAGE;
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
+pub(crate) use written::Written;
 
 /// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
 pub const MIN_ALIGN: u64 = 256;
@@ -148,6 +156,28 @@ pub enum MemoryError {
         /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
         total: u64,
     },
+    /// A range that is not made of whole pages, or reaches past the end of what it is a part of.
+    #[error("{size} bytes at {address:#x} are not whole pages of {PAGE} bytes, or not inside")]
+    NotWholePages {
+        /// Its start.
+        address: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// A range that is not, or not wholly, in one that was reserved.
+    #[error("{size} bytes at {address:#x} are not in a reserved address range")]
+    NotReserved {
+        /// Its start.
+        address: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// The operating system does not give what is needed to map memory; only Linux does.
+    #[error("the system gives no {what}")]
+    NoPages {
+        /// What.
+        what: &'static str,
+    },
     /// A GPU that the address space does not have.
     #[error("there is no {agent} in this address space of {count} GPUs")]
     NoAgent {
@@ -269,14 +299,29 @@ impl Request {
 pub struct Memory {
     table: RwLock<Arc<Table>>,
     freed: Mutex<Freed>,
+    /// Address ranges of [`reserve`](Self::reserve), by their starts. Locked after `table`.
+    reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
+    /// Whether it is kept which bytes of new allocations are written.
+    tracks_writes: AtomicBool,
 }
 
 impl Memory {
     /// Memory of GPUs with these limits, [`MAX_AGENTS`] at most.
     pub(crate) fn new(limits: Vec<u64>) -> Self {
-        Self { table: RwLock::default(), freed: Mutex::default(), limits }
+        Self {
+            table: RwLock::default(),
+            freed: Mutex::default(),
+            reservations: Mutex::default(),
+            limits,
+            tracks_writes: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on it is kept which bytes of device memory have been written.
+    pub(crate) fn track_writes(&self) {
+        self.tracks_writes.store(true, Relaxed);
     }
 
     /// How many GPUs share it.
@@ -310,6 +355,7 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
         let table = Arc::make_mut(&mut table);
@@ -317,6 +363,8 @@ impl Memory {
         table.insert(Region {
             allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(storage)),
+            // Without memory for it, everything counts as written.
+            written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
         });
         Ok(base)
     }
@@ -373,7 +421,7 @@ impl Memory {
             let kind = if writable { AllocKind::Globals } else { AllocKind::Code };
             let (owner, rights) = (Some(owner), Rights::full(Agents::ALL));
             let allocation = Allocation { base: base + offset, size, kind, writable, owner, rights };
-            table.insert(Region { allocation, storage: Some(Arc::clone(&storage)) });
+            table.insert(Region { allocation, storage: Some(Arc::clone(&storage)), written: None });
         }
         Ok(base)
     }
@@ -409,7 +457,7 @@ impl Memory {
         }
         let (kind, rights) = (AllocKind::Registered, Rights::full(Agents::ALL));
         let allocation = Allocation { base, size: len, kind, writable: true, owner: None, rights };
-        Arc::make_mut(&mut table).insert(Region { allocation, storage: None });
+        Arc::make_mut(&mut table).insert(Region { allocation, storage: None, written: None });
         Ok(())
     }
 
@@ -467,7 +515,8 @@ impl Memory {
         freed.remembered.push_back(region.allocation);
         let size = region.allocation.size;
         if let Some(storage) = region.storage {
-            if size <= QUARANTINE_BYTES {
+            // A mapping's addresses are the program's to choose; nobody else gets them.
+            if size <= QUARANTINE_BYTES && matches!(*storage, Storage::Heap(_)) {
                 freed.kept.push_back((storage, size));
                 freed.kept_bytes += size;
             }
@@ -545,7 +594,7 @@ impl Memory {
         let table = self.check(address, data.len() as u64)?;
         // SAFETY: the range is inside a live region, which `table` keeps alive.
         unsafe { bulk::write_bytes(address, data) };
-        drop(table);
+        mark(&table, address, data.len() as u64);
         Ok(())
     }
 
@@ -557,7 +606,16 @@ impl Memory {
         let (source, target) = (self.check(from, len)?, self.check(to, len)?);
         // SAFETY: both ranges are inside live regions, which the two tables keep alive.
         unsafe { bulk::copy(to, from, len) };
-        drop((source, target));
+        let regions = (target.find(to), source.find(from));
+        match regions {
+            (Some(Region { written: Some(written), allocation, .. }), Some(Region { written: Some(bits), .. }))
+                if len > 0 =>
+            {
+                let from_base = regions.1.map_or(from, |r| r.allocation.base);
+                written.copy(to - allocation.base, bits, from - from_base, len);
+            }
+            _ => mark(&target, to, len),
+        }
         Ok(())
     }
 
@@ -581,21 +639,28 @@ impl Memory {
             unsafe { bulk::write_bytes(address + done, &chunk[..part as usize]) };
             done += part;
         }
-        drop(table);
+        mark(&table, address, len);
         Ok(())
     }
 
-    /// Proves that `len` bytes at `address` are inside one live allocation, and returns the table that keeps it alive.
+    /// Proves that `len` bytes at `address` are inside one live allocation, or mappings side by side, and returns the table that keeps it alive.
     fn check(&self, address: u64, len: u64) -> Result<Arc<Table>, MemoryError> {
         let table = self.snapshot();
         if len == 0 {
             return Ok(table);
         }
-        match table.find(address).map(|r| r.allocation) {
-            None => Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) }),
-            Some(a) if len > a.end() - address => Err(MemoryError::PastTheEnd { address, len, allocation: a }),
-            Some(_) => Ok(table),
+        let Some(first) = table.find(address) else {
+            return Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) });
+        };
+        let mut last = first;
+        while len > last.allocation.end() - address {
+            // Mappings that follow each other are one range for the host.
+            match table.find(last.allocation.end()) {
+                Some(next) if last.mapping().is_some() && next.mapping().is_some() => last = next,
+                _ => return Err(MemoryError::PastTheEnd { address, len, allocation: first.allocation }),
+            }
         }
+        Ok(table)
     }
 
     /// Whether `len` bytes at `address` are inside one live allocation.
@@ -606,6 +671,15 @@ impl Memory {
     /// The table as it is now. Holding it keeps every allocation in it from being given back to the host.
     pub(crate) fn snapshot(&self) -> Arc<Table> {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Notes that `len` bytes at `address` are written.
+fn mark(table: &Table, address: u64, len: u64) {
+    if len > 0 {
+        if let Some(region) = table.find(address) {
+            region.mark(address, len);
+        }
     }
 }
 

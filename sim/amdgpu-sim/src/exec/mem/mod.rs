@@ -58,6 +58,16 @@ impl Env<'_> {
     }
 }
 
+/// Bytes of an element of a typed buffer: its format is the instruction's own (7 bits), or in the descriptor's last word.
+/// `None` if it is no format.
+pub(crate) fn element_bytes(own: Option<u8>, descriptor: u32) -> Option<u32> {
+    let format = match own {
+        Some(own) => format::Format::of(u32::from(own), u32::from(own >> 4)),
+        None => format::Format::of(descriptor >> 15, descriptor >> 12),
+    };
+    format.map(format::Format::bytes)
+}
+
 /// An access that is not allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccessFault {
