@@ -37,7 +37,7 @@ pub(crate) struct Lowering {
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
-    pub(super) avx2: bool,
+    pub(crate) avx2: bool,
     /// The kernel's MODE is not simply "keep all denormals": float operations have to look.
     pub(super) flush: bool,
     /// MODE may ask for another rounding than to nearest even, or for half-precision overflow to be limited.

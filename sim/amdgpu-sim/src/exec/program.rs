@@ -79,9 +79,14 @@ impl Layout {
         self.vgprs + self.agprs + PREPARED_ROWS + i
     }
 
+    /// The first of the two rows, the last ones, where a result waits that is not written straight to its destination.
+    pub(super) fn result(&self) -> u16 {
+        self.constant_row(self.constants)
+    }
+
     /// How many rows a wave has.
     pub(super) fn rows(&self) -> usize {
-        usize::from(self.constant_row(self.constants))
+        usize::from(self.result()) + 2
     }
 }
 

@@ -100,8 +100,8 @@ impl Mode {
 pub(crate) struct Wave {
     pub(super) rows: Box<[Row]>,
     pub(super) slots: Box<[u32]>,
-    /// What a vector operation has computed, before it is written (low and high half).
-    result: Box<[Row; 2]>,
+    /// [`Layout::result`](super::program::Layout::result).
+    result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
     /// The MODE register.
@@ -129,7 +129,7 @@ impl Wave {
         Wave {
             rows,
             slots,
-            result: Box::new([Row::ZERO; 2]),
+            result: layout.result(),
             pc: program.entry(),
             mode: program.mode(),
             id: 0,
@@ -164,18 +164,18 @@ impl Wave {
         &mut self.rows[usize::from(row)].0
     }
 
-    /// The rows to read, and where the result of an operation goes until it is written.
+    /// The first of the two rows where the result of an operation goes that is not written straight to its destination.
     #[inline(always)]
-    pub(super) fn rows_and_result(&mut self) -> (&[Row], [&mut [u32; LANES]; 2]) {
-        let [low, high] = &mut *self.result;
-        (&self.rows, [&mut low.0, &mut high.0])
+    pub(super) fn result_row(&self) -> u16 {
+        self.result
     }
 
-    /// The rows to write, and the result of an operation.
+    /// All other rows, and the result of an operation, low and high half.
     #[inline(always)]
-    pub(super) fn rows_mut_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
-        let [low, high] = &mut *self.result;
-        (&mut self.rows, [&mut low.0, &mut high.0])
+    pub(super) fn rows_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
+        let (rows, result) = self.rows.split_at_mut(usize::from(self.result));
+        let (low, high) = result.split_at_mut(1);
+        (rows, [&mut low[0].0, &mut high[0].0])
     }
 
     /// A scalar register or constant.

@@ -6,7 +6,7 @@ use super::space::{Addresses, Lds, Private, Space, View};
 use super::transfer::{self, NOWHERE, Part, Shape, Width};
 use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
 use crate::exec::lower::Wide;
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave, cpu};
 use crate::fault::Access;
 use crate::isa::Flags;
 use crate::isa::inst::{Format, Inst, Operand};
@@ -84,14 +84,14 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         m.dst = l.row(inst.dst)?;
     }
     Some(match (inst.format, scalar, stores) {
-        (Format::Global, false, false) => load::<GLOBAL, VECTOR>,
-        (Format::Global, true, false) => load::<GLOBAL, SCALAR>,
-        (Format::Global, false, true) => store::<GLOBAL, VECTOR>,
-        (Format::Global, true, true) => store::<GLOBAL, SCALAR>,
-        (Format::Flat, _, false) => load::<FLAT, VECTOR>,
-        (Format::Flat, _, true) => store::<FLAT, VECTOR>,
-        (_, _, false) => load::<PRIVATE, SCRATCH>,
-        (_, _, true) => store::<PRIVATE, SCRATCH>,
+        (Format::Global, false, false) => load::<GLOBAL, VECTOR>(l.avx2),
+        (Format::Global, true, false) => load::<GLOBAL, SCALAR>(l.avx2),
+        (Format::Global, false, true) => store::<GLOBAL, VECTOR>(l.avx2),
+        (Format::Global, true, true) => store::<GLOBAL, SCALAR>(l.avx2),
+        (Format::Flat, _, false) => load::<FLAT, VECTOR>(l.avx2),
+        (Format::Flat, _, true) => store::<FLAT, VECTOR>(l.avx2),
+        (_, _, false) => load::<PRIVATE, SCRATCH>(l.avx2),
+        (_, _, true) => store::<PRIVATE, SCRATCH>(l.avx2),
     })
 }
 
@@ -244,16 +244,16 @@ fn block<const MODE: u8>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
 
 /// Loads whole words from a block.
 #[inline(always)]
-fn load_block<const N: usize>(w: &mut Wave, first: u64, dst: u16) {
+fn load_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, dst: u16) {
     if N == 1 {
         // SAFETY: the caller has had the block checked.
-        unsafe { bulk::read_row(first, w.row_mut(dst)) };
+        unsafe { bulk::read_row::<FAST>(first, w.row_mut(dst)) };
         return;
     }
     let mut block = [[0; LANES]; N];
     for (part, words) in block.iter_mut().enumerate() {
         // SAFETY: the caller has had the block checked: `N` rows.
-        unsafe { bulk::read_row(first + (part * bulk::ROW) as u64, words) };
+        unsafe { bulk::read_row::<FAST>(first + (part * bulk::ROW) as u64, words) };
     }
     let words = block.as_flattened();
     for word in 0..N {
@@ -265,10 +265,10 @@ fn load_block<const N: usize>(w: &mut Wave, first: u64, dst: u16) {
 
 /// Stores whole words to a block.
 #[inline(always)]
-fn store_block<const N: usize>(w: &Wave, first: u64, src: u16) {
+fn store_block<const N: usize, const FAST: bool>(w: &Wave, first: u64, src: u16) {
     if N == 1 {
         // SAFETY: the caller has had the block checked.
-        unsafe { bulk::write_row(first, w.row(src)) };
+        unsafe { bulk::write_row::<FAST>(first, w.row(src)) };
         return;
     }
     let mut block = [[0; LANES]; N];
@@ -280,13 +280,13 @@ fn store_block<const N: usize>(w: &Wave, first: u64, src: u16) {
     }
     for (part, words) in block.iter().enumerate() {
         // SAFETY: the caller has had the block checked: `N` rows.
-        unsafe { bulk::write_row(first + (part * bulk::ROW) as u64, words) };
+        unsafe { bulk::write_row::<FAST>(first + (part * bulk::ROW) as u64, words) };
     }
 }
 
 /// Moves a block, if it is one and wholly inside an allocation. Everything else takes the way lane by lane.
 #[inline(always)]
-fn move_block<const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, shape: Shape, access: Access) -> bool {
+fn move_block<const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, shape: Shape, access: Access) -> bool {
     let Width::Words(words) = shape.width else { return false };
     let Some(first) = block::<MODE>(w, m, shape.bytes()) else { return false };
     // An address in an aperture is in no allocation.
@@ -294,38 +294,46 @@ fn move_block<const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, shape:
         return false;
     }
     match (access, words) {
-        (Access::Read, 1) => load_block::<1>(w, first, m.dst),
-        (Access::Read, 2) => load_block::<2>(w, first, m.dst),
-        (Access::Read, 3) => load_block::<3>(w, first, m.dst),
-        (Access::Read, _) => load_block::<4>(w, first, m.dst),
-        (_, 1) => store_block::<1>(w, first, m.src[1]),
-        (_, 2) => store_block::<2>(w, first, m.src[1]),
-        (_, 3) => store_block::<3>(w, first, m.src[1]),
-        (_, _) => store_block::<4>(w, first, m.src[1]),
+        (Access::Read, 1) => load_block::<1, FAST>(w, first, m.dst),
+        (Access::Read, 2) => load_block::<2, FAST>(w, first, m.dst),
+        (Access::Read, 3) => load_block::<3, FAST>(w, first, m.dst),
+        (Access::Read, _) => load_block::<4, FAST>(w, first, m.dst),
+        (_, 1) => store_block::<1, FAST>(w, first, m.src[1]),
+        (_, 2) => store_block::<2, FAST>(w, first, m.src[1]),
+        (_, 3) => store_block::<3, FAST>(w, first, m.src[1]),
+        (_, _) => store_block::<4, FAST>(w, first, m.src[1]),
     }
     true
 }
 
-fn load<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
-    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Read) {
-        return Flow::Next;
+fn load<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let shape = Shape::unpack(m.aux);
+        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Read) {
+            return Flow::Next;
+        }
+        let at = addresses::<MODE>(w, m);
+        let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
+        let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+        done(w, result)
     }
-    let at = addresses::<MODE>(w, m);
-    let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
-    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
-    done(w, result)
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
-fn store<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
-    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Write) {
-        return Flow::Next;
+fn store<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let shape = Shape::unpack(m.aux);
+        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Write) {
+            return Flow::Next;
+        }
+        let at = addresses::<MODE>(w, m);
+        let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
+        let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+        done(w, result)
     }
-    let at = addresses::<MODE>(w, m);
-    let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
-    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
-    done(w, result)
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
 /// What a load to local memory moves: `*_load_lds_*` name it only in their mnemonics.
