@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::memory::Nearest;
+use crate::memory::{Agent, Nearest};
 
 /// A dispatch that went wrong. Its `Display` says everything that is known about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,8 +68,15 @@ pub enum Denied {
     OutOfBounds,
     /// Inside a freed allocation.
     Freed,
-    /// The memory is read-only for kernels.
+    /// The memory is read-only for kernels, or for kernels of this GPU.
     ReadOnly,
+    /// The memory is another GPU's (or the host's), and the GPU has been given no access to it.
+    NoAccess {
+        /// The GPU that ran the kernel.
+        agent: Agent,
+        /// The GPU whose memory it is; `None` for host memory.
+        owner: Option<Agent>,
+    },
     /// The address is no multiple of this many bytes.
     Misaligned(u32),
 }
@@ -101,6 +108,8 @@ pub enum FaultKind {
     Trap(u32),
     /// The dispatch was cut off after this many instructions.
     Budget(u64),
+    /// The dispatch was [told to stop](crate::Cancel).
+    Cancelled,
     /// The dispatch asks for something impossible.
     Launch(LaunchError),
 }
@@ -169,6 +178,12 @@ pub enum LaunchError {
         /// Its bytes.
         size: u32,
     },
+    /// No descriptor of a kernel that is loaded to this GPU is at the address that a packet names.
+    #[error("no kernel of this GPU has its descriptor at {address:#x}")]
+    KernelObject {
+        /// The address.
+        address: u64,
+    },
     /// The arguments are longer than the kernel's.
     #[error("{given} bytes of arguments; the kernel takes {takes}")]
     Arguments {
@@ -213,13 +228,18 @@ impl fmt::Display for FaultKind {
                     Denied::OutOfBounds => write!(f, "out of bounds: ")?,
                     Denied::Freed => write!(f, "use after free: ")?,
                     Denied::ReadOnly => write!(f, "read-only memory: ")?,
+                    Denied::NoAccess { .. } => write!(f, "no access: ")?,
                     Denied::Misaligned(_) => write!(f, "misaligned: ")?,
                 }
                 write!(f, "{access} of {bytes} bytes at {space}address {address:#x}")?;
-                if let Denied::Misaligned(align) = why {
-                    write!(f, ", which is no multiple of {align}")?;
+                match why {
+                    Denied::Misaligned(align) => write!(f, ", which is no multiple of {align}"),
+                    Denied::NoAccess { agent, owner: None } => write!(f, ", host memory that {agent} was not let use"),
+                    Denied::NoAccess { agent, owner: Some(owner) } => {
+                        write!(f, ", memory of {owner} that {agent} was not let use (peer access is off)")
+                    }
+                    _ => Ok(()),
                 }
-                Ok(())
             }
             Self::UnknownInstruction(word) => write!(f, "unknown instruction {word:#010x}"),
             Self::Unsupported(what) => write!(f, "not supported by the software GPU: {what}"),
@@ -227,6 +247,7 @@ impl fmt::Display for FaultKind {
             Self::Trap(2) => f.write_str("trap 2: the kernel aborted itself (abort, assert or __builtin_trap)"),
             Self::Trap(n) => write!(f, "trap {n}"),
             Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
+            Self::Cancelled => f.write_str("the dispatch was cancelled"),
             Self::Launch(e) => write!(f, "can't be launched: {e}"),
         }
     }

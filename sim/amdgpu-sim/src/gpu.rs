@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
+use crate::dispatch::Schedule;
 use crate::isa::Arch;
-use crate::memory::Memory;
-use crate::module::Module;
+use crate::memory::{Agent, MAX_AGENTS, Memory};
+use crate::module::{Kernel, KernelTable, Module};
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
 /// always a fault.)
@@ -40,10 +42,12 @@ pub struct Config {
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
     pub misaligned: Misaligned,
+    /// In which order workgroups and waves run, and whether that is the same every time.
+    pub schedule: Schedule,
 }
 
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`].
+    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -51,16 +55,22 @@ impl Default for Config {
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
+            schedule: Schedule::default(),
         }
     }
 }
 
 /// A software GPU.
 ///
-/// It is `Send` and `Sync`: allocations, loads and dispatches may come from several threads at once.
+/// It is `Send` and `Sync`: allocations, loads and dispatches may come from several threads at once. Dispatches that run at the same
+/// time all get on, on the threads that called for them, and so may wait for each other.
 pub struct Gpu {
     config: Config,
     memory: Arc<Memory>,
+    agent: Agent,
+    kernels: Arc<KernelTable>,
+    /// What the clocks of kernels count from.
+    started: Instant,
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Option<ThreadPool>>,
 }
@@ -75,8 +85,34 @@ fn cores() -> usize {
 impl Gpu {
     /// A GPU as `config` describes it, its memory empty.
     pub fn new(config: Config) -> Self {
-        let memory = Arc::new(Memory::new(config.memory_bytes));
-        Self { config, memory, pool: OnceLock::new() }
+        let memory = Arc::new(Memory::new(vec![config.memory_bytes]));
+        Self::with(config, memory, Agent::default())
+    }
+
+    /// GPUs as `configs` describes them, in that order, that share one address space: a kernel of one can use the memory of another where
+    /// the [rights](crate::Rights) allow it. Those after the first [`MAX_AGENTS`] are left out.
+    ///
+    /// ```
+    /// use amdgpu_sim::{AllocKind, Config, Gpu, Request, Rights};
+    ///
+    /// let gpus = Gpu::group(&[Config::default(), Config::default()]);
+    /// let memory = gpus[0].memory();
+    /// let mine = memory.allocate(&Request::new(4096, AllocKind::Device, Some(gpus[0].agent())))?;
+    /// assert_eq!((memory.used_of(gpus[0].agent()), memory.used_of(gpus[1].agent())), (4096, 0));
+    /// // Peer access.
+    /// let both = gpus.iter().map(Gpu::agent).collect();
+    /// gpus[1].memory().set_rights(mine, Rights::full(both))?;
+    /// # Ok::<(), amdgpu_sim::MemoryError>(())
+    /// ```
+    pub fn group(configs: &[Config]) -> Vec<Self> {
+        let configs = &configs[..configs.len().min(MAX_AGENTS)];
+        let memory = Arc::new(Memory::new(configs.iter().map(|config| config.memory_bytes).collect()));
+        let agents = (0..configs.len()).filter_map(Agent::new);
+        agents.zip(configs).map(|(agent, config)| Self::with(config.clone(), Arc::clone(&memory), agent)).collect()
+    }
+
+    fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
+        Self { config, memory, agent, kernels: Arc::default(), started: Instant::now(), pool: OnceLock::new() }
     }
 
     /// What it was made from.
@@ -84,7 +120,12 @@ impl Gpu {
         &self.config
     }
 
-    /// Its memory.
+    /// Which of the GPUs of its address space it is.
+    pub fn agent(&self) -> Agent {
+        self.agent
+    }
+
+    /// Its memory, which the GPUs of a [group](Self::group) share.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -126,7 +167,18 @@ impl Gpu {
         if !code.target().runs_on(&device) {
             return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
         }
-        Module::load(&self.memory, code)
+        Module::load(&self.memory, self.agent, &self.kernels, code)
+    }
+
+    /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,
+    /// or its code object has been unloaded.
+    pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
+        self.kernels.get(address)
+    }
+
+    /// What the clocks of kernels count from.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 }
 

@@ -63,11 +63,15 @@ mod module;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
-pub use dispatch::{Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, Stats};
+pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
+pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;
-pub use memory::{AllocKind, Allocation, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest};
+pub use memory::{
+    Agent, Agents, AllocKind, Allocation, MAX_AGENTS, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest, Request,
+    Rights,
+};
 pub use module::{Kernel, Module};
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]

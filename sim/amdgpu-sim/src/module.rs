@@ -1,13 +1,13 @@
 //! Loaded code objects: segments in the GPU's memory, relocated, with kernels and variables that have addresses.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
 use crate::exec::{Program, Trap};
 use crate::gpu::Gpu;
-use crate::memory::Memory;
+use crate::memory::{Agent, Memory};
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
 #[derive(Debug)]
@@ -21,13 +21,40 @@ pub struct Module {
 #[derive(Debug)]
 struct Loaded {
     memory: Arc<Memory>,
+    kernels: Arc<KernelTable>,
     base: u64,
     span: u64,
 }
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        // First, so that an image which takes the place does not lose its kernels.
+        self.kernels.remove(self.base, self.base.saturating_add(self.span));
         self.memory.free_image(self.base, self.span);
+    }
+}
+
+/// The kernels that are loaded to a GPU, by the addresses of their descriptors.
+#[derive(Debug, Default)]
+pub(crate) struct KernelTable(RwLock<BTreeMap<u64, Weak<KernelInner>>>);
+
+impl KernelTable {
+    /// The kernel whose descriptor is at `address`.
+    pub(crate) fn get(&self, address: u64) -> Option<Kernel> {
+        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Kernel { inner: table.get(&address)?.upgrade()? })
+    }
+
+    fn insert(&self, kernels: impl Iterator<Item = Kernel>) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        table.extend(kernels.map(|k| (k.descriptor_address(), Arc::downgrade(&k.inner))));
+    }
+
+    /// Forgets the kernels with descriptors in `base..end`.
+    fn remove(&self, base: u64, end: u64) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let gone: Vec<u64> = table.range(base..end).map(|(address, _)| *address).collect();
+        gone.iter().for_each(|address| drop(table.remove(address)));
     }
 }
 
@@ -90,10 +117,15 @@ impl Kernel {
 }
 
 impl Module {
-    pub(crate) fn load(memory: &Arc<Memory>, code: &CodeObject) -> Result<Arc<Self>, LoadError> {
+    pub(crate) fn load(
+        memory: &Arc<Memory>,
+        owner: Agent,
+        table: &Arc<KernelTable>,
+        code: &CodeObject,
+    ) -> Result<Arc<Self>, LoadError> {
         let image = &code.image;
-        let (base, span) = place(memory, image)?;
-        let loaded = Arc::new(Loaded { memory: Arc::clone(memory), base, span });
+        let (base, span) = place(memory, owner, image)?;
+        let loaded = Arc::new(Loaded { memory: Arc::clone(memory), kernels: Arc::clone(table), base, span });
         for segment in &image.segments {
             memory.write(base + segment.address, image.contents(segment))?;
         }
@@ -110,7 +142,8 @@ impl Module {
                 _loaded: Arc::clone(&loaded),
             }),
         };
-        let kernels = code.kernels().iter().map(|k| (k.name.clone(), kernel(k))).collect();
+        let kernels: HashMap<String, Kernel> = code.kernels().iter().map(|k| (k.name.clone(), kernel(k))).collect();
+        table.insert(kernels.values().cloned());
         let globals = code.globals().iter().map(|g| (g.name.clone(), (base + g.address, g.size))).collect();
         Ok(Arc::new(Self { kernels, globals, loaded }))
     }
@@ -149,13 +182,13 @@ fn code_around(image: &Image, entry: u64) -> (u64, u64) {
 }
 
 /// Makes room for an image: its base address and span.
-fn place(memory: &Memory, image: &Image) -> Result<(u64, u64), LoadError> {
+fn place(memory: &Memory, owner: Agent, image: &Image) -> Result<(u64, u64), LoadError> {
     let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, s.writable)).collect();
     let span = image.span();
     if span == 0 {
         return Err(LoadError::Segment("there are none".into()));
     }
-    Ok((memory.alloc_image(span, &segments)?, span))
+    Ok((memory.alloc_image(owner, span, &segments)?, span))
 }
 
 /// Applies one relocation to an image at `base`.
@@ -163,7 +196,7 @@ fn apply(memory: &Memory, base: u64, relocation: &Relocation) -> Result<(), Load
     let symbol = match &relocation.symbol {
         SymbolValue::Image(address) => base.wrapping_add(*address),
         SymbolValue::Absolute(value) => *value,
-        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.clone())),
+        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.to_string())),
     };
     let place = base + relocation.offset;
     let absolute = symbol.wrapping_add_signed(relocation.addend);

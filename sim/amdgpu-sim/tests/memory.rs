@@ -143,3 +143,22 @@ fn threads_allocate_write_and_free_at_once() {
     });
     assert_eq!(gpu.memory().used(), 0);
 }
+
+/// A program that frees what it had registered without a word: the allocator gives the bytes to the next who asks, and the
+/// table must not hold them twice.
+#[test]
+fn a_registration_of_memory_that_is_gone_gives_way() {
+    let gpu = gpu(1 << 30);
+    let memory = gpu.memory();
+    let first = memory.alloc(1 << 20, 0, AllocKind::Device).unwrap();
+    memory.free(first).unwrap();
+    // The quarantine lets go of it: it is the allocator's again.
+    let all: Vec<u64> = (0..40).map(|_| memory.alloc(1 << 20, 0, AllocKind::Device).unwrap()).collect();
+    all.into_iter().for_each(|a| memory.free(a).unwrap());
+    // SAFETY: no kernel runs, so the bytes are never accessed.
+    unsafe { memory.register_host(std::ptr::with_exposed_provenance_mut(first as usize + 100), 1 << 20) }.unwrap();
+    memory.forget_registrations(first + 50, 10);
+    assert_eq!(memory.allocations().len(), 1, "it does not reach that far");
+    memory.forget_registrations(first + 50, 60);
+    assert_eq!(memory.allocations(), []);
+}

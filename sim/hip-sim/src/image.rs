@@ -5,6 +5,7 @@
 //! the program's memory is an error instead of a crash.
 
 use std::ffi::c_void;
+use std::io::Read as _;
 
 /// Images are at most this long: more is a damaged header.
 const LONGEST: u64 = 4 << 30;
@@ -105,6 +106,22 @@ pub(crate) unsafe fn read(image: *const c_void) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The image in a file. What is no plain file (a pipe, a device) may have no end, and is refused.
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, String> {
+    let about = |error: std::io::Error| format!("{path}: {error}");
+    // Asked before it is opened: to open a pipe is to wait for its other end.
+    let data = std::fs::metadata(path).map_err(about)?;
+    if !data.is_file() {
+        return Err(format!("{path} is not a plain file"));
+    }
+    if data.len() > LONGEST {
+        return Err(format!("{path} has {} bytes; code objects have at most {LONGEST}", data.len()));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)).map_err(about)?;
+    Ok(bytes)
+}
+
 /// # Safety
 /// As for [`read`].
 unsafe fn elf_len(reader: &Reader, address: u64) -> Result<u64, String> {
@@ -187,6 +204,15 @@ mod tests {
     fn text_and_compressed_bundles_are_refused_with_the_reason() {
         assert!(read_slice(b"hello, this is no code").unwrap_err().contains("neither"));
         assert!(read_slice(b"CCOB\x03\0\0\0").unwrap_err().contains("CCOB"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_without_an_end_are_refused() {
+        for path in ["/dev/zero", "/proc", "/nowhere"] {
+            assert!(read_file(path).unwrap_err().starts_with(path));
+        }
+        assert!(read_file("/proc/self/exe").unwrap().starts_with(b"\x7fELF"));
     }
 
     #[cfg(target_os = "linux")]

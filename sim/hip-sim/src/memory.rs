@@ -58,8 +58,18 @@ pub(crate) struct AddressMap {
 }
 
 impl AddressMap {
+    /// Adds a block that has just been allocated or registered. A registration that it overlaps is of memory that the program
+    /// has given back without saying so, and is forgotten.
     pub(crate) fn insert(&self, block: Block) {
-        self.blocks.write().unwrap_or_else(PoisonError::into_inner).insert(block.base, block);
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let end = block.base.saturating_add(block.size);
+        while let Some((&base, other)) = blocks.range(..end).next_back() {
+            if other.kind != Kind::Registered || other.base.saturating_add(other.size) <= block.base {
+                break;
+            }
+            blocks.remove(&base);
+        }
+        blocks.insert(block.base, block);
     }
 
     /// The live block around `address`.
@@ -143,6 +153,16 @@ mod tests {
         assert_eq!(map.find(1000).unwrap().left(1000), 24);
         assert_eq!(map.find(1023).unwrap().left(1023), 1);
         assert!(map.find(1024).is_none());
+    }
+
+    #[test]
+    fn a_stale_registration_gives_way() {
+        let map = AddressMap::default();
+        map.insert(Block { kind: Kind::Registered, ..block(1000, 24) });
+        map.insert(Block { kind: Kind::Registered, ..block(1024, 8) });
+        map.insert(Block { kind: Kind::Registered, ..block(2000, 8) });
+        map.insert(block(1016, 16));
+        assert!(map.find(1000).is_none() && map.find(1031).is_some_and(|b| b.base == 1016) && map.find(2000).is_some());
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! The ELF file of a code object: header, segments, notes, symbols, relocations.
 //!
 //! Everything here comes from outside: every offset is checked by the `object` crate or by `get`, and no size is
-//! allocated before the file has been found to hold as much.
+//! allocated before the file has been found to hold as much. Tables may refer to the same bytes many times over; what is made of
+//! them stays within a small multiple of the file's size all the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
-use object::{LittleEndian, SectionIndex};
+use object::{LittleEndian, SectionIndex, SymbolIndex};
 
 use super::{Global, LoadError, TargetId};
 
@@ -17,8 +18,20 @@ const LE: LittleEndian = LittleEndian;
 
 /// The largest image that is accepted: what a code object's addresses span.
 const MAX_IMAGE: u64 = 1 << 36;
-/// Segments, symbols and relocations that a file may have; far above what any has.
+/// Program headers that a file may have; far above what any has.
 const MAX_SEGMENTS: usize = 256;
+/// Bytes between the segments, all together: they cost address space, and no limit of the device's memory counts them.
+const MAX_GAPS: u64 = 1 << 30;
+/// Bytes of an executable segment. Its words are counted in 32 bits.
+const MAX_TEXT: u64 = 1 << 32;
+/// Bytes of an executable segment that need not be in the file: what a linker may round up to.
+const MAX_TEXT_PADDING: u64 = 1 << 16;
+/// How many times the file's size the symbols' names may have together. Names may end alike and share their bytes.
+const MAX_NAMES: usize = 8;
+/// The size of a relocation in the file.
+const RELOCATION_SIZE: usize = size_of::<elf::Rela64<LittleEndian>>();
+/// The type of the note with the metadata, whose owner is `AMDGPU`.
+const NT_AMDGPU_METADATA: u32 = 32;
 
 /// A loadable segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +56,7 @@ pub(crate) enum SymbolValue {
     /// A number.
     Absolute(u64),
     /// Nowhere in this file.
-    Undefined(String),
+    Undefined(Arc<str>),
 }
 
 /// How a relocation computes and stores its value.
@@ -151,8 +164,8 @@ pub(super) struct File {
     pub(super) target: TargetId,
     /// The code object version, 3 to 6.
     pub(super) version: u8,
-    /// (name, type, contents) each.
-    pub(super) notes: Vec<(Vec<u8>, u32, Vec<u8>)>,
+    /// The contents of the first note with metadata.
+    pub(super) metadata: Option<Vec<u8>>,
     symbols: BTreeMap<String, Symbol>,
 }
 
@@ -197,15 +210,18 @@ impl File {
         if program_headers.len() > MAX_SEGMENTS {
             return Err(LoadError::Segment(format!("{} program headers", program_headers.len())));
         }
-        let mut notes = Vec::new();
+        let mut metadata = None;
         let mut segments = Vec::new();
         for ph in program_headers {
             match ph.p_type(LE) {
                 elf::PT_LOAD => segments.extend(segment(ph, data)?),
-                elf::PT_NOTE => {
+                elf::PT_NOTE if metadata.is_none() => {
                     if let Some(mut all) = ph.notes(LE, data).map_err(error)? {
                         while let Some(note) = all.next().map_err(error)? {
-                            notes.push((note.name().to_vec(), note.n_type(LE).0, note.desc().to_vec()));
+                            if note.name() == b"AMDGPU" && note.n_type(LE).0 == NT_AMDGPU_METADATA {
+                                metadata = Some(note.desc().to_vec());
+                                break;
+                            }
                         }
                     }
                 }
@@ -213,36 +229,43 @@ impl File {
             }
         }
         segments.sort_by_key(|s: &Segment| s.address);
-        if let Some(pair) = segments.windows(2).find(|w| w[1].address < w[0].address + w[0].size) {
-            let (a, b) = (pair[0].address, pair[1].address);
-            return Err(LoadError::Segment(format!("those at {a:#x} and {b:#x} overlap")));
-        }
+        check_places(&segments)?;
         let mut image = Image { file: data.into(), segments, relocations: Vec::new() };
 
         let sections = header.sections(LE, data).map_err(error)?;
         let dynamic = sections.symbols(LE, data, elf::SHT_DYNSYM).map_err(error)?;
         let table =
             if dynamic.is_empty() { sections.symbols(LE, data, elf::SHT_SYMTAB).map_err(error)? } else { dynamic };
-        let read = |sym: &elf::Sym64<LittleEndian>| -> Result<(String, Symbol), LoadError> {
-            let name = table.symbol_name(LE, sym).map_err(error)?;
-            let name = String::from_utf8_lossy(name).into_owned();
-            let value = if sym.is_undefined(LE) {
-                if sym.is_weak() { SymbolValue::Absolute(0) } else { SymbolValue::Undefined(name.clone()) }
-            } else if sym.is_absolute(LE) {
-                SymbolValue::Absolute(sym.st_value(LE))
-            } else {
-                SymbolValue::Image(sym.st_value(LE))
-            };
-            Ok((name, Symbol { value, size: sym.st_size(LE), object: sym.st_type() == elf::STT_OBJECT }))
-        };
+        let mut names_left = data.len().saturating_mul(MAX_NAMES);
         let mut symbols = BTreeMap::new();
-        for sym in table.iter().skip(1) {
-            let (name, symbol) = read(sym)?;
-            if !name.is_empty() && !matches!(symbol.value, SymbolValue::Undefined(_)) {
-                symbols.insert(name, symbol);
+        let mut values = Vec::with_capacity(table.len());
+        for (index, sym) in table.iter().enumerate() {
+            let name = table.symbol_name(LE, sym).map_err(error)?;
+            names_left = names_left.checked_sub(name.len()).ok_or_else(|| {
+                LoadError::Elf(format!("the symbols' names are more than {MAX_NAMES} times as long as the file"))
+            })?;
+            let name = String::from_utf8_lossy(name);
+            let value = if !sym.is_undefined(LE) {
+                let value = sym.st_value(LE);
+                if sym.is_absolute(LE) { SymbolValue::Absolute(value) } else { SymbolValue::Image(value) }
+            } else if sym.is_weak() {
+                SymbolValue::Absolute(0)
+            } else {
+                SymbolValue::Undefined(Arc::from(&*name))
+            };
+            values.push(value.clone());
+            // The first symbol of a table is none.
+            if index > 0 && !name.is_empty() && !matches!(value, SymbolValue::Undefined(_)) {
+                let object = sym.st_type() == elf::STT_OBJECT;
+                symbols.insert(name.into_owned(), Symbol { value, size: sym.st_size(LE), object });
             }
         }
+        let value_of = |index: SymbolIndex| {
+            let value = values.get(index.0).cloned();
+            value.ok_or_else(|| format!("it is of symbol {}; there are {}", index.0, values.len()))
+        };
 
+        let most = data.len() / RELOCATION_SIZE;
         for section in sections.iter() {
             let allocated = section.sh_flags(LE).0 & u64::from(ALLOC) != 0;
             let Some((entries, link)) = section.rela(LE, data).map_err(error)? else { continue };
@@ -252,14 +275,14 @@ impl File {
             if link != SectionIndex(0) && link != table.section() {
                 return Err(LoadError::Elf("relocations refer to a symbol table that is not the dynamic one".into()));
             }
+            if image.relocations.len() + entries.len() > most {
+                return Err(LoadError::Elf("there are more relocations than have room in the file".into()));
+            }
             for rela in entries {
-                image.relocations.extend(relocation(rela, &image, |index| {
-                    let sym = table.symbol(index).map_err(error)?;
-                    Ok(read(sym)?.1.value)
-                })?);
+                image.relocations.extend(relocation(rela, &image, value_of)?);
             }
         }
-        Ok(Self { image, target, version: abi_version + 2, notes, symbols })
+        Ok(Self { image, target, version: abi_version + 2, metadata, symbols })
     }
 
     pub(super) fn symbol_address(&self, name: &str) -> Option<u64> {
@@ -285,6 +308,26 @@ impl File {
 /// `SHF_ALLOC`.
 const ALLOC: u32 = 2;
 
+/// Whether the segments, sorted by address, lie apart and not too far apart.
+fn check_places(segments: &[Segment]) -> Result<(), LoadError> {
+    let (mut end, mut gaps) = (0, 0);
+    for segment in segments {
+        let gap = segment.address.checked_sub(end).ok_or_else(|| {
+            LoadError::Segment(format!(
+                "the one at {:#x} starts before that below it ends, at {end:#x}",
+                segment.address
+            ))
+        })?;
+        // No sum overflows: every segment ends below `MAX_IMAGE`.
+        gaps += gap;
+        end = segment.address + segment.size;
+    }
+    if gaps > MAX_GAPS {
+        return Err(LoadError::Segment(format!("there are {gaps:#x} bytes between them; {MAX_GAPS:#x} are allowed")));
+    }
+    Ok(())
+}
+
 fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Option<Segment>, LoadError> {
     let (address, size) = (ph.p_vaddr(LE), ph.p_memsz(LE));
     let (offset, file_size) = (ph.p_offset(LE), ph.p_filesz(LE));
@@ -307,6 +350,12 @@ fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Optio
     }
     let flags = ph.p_flags(LE).0;
     let (writable, executable) = (flags & 2 != 0, flags & 1 != 0);
+    if writable && executable {
+        return Err(bad("writable and executable (code that changes itself is not supported)"));
+    }
+    if executable && (size > MAX_TEXT || size - file_size > MAX_TEXT_PADDING) {
+        return Err(bad("executable, and too large or not in the file"));
+    }
     // Both fit: they are at most the length of a slice.
     Ok(Some(Segment { address, size, offset: offset as usize, file_size: file_size as usize, writable, executable }))
 }
@@ -314,7 +363,7 @@ fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Optio
 fn relocation(
     rela: &elf::Rela64<LittleEndian>,
     image: &Image,
-    symbol: impl Fn(object::SymbolIndex) -> Result<SymbolValue, LoadError>,
+    symbol: impl Fn(SymbolIndex) -> Result<SymbolValue, String>,
 ) -> Result<Option<Relocation>, LoadError> {
     let (offset, kind) = (rela.r_offset(LE), rela.r_type(LE, false).0);
     if kind == 0 {
@@ -327,7 +376,9 @@ fn relocation(
         return Err(LoadError::Relocation { offset, reason: "outside the segments".into() });
     }
     let symbol = match rela.symbol(LE, false) {
-        Some(index) if known != RelocationKind::Relative64 => symbol(index)?,
+        Some(index) if known != RelocationKind::Relative64 => {
+            symbol(index).map_err(|reason| LoadError::Relocation { offset, reason })?
+        }
         _ => SymbolValue::Absolute(0),
     };
     Ok(Some(Relocation { offset, kind: known, symbol, addend: rela.r_addend(LE) }))

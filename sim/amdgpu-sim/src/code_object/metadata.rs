@@ -152,13 +152,16 @@ struct RawArg {
 /// The most a kernarg segment may have: far above what a compiler makes (4 KiB and the hidden arguments).
 const MAX_KERNARG: u32 = 1 << 16;
 
+/// How deep the note's maps and lists may be nested: far above what a compiler makes, and little on the stack.
+const MAX_DEPTH: usize = 64;
+
 impl Metadata {
-    /// Finds the note among `notes` ((name, type, contents) each) and reads it.
-    pub(super) fn read(notes: &[(Vec<u8>, u32, Vec<u8>)]) -> Result<Self, LoadError> {
-        const NT_AMDGPU_METADATA: u32 = 32;
-        let note = notes.iter().find(|(name, kind, _)| name == b"AMDGPU" && *kind == NT_AMDGPU_METADATA);
-        let (_, _, contents) = note.ok_or_else(|| LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()))?;
-        rmp_serde::from_slice(contents).map_err(|e| LoadError::Metadata(e.to_string()))
+    /// Reads the contents of the note.
+    pub(super) fn read(note: Option<&[u8]>) -> Result<Self, LoadError> {
+        let note = note.ok_or_else(|| LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()))?;
+        let mut reader = rmp_serde::Deserializer::from_read_ref(note);
+        reader.set_max_depth(MAX_DEPTH);
+        Self::deserialize(&mut reader).map_err(|e| LoadError::Metadata(e.to_string()))
     }
 }
 

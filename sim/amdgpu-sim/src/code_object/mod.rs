@@ -5,6 +5,8 @@ mod elf;
 mod metadata;
 mod target;
 
+use std::collections::HashSet;
+
 pub use descriptor::KernelDescriptor;
 pub use metadata::{Arg, Hidden, ValueKind};
 pub use target::{Feature, TargetId};
@@ -158,10 +160,15 @@ impl CodeObject {
     /// [`LoadError`] for everything that is not a whole and consistent AMD code object v3 to v6.
     pub fn parse(bytes: &[u8]) -> Result<Self, LoadError> {
         let file = elf::File::parse(bytes)?;
-        let metadata = metadata::Metadata::read(&file.notes)?;
-        let mut kernels = Vec::with_capacity(metadata.kernels.len());
+        let metadata = metadata::Metadata::read(file.metadata.as_deref())?;
+        let mut kernels: Vec<KernelInfo> = Vec::with_capacity(metadata.kernels.len());
         for raw in metadata.kernels {
             kernels.push(raw.resolve(&file)?);
+        }
+        let mut names = HashSet::new();
+        if let Some(twice) = kernels.iter().find(|k| !names.insert(k.name.as_str())) {
+            let reason = "the metadata has two kernels of this name".into();
+            return Err(LoadError::Kernel { kernel: twice.name.clone(), reason });
         }
         let globals = file.globals();
         Ok(Self { image: file.image, target: file.target, version: file.version, kernels, globals })

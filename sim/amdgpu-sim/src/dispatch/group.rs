@@ -1,8 +1,9 @@
 //! One workgroup: its waves take turns on one thread.
 
+use super::schedule::Shuffle;
 use super::{Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
-use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run};
+use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 
@@ -23,6 +24,8 @@ pub(super) struct Group {
     states: Vec<State>,
     /// Waves of the present workgroup.
     count: usize,
+    /// In which order waves have their turns: all numbers below `count` come first.
+    order: Vec<usize>,
     lds: Vec<u8>,
     scratch: Scratch,
     /// What `scratch` points to.
@@ -56,6 +59,7 @@ impl Group {
             waves: (0..waves).map(|_| Wave::new(job.program)).collect(),
             states: vec![State::Ended; waves as usize],
             count: 0,
+            order: Vec::new(),
             lds: vec![0; job.lds as usize],
             scratch,
             _memory: memory,
@@ -72,6 +76,8 @@ impl Group {
             (grid - self.position[d] * whole).min(whole)
         });
         self.count = size.iter().product::<u32>().div_ceil(LANES as u32) as usize;
+        self.order.clear();
+        self.order.extend(0..self.count);
         self.lds.fill(0);
         for (id, wave) in self.waves[..self.count].iter_mut().enumerate() {
             registers::set_up(job, wave, id as u32, self.position, size, &self.scratch);
@@ -85,24 +91,32 @@ impl Group {
     }
 
     /// Lets every wave that can go on have a turn, again and again until the workgroup is done or a wave gives way.
-    /// `spend` is told of every turn's instructions and answers whether there is budget for more.
+    /// `spend` is told of every turn's instructions and answers whether there is budget for more. `shuffle` decides on order and turns.
     pub(super) fn go_on(
         &mut self,
         job: &Job<'_>,
         view: &mut View,
         spend: &mut dyn FnMut(u64) -> bool,
+        mut shuffle: Option<&mut Shuffle>,
     ) -> (Progress, u64) {
         let env = Env { view, scratch: self.scratch, misaligned: job.gpu.config().misaligned, start: job.start };
         let mut ctx = Ctx { program: job.program, lds: &mut self.lds, env };
         let mut instructions = 0;
         loop {
             let mut gave_way = false;
-            for (wave, state) in self.waves[..self.count].iter_mut().zip(&mut self.states) {
+            if let Some(shuffle) = &mut shuffle {
+                shuffle.shuffle(&mut self.order);
+            }
+            for &id in &self.order {
+                let (wave, state) = (&mut self.waves[id], &mut self.states[id]);
                 if *state != State::Ready {
                     continue;
                 }
                 let before = wave.instructions;
-                let stop = run(wave, &mut ctx, TURN);
+                let stop = match &mut shuffle {
+                    None => run(wave, &mut ctx, TURN),
+                    Some(shuffle) => run_exactly(wave, &mut ctx, shuffle.turn()),
+                };
                 let spent = wave.instructions.wrapping_sub(before);
                 instructions += spent;
                 let place = || place(job, wave, self.position);

@@ -2,14 +2,20 @@
 
 mod arguments;
 mod group;
+mod packet;
 mod registers;
+mod schedule;
 mod worker;
+
+pub use packet::{Cancel, PACKET_BYTES, Packet};
+pub use schedule::Schedule;
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+use crate::code_object::KernelInfo;
 use crate::exec::{LANES, Program, Trap};
 use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
@@ -85,10 +91,33 @@ struct Job<'a> {
     scratch: u32,
     /// Bytes of LDS.
     lds: u32,
-    /// Dispatch packet, queue, and arguments if the dispatch made them.
+    /// Memory that the dispatch made for packet, queue and arguments; empty if others did.
     own: Range<u64>,
+    /// Address of the dispatch packet.
+    packet: u64,
+    /// Address of the queue.
+    queue: u64,
+    dispatch_id: u64,
     kernarg: u64,
+    cancel: Option<&'a Cancel>,
     start: Instant,
+}
+
+impl Job<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(Cancel::is_cancelled)
+    }
+}
+
+/// What of a dispatch's own memory is there already.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    /// The arguments, at [`Dispatch::kernarg`]. Packet and queue have to be made.
+    Kernarg,
+    /// Nothing: arguments to be copied are these.
+    Nothing(&'a [u8]),
+    /// Packet, queue and arguments.
+    All(&'a Packet),
 }
 
 /// Offsets into the memory that a dispatch has of its own.
@@ -107,7 +136,7 @@ impl Gpu {
         if size > 0 && !self.memory().holds(dispatch.kernarg, u64::from(size)) {
             return Err(refuse(LaunchError::Kernarg { address: dispatch.kernarg, size }));
         }
-        self.start(kernel, dispatch, None)
+        self.start(kernel, dispatch, Given::Kernarg, None)
     }
 
     /// Runs `kernel` over a grid with the given explicit arguments (laid out as the kernel's [`args`](crate::KernelInfo::args)
@@ -117,29 +146,48 @@ impl Gpu {
     /// As of [`dispatch`](Self::dispatch).
     pub fn launch(&self, kernel: &Kernel, arguments: &[u8], dispatch: &Dispatch) -> Result<Stats, Fault> {
         let kernarg = kernel.build_kernarg(arguments, dispatch).map_err(|e| Fault::launch(kernel, e))?;
-        self.start(kernel, dispatch, Some(&kernarg))
+        self.start(kernel, dispatch, Given::Nothing(&kernarg), None)
     }
 
-    fn start(&self, kernel: &Kernel, dispatch: &Dispatch, kernarg: Option<&[u8]>) -> Result<Stats, Fault> {
-        let scratch = check(kernel, dispatch).map_err(|e| Fault::launch(kernel, e))?;
+    /// Runs the kernel that an AQL packet names, as the packet says, and waits for it. A queue's thread does this.
+    ///
+    /// The kernel gets the addresses in `packet` in its registers. It must have been [loaded](Self::load) to this GPU.
+    ///
+    /// # Errors
+    /// A [`Fault`] as of [`dispatch`](Self::dispatch): [`LaunchError::KernelObject`] where no kernel's descriptor is at
+    /// `packet.kernel_object`, [`FaultKind::Cancelled`] after `cancel`.
+    pub fn run_packet(&self, packet: &Packet, cancel: &Cancel) -> Result<Stats, Fault> {
+        let address = packet.kernel_object;
+        let Some(kernel) = self.kernel_at(address) else {
+            let kind = FaultKind::Launch(LaunchError::KernelObject { address });
+            return Err(Fault { kernel: format!("{address:#x}"), kind, place: None, nearest: None });
+        };
+        let dispatch = Dispatch {
+            grid: packet.grid,
+            workgroup: packet.workgroup,
+            dynamic_lds: packet.group_segment_size.saturating_sub(kernel.info().lds_size),
+            kernarg: packet.kernarg,
+        };
+        self.start(&kernel, &dispatch, Given::All(packet), Some(cancel))
+    }
+
+    fn start(
+        &self,
+        kernel: &Kernel,
+        dispatch: &Dispatch,
+        given: Given<'_>,
+        cancel: Option<&Cancel>,
+    ) -> Result<Stats, Fault> {
+        let refuse = |e| Fault::launch(kernel, e);
+        let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
+        check(kernel.info(), dispatch).map_err(refuse)?;
         let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
         let product =
             u64::from(groups[0]).checked_mul(u64::from(groups[1])).and_then(|n| n.checked_mul(u64::from(groups[2])));
-        let total = product.ok_or_else(|| {
-            Fault::launch(kernel, LaunchError::GridTooLarge { grid: dispatch.grid, workgroup: dispatch.workgroup })
-        })?;
-        let own_size = KERNARG + kernarg.map_or(0, |k| k.len().next_multiple_of(64) as u64);
-        let no_memory =
-            || Fault::launch(kernel, LaunchError::Unsupported("a launch without host memory for its packet".into()));
-        let own = Block::zeroed(own_size, 256).ok_or_else(no_memory)?;
-        let kernarg_address = if kernarg.is_some() { own.base() + KERNARG } else { dispatch.kernarg };
-        own.write(0, &arguments::packet(kernel, dispatch, scratch, kernarg_address));
-        own.write(QUEUE, &arguments::queue());
-        own.write(KERNARG, kernarg.unwrap_or(&[]));
-
-        let info = kernel.info();
-        let job = Job {
+        let total = product
+            .ok_or_else(|| refuse(LaunchError::GridTooLarge { grid: dispatch.grid, workgroup: dispatch.workgroup }))?;
+        let mut job = Job {
             gpu: self,
             kernel,
             program,
@@ -147,19 +195,57 @@ impl Gpu {
             groups,
             total,
             scratch,
-            lds: info.lds_size + dispatch.dynamic_lds,
-            own: own.base()..own.base() + own_size,
-            kernarg: kernarg_address,
-            start: Instant::now(),
+            lds,
+            own: 0..0,
+            packet: 0,
+            queue: 0,
+            dispatch_id: 0,
+            kernarg: dispatch.kernarg,
+            cancel,
+            start: self.started(),
         };
+        let arguments = match given {
+            Given::Kernarg => &[][..],
+            Given::Nothing(arguments) => arguments,
+            Given::All(packet) => {
+                (job.packet, job.queue, job.dispatch_id) = (packet.address, packet.queue, packet.dispatch_id);
+                return worker::run(&job);
+            }
+        };
+        let size = KERNARG + arguments.len().next_multiple_of(64) as u64;
+        let no_memory = || refuse(LaunchError::Unsupported("a launch without host memory for its packet".into()));
+        let own = Block::zeroed(size, 256).ok_or_else(no_memory)?;
+        (job.own, job.packet, job.queue) = (own.base()..own.base() + size, own.base(), own.base() + QUEUE);
+        if matches!(given, Given::Nothing(_)) {
+            job.kernarg = own.base() + KERNARG;
+        }
+        own.write(0, &arguments::packet(kernel, dispatch, scratch, job.kernarg));
+        own.write(QUEUE, &arguments::queue());
+        own.write(KERNARG, arguments);
         worker::run(&job)
     }
 }
 
-/// Checks what can be known before the start; returns the bytes of scratch a lane.
-fn check(kernel: &Kernel, dispatch: &Dispatch) -> Result<u32, LaunchError> {
-    let info = kernel.info();
-    let Dispatch { grid, workgroup, dynamic_lds, .. } = *dispatch;
+/// Bytes of scratch a lane and of LDS a workgroup.
+fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(u32, u32), LaunchError> {
+    let (scratch, lds) = match given {
+        Given::All(packet) => (packet.private_segment_size, packet.group_segment_size),
+        Given::Kernarg | Given::Nothing(_) => (info.private_size, info.lds_size.saturating_add(dispatch.dynamic_lds)),
+    };
+    if lds > MAX_LDS {
+        return Err(LaunchError::LdsTooLarge { fixed: info.lds_size, dynamic: dispatch.dynamic_lds, limit: MAX_LDS });
+    }
+    if scratch > MAX_SCRATCH {
+        return Err(LaunchError::ScratchTooLarge { private: scratch, limit: MAX_SCRATCH });
+    }
+    // A packet says what there is to be for all calls.
+    let more = if info.dynamic_stack && !matches!(given, Given::All(_)) { DYNAMIC_STACK } else { 0 };
+    Ok((scratch + more, lds))
+}
+
+/// Checks what can be known of a grid before the start.
+fn check(info: &KernelInfo, dispatch: &Dispatch) -> Result<(), LaunchError> {
+    let Dispatch { grid, workgroup, .. } = *dispatch;
     if grid.contains(&0) || workgroup.contains(&0) {
         return Err(LaunchError::Empty { grid, workgroup });
     }
@@ -171,19 +257,10 @@ fn check(kernel: &Kernel, dispatch: &Dispatch) -> Result<u32, LaunchError> {
     if work_items > u64::from(limit) {
         return Err(LaunchError::WorkgroupTooLarge { work_items, workgroup, limit });
     }
-    if let Some(required) = info.required_workgroup_size {
-        if required != workgroup {
-            return Err(LaunchError::WorkgroupMismatch { workgroup, required });
-        }
+    match info.required_workgroup_size {
+        Some(required) if required != workgroup => Err(LaunchError::WorkgroupMismatch { workgroup, required }),
+        _ => Ok(()),
     }
-    if info.lds_size.checked_add(dynamic_lds).is_none_or(|n| n > MAX_LDS) {
-        return Err(LaunchError::LdsTooLarge { fixed: info.lds_size, dynamic: dynamic_lds, limit: MAX_LDS });
-    }
-    let more = if info.dynamic_stack { DYNAMIC_STACK } else { 0 };
-    if info.private_size > MAX_SCRATCH {
-        return Err(LaunchError::ScratchTooLarge { private: info.private_size, limit: MAX_SCRATCH });
-    }
-    Ok(info.private_size + more)
 }
 
 /// What a trap is called outside.
@@ -231,6 +308,9 @@ const SMALL: u64 = 4000;
 impl Job<'_> {
     /// How many workers to use.
     fn workers(&self, threads: usize) -> usize {
+        if self.gpu.config().schedule.is_ordered() {
+            return 1;
+        }
         let known = self.kernel.inner.cost.load(Relaxed);
         if known != 0 && known.saturating_mul(self.total) < SMALL {
             return 1;

@@ -1,6 +1,6 @@
 //! The registers that a wave starts with, as the kernel's descriptor asks for them.
 
-use super::{Job, QUEUE};
+use super::Job;
 use crate::exec::mem::{APERTURE_LIMIT, PRIVATE_BASE, SHARED_BASE, Scratch};
 use crate::exec::{LANES, Wave, slot};
 
@@ -48,7 +48,6 @@ fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3]) {
 /// Preloading of kernel arguments is not done: such a kernel begins with code that loads them, for firmware that doesn't either.
 fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) {
     let descriptor = &job.kernel.info().descriptor;
-    let packet = job.own.start;
     let offset = (scratch.wave_bytes() * u64::from(wave.id)) as u32;
     let mut next = 0;
     let mut put = |words: &[u32]| {
@@ -65,16 +64,16 @@ fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) {
         put(&[low, high & 0xffff | 1 << 31, u32::MAX, 1 << 23 | 3 << 21 | 1 << 19]);
     }
     if descriptor.dispatch_ptr() {
-        put(&pair(packet));
+        put(&pair(job.packet));
     }
     if descriptor.queue_ptr() {
-        put(&pair(packet + QUEUE));
+        put(&pair(job.queue));
     }
     if descriptor.kernarg_segment_ptr() {
         put(&pair(job.kernarg));
     }
     if descriptor.dispatch_id() {
-        put(&[0, 0]);
+        put(&pair(job.dispatch_id));
     }
     if descriptor.flat_scratch_init() {
         put(&pair(scratch.base()));

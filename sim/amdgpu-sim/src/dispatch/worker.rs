@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use super::group::{Group, Progress};
+use super::schedule::{SIDE_BY_SIDE, Shuffle};
 use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, LaunchError};
@@ -65,9 +66,12 @@ fn work(job: &Job<'_>, shared: &Shared) {
     let mut stats = Stats::default();
     let mut running: Vec<(u64, Group)> = Vec::new();
     let mut idle: Vec<Group> = Vec::new();
-    let mut wanted = 1;
+    let mut shuffle = Shuffle::of(job.gpu.config().schedule);
+    // Short turns are not a sign of workgroups that wait for others.
+    let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 10) } else { (1, PATIENCE) };
+    let mut wanted = least;
     let mut rounds = 0;
-    let mut view = View::new(job.gpu.memory_arc(), job.own.clone());
+    let mut view = View::new(job.gpu.memory_arc(), job.gpu.agent(), job.own.clone());
     let fail = |index: u64, fault: Fault| {
         let mut first = shared.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(other, _)| index < *other) {
@@ -76,8 +80,10 @@ fn work(job: &Job<'_>, shared: &Shared) {
         shared.stop.store(true, Relaxed);
     };
     let mut spend = |instructions: u64| match budget {
-        None => !shared.stop.load(Relaxed),
-        Some(limit) => shared.spent.fetch_add(instructions, Relaxed).saturating_add(instructions) <= limit,
+        None => !shared.stop.load(Relaxed) && !job.is_cancelled(),
+        Some(limit) => {
+            shared.spent.fetch_add(instructions, Relaxed).saturating_add(instructions) <= limit && !job.is_cancelled()
+        }
     };
     while !shared.stop.load(Relaxed) {
         while running.len() < wanted {
@@ -92,6 +98,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
                 fail(index, Fault::launch(job.kernel, error));
                 return;
             };
+            let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
             group.begin(job, index);
             stats.workgroups += 1;
             stats.waves += group.waves();
@@ -104,7 +111,7 @@ fn work(job: &Job<'_>, shared: &Shared) {
         let mut ended = false;
         while at < running.len() && !shared.stop.load(Relaxed) {
             let (index, group) = &mut running[at];
-            let (progress, spent) = group.go_on(job, &mut view, &mut spend);
+            let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut());
             stats.instructions += spent;
             match progress {
                 Progress::Running => at += 1,
@@ -117,7 +124,9 @@ fn work(job: &Job<'_>, shared: &Shared) {
                 }
                 Progress::OverBudget(place) => {
                     // Without a budget it was another worker that stopped the dispatch.
-                    if let Some(limit) = budget {
+                    if job.is_cancelled() {
+                        fail(*index, Fault::new(job.kernel, FaultKind::Cancelled).at(place, memory));
+                    } else if let Some(limit) = budget {
                         fail(*index, Fault::new(job.kernel, FaultKind::Budget(limit)).at(place, memory));
                     }
                 }
@@ -125,10 +134,10 @@ fn work(job: &Job<'_>, shared: &Shared) {
         }
         if ended {
             rounds = 0;
-            wanted = running.len().max(1);
+            wanted = running.len().max(least);
         } else {
             rounds += 1;
-            if rounds >= PATIENCE && wanted < MAX_RESIDENT {
+            if rounds >= patience && wanted < MAX_RESIDENT {
                 (rounds, wanted) = (0, 2 * wanted);
             }
         }

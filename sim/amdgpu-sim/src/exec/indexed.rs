@@ -1,9 +1,11 @@
 //! Vector registers found with an index: the code between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
 //!
-//! Which operands are indexed is in the instruction, so it is known when the code is lowered; the index is in `m0`.
+//! Which operands are indexed is in the instruction, so it is known when the code is lowered; the index is in `m0`. What is
+//! known so holds for code that is run from its first instruction to its last: an instruction that leaves it otherwise traps, and one
+//! that is reached otherwise finds MODE or `m0` different from what they should be.
 
 use super::lower::{plain, unsupported};
-use super::{Ctx, Flow, Micro, Trap, Wave};
+use super::{Ctx, Flow, Micro, Mode, Trap, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand};
 
@@ -13,6 +15,10 @@ pub(super) struct Indexed {
     micro: Micro,
     /// Bit i for `src[i]`, bit 3 for the destination.
     which: u32,
+    /// The mode that the code before has set: bits 15:12 of `m0`.
+    mode: u32,
+    /// Registers that the last indexed operand takes.
+    reach: u16,
     vgprs: u16,
 }
 
@@ -44,6 +50,7 @@ impl Indexing {
             Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vopc => {}
             // The mode would reach code that is lowered without it.
             Format::Sopp if inst.op != Op::s_nop => return plain(unsupported, micro.source),
+            _ if leaves(inst.op) => return plain(unsupported, micro.source),
             _ => return micro,
         }
         if matches!(inst.op, Op::v_readlane_b32 | Op::v_writelane_b32 | Op::v_readfirstlane_b32) {
@@ -64,7 +71,9 @@ impl Indexing {
         if matches!(inst.dst, Operand::Vgpr(_)) {
             which |= self.mode & DESTINATION;
         }
-        self.indexed.push(Indexed { micro, which, vgprs });
+        // Of what can be indexed, one operation has operands of four registers, the others of two at most.
+        let reach = if inst.op == Op::v_mqsad_u32_u8 { 4 } else { 2 };
+        self.indexed.push(Indexed { micro, which, mode: self.mode, reach, vgprs });
         Micro { aux: self.indexed.len() as u32 - 1, ..plain(run, micro.source) }
     }
 
@@ -74,8 +83,25 @@ impl Indexing {
     }
 }
 
+/// Instructions that go on somewhere else.
+fn leaves(op: Op) -> bool {
+    matches!(
+        op,
+        Op::s_setpc_b64
+            | Op::s_swappc_b64
+            | Op::s_call_b64
+            | Op::s_cbranch_g_fork
+            | Op::s_cbranch_i_fork
+            | Op::s_cbranch_join
+    )
+}
+
 fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let Indexed { mut micro, which, vgprs } = ctx.program.indexed[m.aux as usize];
+    let Indexed { mut micro, which, mode, reach: registers, vgprs } = ctx.program.indexed[m.aux as usize];
+    if w.mode.0 & Mode::GPR_IDX_EN == 0 || w.m0() >> 12 & 15 != mode {
+        return w
+            .fail(Trap::Unsupported("a jump into code that indexes registers, or a change of its mode through m0"));
+    }
     let index = (w.m0() & 0xff) as u16;
     let mut reach = 0;
     for i in 0..3 {
@@ -88,8 +114,7 @@ fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         micro.dst += index;
         reach = reach.max(micro.dst);
     }
-    // Operands are at most two registers wide.
-    if reach + 1 >= vgprs {
+    if reach + registers > vgprs {
         return w.fail(Trap::Unsupported("a register index (m0) beyond the kernel's registers"));
     }
     // SAFETY: as in `run`: the handler was chosen for this CPU.

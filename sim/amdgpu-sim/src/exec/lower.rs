@@ -318,6 +318,7 @@ fn why_not(inst: &Inst) -> &'static str {
             "the fork stack of s_cbranch_*_fork and _join"
         }
         Op::s_rfe_b64 | Op::s_rfe_restore_b64 => "a return from a trap handler: there is none",
+        Op::s_set_gpr_idx_on => "indexing of registers in code whose instructions overlap",
         Op::s_setvskip => "skipping of vector instructions",
         Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
         Op::s_scratch_load_dword
@@ -487,6 +488,9 @@ impl Program {
             // Indexed registers need not be named: take all that the kernel says it has.
             vgprs = vgprs.max(((rsrc1 as u16 & 63) + 1) * 8 + 1);
         }
+        // Code that jumps into the middle of its own instructions is run as two streams, of which only one can be followed.
+        let mut ends = code.iter().map(|(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
+        let overlaps = code.keys().skip(1).any(|next| ends.next().is_some_and(|end| end > *next));
         let mode = Mode::from_rsrc1(rsrc1);
         let layout = Layout { vgprs, agprs, constants: 0 };
         let mut l = Lowering::new(layout, mode, salu::mode_changes(code.values().flatten()), avx2);
@@ -511,7 +515,11 @@ impl Program {
                 if let Some(target) = branch_target(inst, at) {
                     branches.push((micros.len(), target));
                 }
-                let micro = l.micro(inst, source);
+                let micro = if overlaps && inst.op == Op::s_set_gpr_idx_on {
+                    plain(unsupported, source)
+                } else {
+                    l.micro(inst, source)
+                };
                 micros.push(l.indexing.apply(inst, micro, layout.vgprs));
             }
             let next = at + u32::from(inst.size) / 4;

@@ -57,7 +57,7 @@ mod wave;
 
 pub(crate) use lower::Lowering;
 pub(crate) use program::{Handler, Micro, Program};
-pub(crate) use run::{Stop, run};
+pub(crate) use run::{Stop, run, run_exactly};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Wave, slot};
 

@@ -54,3 +54,31 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     wave.instructions += turn.wrapping_sub(left);
     stop
 }
+
+/// Runs `wave` until it ends, stops at a barrier, traps, or has carried out `turn` instructions: wherever that is.
+pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
+    let program = ctx.program;
+    for _ in 0..turn {
+        let Some(m) = program.micros().get(wave.pc as usize) else {
+            wave.trap = Some(Trap::WildJump(0));
+            return Stop::Trap;
+        };
+        wave.instructions += 1;
+        // SAFETY: as in `run`.
+        match unsafe { (m.run)(wave, m, ctx) } {
+            Flow::Next => wave.pc += 1,
+            Flow::Jump => {}
+            Flow::Barrier => {
+                wave.pc += 1;
+                return Stop::Barrier;
+            }
+            Flow::Yield => {
+                wave.pc += 1;
+                return Stop::Yield;
+            }
+            Flow::End => return Stop::End,
+            Flow::Trap => return Stop::Trap,
+        }
+    }
+    Stop::Yield
+}

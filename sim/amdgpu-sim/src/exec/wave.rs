@@ -72,6 +72,8 @@ impl Mode {
     pub(crate) const ROUNDING: u32 = 15 | 1 << 23;
     /// The IEEE bit.
     pub(crate) const IEEE: u32 = 1 << 9;
+    /// Vector registers are found with an index (`s_set_gpr_idx_on`).
+    pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
 
     /// Whether any denormal, in or out, is flushed for single precision.
     pub(crate) fn flushes_f32(self) -> bool {

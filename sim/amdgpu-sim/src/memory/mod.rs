@@ -4,6 +4,7 @@
 //! memory needs no mapping. What makes it a device memory is the table: a kernel may touch only bytes of a live
 //! allocation, and an address outside one is explained by the nearest allocation, live or freed.
 
+mod agent;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
 mod storage;
@@ -13,6 +14,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
@@ -71,6 +73,10 @@ pub struct Allocation {
     pub kind: AllocKind,
     /// Whether kernels may write it.
     pub writable: bool,
+    /// The GPU whose memory it takes; `None` for host memory.
+    pub owner: Option<Agent>,
+    /// Which GPUs may do what with it.
+    pub rights: Rights,
 }
 
 impl Allocation {
@@ -142,6 +148,14 @@ pub enum MemoryError {
         /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
         total: u64,
     },
+    /// A GPU that the address space does not have.
+    #[error("there is no {agent} in this address space of {count} GPUs")]
+    NoAgent {
+        /// The GPU.
+        agent: Agent,
+        /// How many there are.
+        count: usize,
+    },
     /// An allocation of no bytes.
     #[error("an allocation of 0 bytes")]
     Empty,
@@ -206,7 +220,38 @@ struct Freed {
     kept_bytes: u64,
 }
 
-/// The memory of one [`Gpu`](crate::Gpu).
+/// What an allocation is to be. [`Request::new`] gives one to change.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes: a power of two up to [`MAX_ALIGN`]; less than [`MIN_ALIGN`] stands for that.
+    pub align: u64,
+    /// What it is for.
+    pub kind: AllocKind,
+    /// The GPU whose memory it takes; `None` for host memory, which no limit counts.
+    pub owner: Option<Agent>,
+    /// Which GPUs may do what with it.
+    pub rights: Rights,
+}
+
+impl Request {
+    /// `size` bytes of memory of `owner` (or the host), which it alone may use (or all GPUs).
+    pub fn new(size: u64, kind: AllocKind, owner: Option<Agent>) -> Self {
+        Self { size, align: MIN_ALIGN, kind, owner, rights: Rights::full(owner.map_or(Agents::ALL, Agents::of)) }
+    }
+}
+
+/// The memory of a [`Gpu`](crate::Gpu), or of [several](crate::Gpu::group) that share one address space.
+///
+/// # While a kernel runs
+/// Every access of a kernel is an atomic one: a naturally aligned word of up to 4 bytes is read or written whole (of 8 bytes by atomic
+/// instructions and scalar loads), in the order of the kernel's code as the waits and fences in it ask. So a host may
+/// * read and write at any time through this type, word by word in no particular order,
+/// * use `AtomicU32`, `AtomicU64` and so on at an address of an allocation that lives (signals, flags, doorbells): what was written
+///   before a release store is seen after the acquire load that sees it, on either side.
+///
+/// Any other access to bytes that a kernel is using at the same time is a data race, and undefined behaviour.
 ///
 /// ```
 /// use amdgpu_sim::{AllocKind, Config, Gpu};
@@ -224,21 +269,39 @@ struct Freed {
 pub struct Memory {
     table: RwLock<Arc<Table>>,
     freed: Mutex<Freed>,
-    limit: u64,
+    /// The limit of every GPU.
+    limits: Vec<u64>,
 }
 
 impl Memory {
-    pub(crate) fn new(limit: u64) -> Self {
-        Self { table: RwLock::default(), freed: Mutex::default(), limit }
+    /// Memory of GPUs with these limits, [`MAX_AGENTS`] at most.
+    pub(crate) fn new(limits: Vec<u64>) -> Self {
+        Self { table: RwLock::default(), freed: Mutex::default(), limits }
     }
 
-    /// Allocates `size` bytes, all zero, aligned to `align` bytes (0: [`MIN_ALIGN`], the least). Returns the address.
+    /// How many GPUs share it.
+    pub fn agents(&self) -> usize {
+        self.limits.len()
+    }
+
+    /// Allocates `size` bytes of the first GPU's memory, all zero, aligned to `align` bytes (0: [`MIN_ALIGN`], the least), for all
+    /// GPUs to use. Returns the address.
     ///
     /// Neighbouring allocations never touch: a kernel that runs past the end of one is caught.
     ///
     /// # Errors
     /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`].
     pub fn alloc(&self, size: u64, align: u64, kind: AllocKind) -> Result<u64, MemoryError> {
+        let rights = Rights::full(Agents::ALL);
+        self.allocate(&Request { size, align, kind, owner: Some(Agent::default()), rights })
+    }
+
+    /// Allocates what `request` says, all zero. Returns the address.
+    ///
+    /// # Errors
+    /// As of [`alloc`](Self::alloc), and [`MemoryError::NoAgent`].
+    pub fn allocate(&self, request: &Request) -> Result<u64, MemoryError> {
+        let Request { size, align, kind, owner, rights } = *request;
         if size == 0 {
             return Err(MemoryError::Empty);
         }
@@ -247,36 +310,69 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let out_of_memory = MemoryError::OutOfMemory { requested: size, used: table.owned_bytes(), total: self.limit };
-        if size > self.limit.saturating_sub(table.owned_bytes()) {
-            return Err(out_of_memory);
-        }
+        let out_of_memory = self.room(&table, owner, size)?;
         let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
-        Arc::make_mut(&mut table).insert(Region {
-            allocation: Allocation { base, size, kind, writable: true },
+        let table = Arc::make_mut(&mut table);
+        table.forget_stale(base, size);
+        table.insert(Region {
+            allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(storage)),
         });
         Ok(base)
     }
 
+    /// Refuses `size` bytes where the owner's limit does; returns what to say if the host has none.
+    fn room(&self, table: &Table, owner: Option<Agent>, size: u64) -> Result<MemoryError, MemoryError> {
+        let (used, total) = match owner {
+            None => (0, u64::MAX),
+            Some(agent) => (table.owned_bytes(agent), self.total_of(agent)?),
+        };
+        let out_of_memory = MemoryError::OutOfMemory { requested: size, used, total };
+        if size > total.saturating_sub(used) { Err(out_of_memory) } else { Ok(out_of_memory) }
+    }
+
+    /// Changes which GPUs may do what with the allocation that starts at `address`. A kernel that is running may go on with the
+    /// rights that it has found before.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`].
+    pub fn set_rights(&self, address: u64, rights: Rights) -> Result<(), MemoryError> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        match table.find(address).map(|r| r.allocation) {
+            None => {
+                drop(table);
+                Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) })
+            }
+            Some(allocation) if allocation.base != address => Err(MemoryError::NotTheStart { address, allocation }),
+            Some(_) => {
+                Arc::make_mut(&mut table).set_rights(address, rights);
+                Ok(())
+            }
+        }
+    }
+
     /// Allocates the image of a code object: one block of host memory with an entry in the table for each segment.
     /// `segments` are (offset, size, writable), in order and apart. Returns the address of offset 0.
-    pub(crate) fn alloc_image(&self, size: u64, segments: &[(u64, u64, bool)]) -> Result<u64, MemoryError> {
+    /// All GPUs may use it: those whose own it is not reach device variables.
+    pub(crate) fn alloc_image(
+        &self,
+        owner: Agent,
+        size: u64,
+        segments: &[(u64, u64, bool)],
+    ) -> Result<u64, MemoryError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let used = table.owned_bytes();
-        let out_of_memory = MemoryError::OutOfMemory { requested: size, used, total: self.limit };
         if size == 0 {
             return Err(MemoryError::Empty);
         }
-        if size > self.limit.saturating_sub(used) {
-            return Err(out_of_memory);
-        }
+        let out_of_memory = self.room(&table, Some(owner), size)?;
         let Some((storage, base)) = Storage::zeroed(size, 4096) else { return Err(out_of_memory) };
         let storage = Arc::new(storage);
         let table = Arc::make_mut(&mut table);
+        table.forget_stale(base, size);
         for &(offset, size, writable) in segments {
             let kind = if writable { AllocKind::Globals } else { AllocKind::Code };
-            let allocation = Allocation { base: base + offset, size, kind, writable };
+            let (owner, rights) = (Some(owner), Rights::full(Agents::ALL));
+            let allocation = Allocation { base: base + offset, size, kind, writable, owner, rights };
             table.insert(Region { allocation, storage: Some(Arc::clone(&storage)) });
         }
         Ok(base)
@@ -311,7 +407,8 @@ impl Memory {
         if base.checked_add(len).is_none() || base == 0 {
             return Err(MemoryError::NotAllocated { address: base, nearest: None });
         }
-        let allocation = Allocation { base, size: len, kind: AllocKind::Registered, writable: true };
+        let (kind, rights) = (AllocKind::Registered, Rights::full(Agents::ALL));
+        let allocation = Allocation { base, size: len, kind, writable: true, owner: None, rights };
         Arc::make_mut(&mut table).insert(Region { allocation, storage: None });
         Ok(())
     }
@@ -322,6 +419,15 @@ impl Memory {
     /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if `address` was not registered.
     pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
         self.remove(address, |a| a.kind == AllocKind::Registered)
+    }
+
+    /// Forgets registrations that reach into `len` bytes at `base`: for memory that the host's allocator has just given, which shows
+    /// that the program has freed it without unregistering it.
+    pub fn forget_registrations(&self, base: u64, len: u64) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if len > 0 && table.overlapping(base, len).is_some() {
+            Arc::make_mut(&mut table).forget_stale(base, len);
+        }
     }
 
     /// Removes the image that [`alloc_image`](Self::alloc_image) gave: all entries inside `base..base + size`.
@@ -389,14 +495,29 @@ impl Memory {
             .map(|(_, freed, allocation)| Nearest { allocation, freed, address })
     }
 
-    /// Bytes allocated (registered host memory is not counted).
+    /// Bytes allocated of all GPUs' memory (host memory is not counted).
     pub fn used(&self) -> u64 {
-        self.snapshot().owned_bytes()
+        let table = self.snapshot();
+        (0..self.limits.len()).filter_map(Agent::new).map(|agent| table.owned_bytes(agent)).sum()
     }
 
-    /// The limit in bytes.
+    /// Bytes allocated of the memory of `agent`.
+    pub fn used_of(&self, agent: Agent) -> u64 {
+        self.snapshot().owned_bytes(agent)
+    }
+
+    /// The limits of all GPUs together, in bytes.
     pub fn total(&self) -> u64 {
-        self.limit
+        self.limits.iter().fold(0, |sum, limit| sum.saturating_add(*limit))
+    }
+
+    /// The limit of `agent` in bytes.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoAgent`].
+    pub fn total_of(&self, agent: Agent) -> Result<u64, MemoryError> {
+        let count = self.limits.len();
+        self.limits.get(agent.index()).copied().ok_or(MemoryError::NoAgent { agent, count })
     }
 
     /// All live allocations, by address.
@@ -490,6 +611,6 @@ impl Memory {
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").field("used", &self.used()).field("total", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Memory").field("used", &self.used()).field("total", &self.total()).finish_non_exhaustive()
     }
 }

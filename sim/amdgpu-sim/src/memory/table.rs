@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::storage::Storage;
-use super::{AllocKind, Allocation};
+use super::{Agent, AllocKind, Allocation, Rights};
 
 /// An entry of the table.
 #[derive(Clone)]
@@ -17,7 +17,8 @@ pub(crate) struct Region {
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     regions: Vec<Region>,
-    owned: u64,
+    /// Bytes that each GPU owns, as far as one has owned any.
+    owned: Vec<u64>,
 }
 
 impl Table {
@@ -38,6 +39,14 @@ impl Table {
         (allocation.end() > base).then_some(allocation)
     }
 
+    /// Forgets registrations that reach into `len` bytes at `base`, which the host's allocator has just given: the program has
+    /// given that memory back without a word.
+    pub(crate) fn forget_stale(&mut self, base: u64, len: u64) {
+        while let Some(stale) = self.overlapping(base, len).filter(|a| a.kind == AllocKind::Registered) {
+            self.remove_range(stale.base, stale.base.saturating_add(1));
+        }
+    }
+
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {
         let after = self.after(address);
         let candidates = [after.checked_sub(1), Some(after)];
@@ -46,8 +55,11 @@ impl Table {
     }
 
     pub(crate) fn insert(&mut self, region: Region) {
-        if region.allocation.kind != AllocKind::Registered {
-            self.owned += region.allocation.size;
+        if let Some(owner) = region.allocation.owner {
+            if self.owned.len() <= owner.index() {
+                self.owned.resize(owner.index() + 1, 0);
+            }
+            self.owned[owner.index()] += region.allocation.size;
         }
         self.regions.insert(self.after(region.allocation.base), region);
     }
@@ -57,13 +69,23 @@ impl Table {
         let from = self.regions.partition_point(|r| r.allocation.base < base);
         let to = self.regions.partition_point(|r| r.allocation.base < end);
         let removed: Vec<Region> = self.regions.drain(from..to).collect();
-        let owned = removed.iter().filter(|r| r.allocation.kind != AllocKind::Registered);
-        self.owned -= owned.map(|r| r.allocation.size).sum::<u64>();
+        for allocation in removed.iter().map(|r| r.allocation) {
+            if let Some(owned) = allocation.owner.and_then(|owner| self.owned.get_mut(owner.index())) {
+                *owned -= allocation.size;
+            }
+        }
         removed
     }
 
-    pub(crate) fn owned_bytes(&self) -> u64 {
-        self.owned
+    /// Gives the region that starts at `base` other rights.
+    pub(crate) fn set_rights(&mut self, base: u64, rights: Rights) {
+        if let Some(region) = self.after(base).checked_sub(1).and_then(|at| self.regions.get_mut(at)) {
+            region.allocation.rights = rights;
+        }
+    }
+
+    pub(crate) fn owned_bytes(&self, agent: Agent) -> u64 {
+        self.owned.get(agent.index()).copied().unwrap_or(0)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Region> {

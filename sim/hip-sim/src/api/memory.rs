@@ -7,7 +7,7 @@ use hip_sys::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
-use crate::memory::{Block, Kind, allocate_host};
+use crate::memory::{Block, Kind, allocate_host, release_host};
 use crate::properties::PITCH_ALIGN;
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
@@ -71,11 +71,20 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
     }
     let size = size as u64;
     let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
-    for device in &runtime.devices {
+    // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.
+    runtime.devices.iter().for_each(|device| device.gpu.memory().forget_registrations(base, size));
+    for (n, device) in runtime.devices.iter().enumerate() {
         // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
         // program's own, as they are on a GPU.
         let registered = unsafe { device.gpu.memory().register_host(pointer(base).cast(), size) };
-        registered.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+        if let Err(error) = registered {
+            for device in &runtime.devices[..n] {
+                drop(device.gpu.memory().unregister_host(base));
+            }
+            // SAFETY: just allocated with this size; no kernel has been told of it.
+            unsafe { release_host(base, size) };
+            return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
+        }
     }
     let device = runtime.current().ordinal;
     runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false });

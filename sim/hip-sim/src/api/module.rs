@@ -92,8 +92,7 @@ hip_functions! {
         let path = CStr::from_ptr(path);
         ensure(!path.is_empty(), hipErrorInvalidValue)?;
         let path = path.to_str().map_err(|_| hipErrorFileNotFound)?;
-        let bytes = std::fs::read(path)
-            .map_err(|error| Refusal::new(hipErrorFileNotFound, format!("{path}: {error}")))?;
+        let bytes = image::read_file(path).map_err(|text| Refusal::new(hipErrorFileNotFound, text))?;
         load(module, &bytes)
     }
 

@@ -25,10 +25,10 @@ use crate::isa::inst::{Format, Inst};
 
 pub(crate) use space::{Scratch, View};
 
-/// Where local memory lies in the flat address space.
-pub(crate) const SHARED_BASE: u64 = 1 << 48;
-/// Where scratch lies in the flat address space.
-pub(crate) const PRIVATE_BASE: u64 = 2 << 48;
+/// Where local memory lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
+pub const SHARED_BASE: u64 = 1 << 48;
+/// Where scratch lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
+pub const PRIVATE_BASE: u64 = 2 << 48;
 /// Last address of an aperture, from its base.
 pub(crate) const APERTURE_LIMIT: u64 = 0xffff_ffff;
 

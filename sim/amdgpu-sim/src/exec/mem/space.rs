@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{AccessFault, Checked, lanes};
 use crate::exec::LANES;
 use crate::fault::{Access, Denied, Space as SpaceName};
-use crate::memory::{Memory, Table, atomic};
+use crate::memory::{Agent, Memory, Table, atomic};
 
 /// In the place of a lane where there is none: device memory is the same for all.
 pub(super) const NO_LANE: usize = 0;
@@ -62,6 +62,8 @@ const COLD: Hot = Hot { base: 0, end: 0, writable: false };
 /// One worker's view of device memory: the table of allocations as it was, and the allocations used last.
 pub(crate) struct View {
     memory: Arc<Memory>,
+    /// The GPU that looks.
+    agent: Agent,
     /// All tables that this dispatch has looked at; the last one counts. They keep allocations alive that are freed meanwhile.
     tables: Vec<Arc<Table>>,
     /// Memory of the dispatch itself (packet, queue, arguments), not in the table.
@@ -71,11 +73,11 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// A view of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
-    pub(crate) fn new(memory: Arc<Memory>, own: std::ops::Range<u64>) -> Self {
+    /// What `agent` may see of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
+    pub(crate) fn new(memory: Arc<Memory>, agent: Agent, own: std::ops::Range<u64>) -> Self {
         let own = Hot { base: own.start, end: own.end, writable: false };
         let tables = vec![memory.snapshot()];
-        Self { memory, tables, own, hot: [COLD; 4], next: 0 }
+        Self { memory, agent, tables, own, hot: [COLD; 4], next: 0 }
     }
 
     /// The range around `address` that may be accessed, and whether it may be written.
@@ -94,18 +96,21 @@ impl View {
         let hot = if address >= self.own.base && address < self.own.end {
             self.own
         } else {
-            let known = self.tables.last().and_then(|t| t.find(address)).map(|r| r.allocation);
+            let agent = self.agent;
+            let visible = |t: &Table| t.find(address).map(|r| r.allocation).filter(|a| a.rights.read.contains(agent));
+            let known = self.tables.last().and_then(|t| visible(t));
             let allocation = match known {
                 Some(a) => a,
                 None => {
                     // It may have been allocated since: a kernel can be handed new memory while it runs.
                     let now = self.memory.snapshot();
-                    let allocation = now.find(address).map(|r| r.allocation)?;
+                    let allocation = visible(&now)?;
                     self.tables.push(now);
                     allocation
                 }
             };
-            Hot { base: allocation.base, end: allocation.end(), writable: allocation.writable }
+            let writable = allocation.writable && allocation.rights.write.contains(agent);
+            Hot { base: allocation.base, end: allocation.end(), writable }
         };
         self.hot[self.next] = hot;
         self.next = (self.next + 1) % self.hot.len();
@@ -123,7 +128,16 @@ impl View {
                     Ok(())
                 }
             }
-            _ => Err(Denied::OutOfBounds),
+            _ => Err(self.why_not(address)),
+        }
+    }
+
+    /// Why an address that is not in sight isn't.
+    #[cold]
+    fn why_not(&self, address: u64) -> Denied {
+        match self.memory.find(address) {
+            Some(a) if !a.rights.read.contains(self.agent) => Denied::NoAccess { agent: self.agent, owner: a.owner },
+            _ => Denied::OutOfBounds,
         }
     }
 

@@ -87,6 +87,13 @@ fn next(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
+/// What was loaded before is older than what is loaded after, and what was stored before is stored before what comes after: a host
+/// whose memory keeps less order than x86's needs to be told.
+fn wait(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::AcqRel);
+    Flow::Next
+}
+
 fn end(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::End
 }
@@ -198,7 +205,7 @@ fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 }
 
 /// Bits of MODE that make something happen which is not simulated: exceptions as traps, indexing and skipping.
-const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | 1 << 27 | 1 << 28;
+const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | Mode::GPR_IDX_EN | 1 << 28;
 
 fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (id, offset, mask) = field(m.aux);
@@ -210,7 +217,7 @@ fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     }
     let value = w.slot(m.src[0]);
     let mode = w.mode.0 & !(mask << offset) | (value & mask) << offset;
-    if mode & MODE_NOT_CARRIED_OUT != 0 {
+    if (mode ^ w.mode.0) & MODE_NOT_CARRIED_OUT != 0 {
         return w.fail(Trap::Unsupported("a MODE with exceptions that trap, with GPR_IDX_EN or with VSKIP"));
     }
     w.mode = Mode(mode);
@@ -264,6 +271,12 @@ fn gpr_index_on(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let index = w.slot(m.src[0]);
     let m0 = w.m0() & !0xf0ff | index & 0xff | (m.aux & 15) << 12;
     w.set_slot(slot::M0, m0);
+    w.mode.0 |= Mode::GPR_IDX_EN;
+    Flow::Next
+}
+
+fn gpr_index_off(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
+    w.mode.0 &= !Mode::GPR_IDX_EN;
     Flow::Next
 }
 
@@ -344,6 +357,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_sethalt => halt,
         Op::s_setkill if immediate(inst)? & 1 == 0 => next,
         Op::s_setkill => end,
+        Op::s_waitcnt if cfg!(not(target_arch = "x86_64")) => wait,
         // Memory is in order, the instruction cache coherent, and nobody counts.
         Op::s_nop
         | Op::s_waitcnt
@@ -352,8 +366,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         | Op::s_icache_inv
         | Op::s_incperflevel
         | Op::s_decperflevel
-        | Op::s_ttracedata
-        | Op::s_set_gpr_idx_off => next,
+        | Op::s_ttracedata => next,
+        Op::s_set_gpr_idx_off => gpr_index_off,
         Op::s_getreg_b32 => {
             m.dst = l.slot(inst.dst)?;
             m.aux = immediate(inst)?;

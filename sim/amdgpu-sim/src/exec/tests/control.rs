@@ -88,7 +88,7 @@ fn undecodable_words_trap_only_when_reached() {
     let finish = |program: Program| {
         let mut wave = Wave::new(&program);
         wave.reset(&program);
-        let mut view = View::new(Arc::new(Memory::new(0)), 0..0);
+        let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
         // SAFETY: there are no bytes to be valid.
         let scratch = unsafe { Scratch::new(0, 0, 0) };
         let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };

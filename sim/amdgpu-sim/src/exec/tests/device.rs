@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fault::Denied;
-use crate::memory::AllocKind;
+use crate::memory::{Agent, AllocKind};
 use ::half::{bf16, f16};
 
 /// Bytes of device memory.
@@ -65,11 +65,11 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
     let mut wave = Wave::new(&program);
     wave.reset(&program);
     wave.set_exec(u64::MAX);
-    let device = Arc::new(Memory::new(1 << 20));
+    let device = Arc::new(Memory::new(vec![1 << 20]));
     let base = device.alloc(SIZE as u64, 0, AllocKind::Device).expect("device memory");
     device.write(base, memories.device).expect("inside");
     set_up(&mut wave, base);
-    let mut view = View::new(Arc::clone(&device), 0..0);
+    let mut view = View::new(Arc::clone(&device), Agent::default(), 0..0);
     // A wave's lanes lie interleaved, word by word.
     let bytes = memories.scratch as usize;
     let mut words: Vec<u32> = (0..bytes * LANES / 4)

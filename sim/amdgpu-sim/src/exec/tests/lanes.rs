@@ -103,3 +103,33 @@ fn registers_by_index() {
     assert_eq!((w.row(10)[9], w.row(23)[9], w.row(20)[9], w.row(11)[9]), (1007, 77, 1020, 1004));
     assert!(matches!(trap(&code, rsrc1, &|w| w.set_slot(0, 200)), Trap::Unsupported(why) if why.contains("index")));
 }
+
+/// What is known of the index mode when code is lowered holds from its first instruction to its last.
+#[test]
+fn indexing_that_is_jumped_into_or_out_of_traps() {
+    let on = inst(Op::s_set_gpr_idx_on, Operand::None, &[s(0), imm(1)]);
+    let off = inst(Op::s_set_gpr_idx_off, Operand::None, &[]);
+    let copy = inst(Op::v_mov_b32, v(9), &[v(0)]);
+    let why = |code: &[Inst]| match trap(code, DEFAULT_MODE, &|w| w.set_slot64(4, 0x1000)) {
+        Trap::Unsupported(why) => why,
+        other => panic!("{other:?}"),
+    };
+    // Two words an instruction: over the one that switches it on, to the copy.
+    let branch = inst(Op::s_branch, Operand::None, &[imm(3)]);
+    assert!(why(&[branch, on, copy, off]).contains("jump into"));
+    // The mode, written to m0 by hand.
+    let other_mode = inst(Op::s_mov_b32, Operand::Special(Special::M0), &[Operand::Literal(0x2000)]);
+    assert!(why(&[on, other_mode, copy, off]).contains("m0"));
+    for leave in [
+        inst(Op::s_branch, Operand::None, &[imm(0)]),
+        inst(Op::s_setpc_b64, Operand::None, &[s(4)]),
+        inst(Op::s_swappc_b64, s(6), &[s(4)]),
+        inst(Op::s_call_b64, s(6), &[imm(0)]),
+    ] {
+        assert!(matches!(trap(&[on, leave, off], DEFAULT_MODE, &|_| {}), Trap::Unsupported(_)), "{leave:?}");
+    }
+    // In its place it runs, and MODE tells of it until it is off.
+    let read = |to| inst(Op::s_getreg_b32, s(to), &[imm(31 << 11 | 1)]);
+    let w = machine(&[on, read(10), copy, off, read(11)], DEFAULT_MODE, &|w| w.set_slot(0, 1));
+    assert_eq!((w.slot(10) >> 27 & 1, w.slot(11) >> 27 & 1), (1, 0));
+}

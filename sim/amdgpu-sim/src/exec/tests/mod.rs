@@ -36,7 +36,7 @@ use super::{Ctx, LANES, Program, Stop, Trap, Wave, cpu, run};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
-use crate::memory::Memory;
+use crate::memory::{Agent, Memory};
 
 /// Bytes of local memory.
 const LDS: usize = 1024;
@@ -89,7 +89,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     wave.reset(&program);
     wave.set_exec(u64::MAX);
     set_up(&mut wave);
-    let mut view = View::new(Arc::new(Memory::new(0)), 0..0);
+    let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
