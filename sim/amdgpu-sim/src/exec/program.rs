@@ -112,6 +112,10 @@ pub(crate) struct Program {
     pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
+    /// Scalar registers, from the first on, that the code may name.
+    pub(super) scalars: usize,
+    /// Rows to clear before a workgroup; `None` for all of them.
+    pub(super) clear: Option<super::liveness::Clear>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }

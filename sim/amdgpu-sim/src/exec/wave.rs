@@ -96,6 +96,13 @@ impl Mode {
     }
 }
 
+/// The registers that a wave starts with: scalars, and the work-item ids in `v0`.
+pub(crate) struct Start {
+    slots: Box<[u32]>,
+    items: Row,
+    exec: u64,
+}
+
 /// One wave: registers, program counter, mode.
 ///
 /// A wave is made once for a program and [`reset`](Wave::reset) for every workgroup.
@@ -148,6 +155,35 @@ impl Wave {
     pub(crate) fn reset(&mut self, program: &Program) {
         self.rows[..self.writable].fill(Row::ZERO);
         self.slots[..usize::from(slot::CONSTANTS)].fill(0);
+        self.pc = program.entry();
+        self.mode = program.mode();
+        self.trap = None;
+        self.instructions = 0;
+    }
+
+    /// The registers as they are now, just set up, for [`restart`](Wave::restart).
+    pub(crate) fn start(&self) -> Start {
+        Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items: self.rows[0], exec: self.exec() }
+    }
+
+    /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
+    /// setting up again, as registers that the code writes before it reads them are left alone.
+    pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
+        match &program.clear {
+            None => self.rows[..self.writable].fill(Row::ZERO),
+            Some(clear) => {
+                for row in if start.exec == u64::MAX { &clear.whole } else { &clear.partial } {
+                    self.rows[usize::from(*row)] = Row::ZERO;
+                }
+            }
+        }
+        self.rows[0] = start.items;
+        // What the code does not name it can't have changed.
+        for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
+            if let (Some(to), Some(from)) = (self.slots.get_mut(range.clone()), start.slots.get(range)) {
+                to.copy_from_slice(from);
+            }
+        }
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;

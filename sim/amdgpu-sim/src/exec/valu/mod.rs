@@ -5,6 +5,7 @@
 //! Operands that are not plain vector registers or constants are brought into that form first (`operand::prepare`);
 //! results that need more than a masked write are finished in `operand::finish`.
 
+mod address;
 mod cmp;
 mod conv;
 mod cube;
@@ -26,6 +27,7 @@ mod sad;
 mod special;
 mod trig;
 
+pub(super) use address::fuse;
 pub(super) use half::bits as half_bits;
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;

@@ -405,7 +405,11 @@ fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, d: &Directed) -> Flow {
             high[lane] = (out[lane] >> 32) as u32;
         }
     }
-    if d.kind.wide() { store_result::<u64, false>(w, m, ctx, mask) } else { store_result::<u32, false>(w, m, ctx, mask) }
+    if d.kind.wide() {
+        store_result::<u64, false>(w, m, ctx, mask)
+    } else {
+        store_result::<u32, false>(w, m, ctx, mask)
+    }
 }
 
 /// The result of one lane (of one of two values, for packed operations).
