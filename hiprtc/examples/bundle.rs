@@ -1,24 +1,35 @@
 //! Compiles a HIP source for several architectures into one bundle, which a program can ship with `include_bytes!`.
 //!
 //! `cargo run -p hiprtc --example bundle -- kernels.hip kernels.hipfb gfx90a gfx942 gfx1100`
+//!
+//! What starts with a dash is an option for the compiler: `-O2`, `-DTILE=16`. A file that ends in `.co` gets the code of one
+//! architecture as it is, without a bundle around it.
 
 use std::path::Path;
 
+use hiprtc::{Options, Program};
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [source, bundle, architectures @ ..] = &arguments[..] else { return Err(usage().into()) };
-    if architectures.is_empty() {
-        return Err(usage().into());
-    }
+    let (options, arguments): (Vec<String>, Vec<String>) = arguments.into_iter().partition(|a| a.starts_with('-'));
+    let [source, output, architectures @ ..] = &arguments[..] else { return Err(usage().into()) };
     let text = std::fs::read_to_string(source).map_err(|error| format!("cannot read {source}: {error}"))?;
     // The file's name without its folder: what is compiled must not depend on where it lies.
     let name = Path::new(source).file_name().map_or_else(|| source.clone(), |name| name.to_string_lossy().into_owned());
-    let bytes = hiprtc::Program::new(name, text).compile_bundle(architectures)?;
-    std::fs::write(bundle, &bytes).map_err(|error| format!("cannot write {bundle}: {error}"))?;
-    println!("{bundle}: {} bytes of code for {}", bytes.len(), architectures.join(", "));
+    let program = Program::new(name, text).options(options.into_iter().fold(Options::new(), Options::raw));
+    let plain = Path::new(output).extension().is_some_and(|extension| extension == "co");
+    let bytes = match architectures {
+        [] => return Err(usage().into()),
+        [architecture] if plain => program.arch(architecture).compile()?.into_bytes(),
+        _ if plain => return Err(format!("{output} holds the code of one architecture\n{}", usage()).into()),
+        _ => program.compile_bundle(architectures)?,
+    };
+    std::fs::write(output, &bytes).map_err(|error| format!("cannot write {output}: {error}"))?;
+    println!("{output}: {} bytes of code for {}", bytes.len(), architectures.join(", "));
     Ok(())
 }
 
 fn usage() -> &'static str {
-    "usage: bundle SOURCE.hip BUNDLE.hipfb ARCHITECTURE..."
+    "usage: bundle SOURCE.hip BUNDLE.hipfb ARCHITECTURE... [-OPTION...]\n       \
+     bundle SOURCE.hip CODE.co ARCHITECTURE [-OPTION...]"
 }

@@ -1,8 +1,10 @@
-//! `cargo xtask kernels`: the examples' kernels, compiled ahead of time for the architectures that ship.
+//! `cargo xtask kernels`: the code that is kept in the repository, compiled ahead of time from the sources beside it: the
+//! examples' kernels for the architectures that ship, and those of the software GPU's tests.
 //!
-//! The compiler is the real HIPRTC of ROCm 7.2, fetched under `target/rocm`; the work is done by hiprtc's own example
-//! `bundle`, which runs through that tree's loader.
+//! The compiler is the real HIPRTC, fetched under `target/rocm`; the work is done by hiprtc's own example `bundle`, which
+//! runs through that tree's loader.
 
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,64 +16,160 @@ use crate::{paths, rocm};
 /// What the shipped bundles hold: AMD Instinct MI200 and MI300, Radeon RX 7900 and RX 9070.
 const ARCHITECTURES: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "gfx1201"];
 
-/// The release whose compiler makes them.
+/// The release whose compiler makes them, and all else where nothing is said.
 const RELEASE: &str = "7.2";
 
-/// Compiles examples/kernels/*.hip for the architectures that ship, as bundles beside their sources.
+/// The software GPU's tests.
+const TESTS: &str = "sim/amdgpu-sim/tests";
+
+/// Its code objects in `kernels/`: file, source, architecture, options. (Those from assembly and LLVM IR are not among them.)
+const SINGLE: [(&str, &str, &str, &str); 15] = [
+    ("basic-O0.co", "basic.hip", "gfx90a", "-O0"),
+    ("basic-O1.co", "basic.hip", "gfx90a", "-O1"),
+    ("basic-O2.co", "basic.hip", "gfx90a", "-O2"),
+    ("basic-O3.co", "basic.hip", "gfx90a", "-O3"),
+    ("basic-gfx942-O3.co", "basic.hip", "gfx942", "-O3"),
+    ("faults.co", "faults.hip", "gfx90a", "-O1"),
+    ("versions-v4.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=4"),
+    ("versions-v5.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=5"),
+    ("versions-v6.co", "versions.hip", "gfx90a", "-O2 -mcode-object-version=6"),
+    ("versions-v4-rocm57.co", "versions.hip", "gfx90a", "-O2"),
+    ("lanes.co", "lanes.hip", "gfx90a", "-O3"),
+    ("functions-O0.co", "functions.hip", "gfx90a", "-O0 -ffp-contract=off"),
+    ("functions-O3.co", "functions.hip", "gfx90a", "-O3 -ffp-contract=off"),
+    ("matrices.co", "matrices.hip", "gfx90a", ""),
+    ("matrices-gfx942.co", "matrices.hip", "gfx942", ""),
+];
+
+/// The levels of which code of every topic in `suite/` is kept, and the options of all (as in its `levels.rs`).
+const LEVELS: [(&str, &str); 3] = [("gfx90a", "O0"), ("gfx90a", "O3"), ("gfx942", "O3")];
+const SUITE_OPTIONS: &str = "-std=c++17 -ffp-contract=off";
+
+/// Compiles the kernels that are kept as code: the examples' and the software GPU's tests'.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "The compiler is that of ROCm 7.2, fetched under target/rocm if it is not there yet.
+#[command(
+    after_long_help = "The compiler is that of ROCm 7.2 (of 5.7 for one file), fetched under target/rocm if it is not there yet.
 
 Examples:
-  cargo xtask kernels            write the bundles anew
-  cargo xtask kernels --check    fail if they differ from what is compiled now")]
+  cargo xtask kernels            write the code anew
+  cargo xtask kernels --check    fail if it differs from what is compiled now"
+)]
 pub(crate) struct Args {
-    /// Write nothing; fail if a bundle differs from what is compiled now
+    /// Write nothing; fail if a file differs from what is compiled now
     #[arg(long)]
     check: bool,
 }
 
+/// A file to be made.
+struct Job {
+    source: PathBuf,
+    output: PathBuf,
+    release: &'static str,
+    /// Architectures and options.
+    words: Vec<String>,
+}
+
+/// All files that are kept, in the order of their making.
+fn jobs() -> Result<Vec<Job>> {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let mut jobs = Vec::new();
+    for source in sources(&paths::root().join("examples/kernels"))? {
+        let output = source.with_extension("hipfb");
+        jobs.push(Job { source, output, release: RELEASE, words: ARCHITECTURES.map(str::to_owned).to_vec() });
+    }
+    let tests = paths::root().join(TESTS);
+    let folder = tests.join("kernels");
+    for (file, source, architecture, options) in SINGLE {
+        let release = if file.ends_with("rocm57.co") { "5.7" } else { RELEASE };
+        let words = words(&format!("{architecture} {options}"));
+        jobs.push(Job { source: folder.join(source), output: folder.join(file), release, words });
+    }
+    for source in sources(&tests.join("suite"))? {
+        let topic = source.file_stem().context("a topic has a name")?.to_string_lossy().into_owned();
+        for (architecture, level) in LEVELS {
+            let output = tests.join(format!("suite/code/{topic}-{architecture}-{level}.co.xz"));
+            let words = words(&format!("{architecture} {SUITE_OPTIONS} -{level}"));
+            jobs.push(Job { source: source.clone(), output, release: RELEASE, words });
+        }
+    }
+    Ok(jobs)
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let release = rocm::release(RELEASE)?;
-    rocm::fetch(release, &[], false)?;
+    let jobs = jobs()?;
+    for name in [RELEASE, "5.7"] {
+        rocm::fetch(rocm::release(name)?, &[], false)?;
+    }
     let tool = tool()?;
-    let launcher = rocm::tree(release).launcher();
-    let folder = paths::root().join("examples/kernels");
     let mut differing = Vec::new();
-    for source in sources(&folder)? {
-        let bundle = source.with_extension("hipfb");
-        let made = if args.check {
-            paths::fetched("kernels").join(bundle.file_name().unwrap_or_default())
-        } else {
-            bundle.clone()
-        };
-        if let Some(folder) = made.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let [loader, options @ ..] = &launcher[..] else { bail!("the tree of ROCm {RELEASE} has no loader") };
+    let folder = tempfile::tempdir()?;
+    for Job { source, output, release, words } in jobs {
+        // The tool goes by the ending.
+        let made = folder.path().join(output.file_name().unwrap_or_default());
+        let made = if made.extension().is_some_and(|e| e == "xz") { made.with_extension("") } else { made };
+        let tree = rocm::tree(rocm::release(release)?);
+        let launcher = tree.launcher();
+        let [loader, options @ ..] = &launcher[..] else { bail!("the tree of ROCm {release} has no loader") };
         let mut command = Command::new(loader);
-        command.args(options).arg(&tool).arg(&source).arg(&made).args(ARCHITECTURES).current_dir(paths::root());
-        command.env("ROCM_PATH", rocm::tree(release).folder().join("usr"));
+        command.args(options).arg(&tool).arg(&source).arg(&made).args(&words).current_dir(paths::root());
+        command.env("ROCM_PATH", tree.folder().join("usr"));
         capture(&mut command)?;
-        if !args.check {
-            println!("{}: {} bytes", made.display(), std::fs::metadata(&made)?.len());
-        } else if std::fs::read(&bundle).ok() != Some(std::fs::read(&made)?) {
-            println!("{}: differs", bundle.display());
-            differing.push(bundle);
+        let code = std::fs::read(&made)?;
+        if kept(&output).ok().as_ref() == Some(&code) {
+            println!("{}: up to date", output.display());
+        } else if args.check {
+            println!("{}: differs", output.display());
+            differing.push(output);
         } else {
-            println!("{}: up to date", bundle.display());
+            keep(&output, &code)?;
+            println!("{}: {} bytes", output.display(), std::fs::metadata(&output)?.len());
         }
     }
     if !differing.is_empty() {
         let names: Vec<_> = differing.iter().map(|path| path.display().to_string()).collect();
-        bail!("not what HIPRTC {RELEASE} makes of the source now (run `cargo xtask kernels`): {}", names.join(", "));
+        bail!("not what HIPRTC makes of the source now (run `cargo xtask kernels`): {}", names.join(", "));
     }
     Ok(())
 }
 
-/// Builds hiprtc's example `bundle` and says where it is.
+/// What is in a file that is kept, perhaps compressed.
+fn kept(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = std::fs::read(path)?;
+    if path.extension().is_some_and(|extension| extension == "xz") {
+        let compressed = std::mem::take(&mut bytes);
+        lzma_rust2::XzReader::new(&compressed[..], false).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Writes a file so that [`kept`] finds `code` in it.
+fn keep(path: &Path, code: &[u8]) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let bytes = if path.extension().is_some_and(|extension| extension == "xz") {
+        let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(9))?;
+        writer.write_all(code)?;
+        writer.finish()?
+    } else {
+        code.to_owned()
+    };
+    std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
+}
+
+/// Builds hiprtc's example `bundle`, at the lowest level so that it takes every release, and says where it is.
 fn tool() -> Result<PathBuf> {
-    let messages = capture(cargo().args(["build", "-p", "hiprtc", "--example", "bundle", "--message-format", "json"]))?;
+    let messages = capture(cargo().args([
+        "build",
+        "-p",
+        "hiprtc",
+        "--no-default-features",
+        "--example",
+        "bundle",
+        "--message-format",
+        "json",
+    ]))?;
     let executable = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         if message["target"]["name"] == "bundle" { message["executable"].as_str().map(PathBuf::from) } else { None }
@@ -104,6 +202,23 @@ mod tests {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "hipfb") {
                 assert!(path.with_extension("hip").is_file(), "{} has no source", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn all_code_of_the_software_gpus_tests_is_made_from_source_by_a_job_or_listed() {
+        let tests = paths::root().join(TESTS);
+        let outputs: Vec<PathBuf> = jobs().unwrap().into_iter().map(|job| job.output).collect();
+        outputs.iter().for_each(|path| assert!(path.is_file(), "{} is not there", path.display()));
+        // From LLVM IR and assembly.
+        let others = ["memory.co", "pointers.co", "undefined.co"].map(|file| tests.join("kernels").join(file));
+        for folder in ["kernels", "suite/code"] {
+            for entry in std::fs::read_dir(tests.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|extension| extension == "co" || extension == "xz") {
+                    assert!(outputs.contains(&path) || others.contains(&path), "nothing makes {}", path.display());
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod ci;
+mod isa;
 mod kernels;
 mod msrv;
 mod paths;
@@ -29,6 +30,7 @@ mod workspace;
   cargo xtask rocm fetch 7.2   get the real HIP runtime of ROCm 7.2 under target/rocm
   cargo xtask bindgen          write the -sys crates anew
   cargo xtask kernels          compile the examples' kernels anew
+  cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
   cargo xtask bench            measure the figures of README's table
   cargo xtask ci               check everything that has to hold before a change goes in
 
@@ -46,6 +48,7 @@ enum Task {
     Rocm(rocm::Cli),
     Bindgen(bindgen::Args),
     Kernels(kernels::Args),
+    Isa(isa::Args),
     Bench(bench::Args),
     Msrv(msrv::Args),
 }
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Task::Rocm(cli) => rocm::run(&cli),
         Task::Bindgen(args) => bindgen::run(&args),
         Task::Kernels(args) => kernels::run(&args),
+        Task::Isa(args) => isa::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Msrv(args) => msrv::run(&args),
     };

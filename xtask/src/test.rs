@@ -4,12 +4,13 @@
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
 //! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use rocm_sdk::install::debian::usable;
 
-use crate::process::cargo;
+use crate::process::{capture, cargo};
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
 use crate::{paths, workspace};
@@ -85,6 +86,10 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     for release in releases {
         steps.push(real(release, offline));
     }
+    steps.push(hsa_library(offline));
+    for release in releases {
+        steps.push(hsa(release, offline));
+    }
     steps.push(levels(&raw, offline));
     steps.push(examples(offline)?);
     Ok(steps)
@@ -150,6 +155,54 @@ fn real(release: &'static Release, offline: bool) -> Step {
     let commands = vec![test(&["hip"]), compiled];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
+}
+
+/// Where `libhsa-runtime64.so.1` over the software GPU is put for the steps `hsa`.
+fn hsa_folder() -> PathBuf {
+    paths::fetched("hsa")
+}
+
+/// Builds the library that those steps put in the place of ROCm's own.
+fn hsa_library(offline: bool) -> Step {
+    let about = "libhsa-runtime64 over the software GPU";
+    Step::call("build hsa-sim", about, move || {
+        let mut command = checked_cargo("build", offline);
+        let messages = capture(command.args(["-p", "hsa-sim", "--message-format", "json"]))?;
+        let built = messages.lines().rev().find_map(|line| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            let ours = message["target"]["name"] == "libhsa-runtime64";
+            ours.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+        });
+        let built = built.context("cargo built libhsa-runtime64, but did not say where")?;
+        std::fs::create_dir_all(hsa_folder())?;
+        let place = hsa_folder().join("libhsa-runtime64.so.1");
+        // Beside it first: a program may have the old one open.
+        let beside = hsa_folder().join("new");
+        std::fs::copy(&built, &beside).with_context(|| format!("copying {}", built.display()))?;
+        std::fs::rename(&beside, &place).with_context(|| format!("writing {}", place.display()))
+    })
+}
+
+/// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim.
+fn hsa(release: &'static Release, offline: bool) -> Step {
+    let tree = rocm::tree(release);
+    let folders = format!("{}:{}", hsa_folder().display(), tree.libraries().display());
+    let runner = [tree.loader().display().to_string(), "--library-path".to_owned(), folders];
+    let runner: Vec<String> = runner.iter().map(|word| format!("{word:?}")).collect();
+    let config = format!("target.'cfg(all())'.runner=[{}]", runner.join(","));
+    let mut command = checked_cargo("test", offline);
+    command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
+    command.args(["-p", "hip", "--features", &feature(release)]);
+    command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+    let about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    Step::command(format!("hsa {}", release.name), about, command).when(move || {
+        fetched(release)()?;
+        if hsa_folder().join("libhsa-runtime64.so.1").exists() {
+            Ok(())
+        } else {
+            Err("hsa-sim was not built (step `build hsa-sim`)".to_owned())
+        }
+    })
 }
 
 /// The safe crates compile without warnings at every API level, the raw ones with none, and all with several at once.

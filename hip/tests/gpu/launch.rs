@@ -41,6 +41,8 @@ fn code_objects_of_all_versions_run() {
                 crate::skipped(&error);
                 continue;
             }
+            // ROCm 5.7 does not know version 6 yet.
+            Err(_) if version == 6 && hip::runtime_version().unwrap() < (6, 0, 0) => continue,
             module => module.unwrap(),
         };
         let stream = Stream::new(&device).unwrap();

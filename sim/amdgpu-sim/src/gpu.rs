@@ -34,6 +34,10 @@ pub enum Misaligned {
 pub struct Config {
     /// The processor.
     pub arch: Arch,
+    /// Whether SRAMECC is on: only code that was compiled for that, or for either, is loaded.
+    pub sramecc: bool,
+    /// Whether XNACK is on, likewise. Nothing else depends on it: no page is ever missing here.
+    pub xnack: bool,
     /// Threads that run workgroups; `None` for one a core (rayon's global pool, shared with the program).
     pub threads: Option<usize>,
     /// Instructions that all waves of a dispatch together may carry out before it is cut off with a fault; `None` for no limit.
@@ -46,11 +50,45 @@ pub struct Config {
     pub schedule: Schedule,
 }
 
+impl Config {
+    /// The default, but as the processor that `target` names, with its features set so; what it leaves open stays as it is by default.
+    /// `None` for a processor that cannot be simulated.
+    ///
+    /// ```
+    /// use amdgpu_sim::{Config, TargetId};
+    ///
+    /// let target = TargetId::parse("gfx942:xnack+").unwrap();
+    /// assert_eq!(Config::for_target(&target).unwrap().target().to_string(), "gfx942:sramecc+:xnack+");
+    /// ```
+    #[must_use]
+    pub fn for_target(target: &TargetId) -> Option<Self> {
+        let arch = Arch::ALL.into_iter().find(|arch| arch.name() == target.processor)?;
+        let default = Self::default();
+        let set = |feature, default| match feature {
+            Feature::On => true,
+            Feature::Off => false,
+            Feature::Any | Feature::Unsupported => default,
+        };
+        let (sramecc, xnack) = (set(target.sramecc, default.sramecc), set(target.xnack, default.xnack));
+        Some(Self { arch, sramecc, xnack, ..default })
+    }
+
+    /// The target id of the GPU: what code has to be compiled for.
+    #[must_use]
+    pub fn target(&self) -> TargetId {
+        let feature = |on| if on { Feature::On } else { Feature::Off };
+        TargetId { processor: self.arch.name().to_owned(), sramecc: feature(self.sramecc), xnack: feature(self.xnack) }
+    }
+}
+
 impl Default for Config {
-    /// gfx90a, all cores, no instruction budget, 64 GiB, [`Misaligned::FaultWords`], [`Schedule::Parallel`].
+    /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB,
+    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`].
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
+            sramecc: true,
+            xnack: false,
             threads: None,
             instruction_budget: None,
             memory_bytes: 64 << 30,
@@ -152,9 +190,9 @@ impl Gpu {
         pool.get_or_init(make).as_ref()
     }
 
-    /// What code has to be compiled for: SRAMECC on, XNACK off.
+    /// What code has to be compiled for: `gfx90a:sramecc+:xnack-` by default.
     pub fn target(&self) -> TargetId {
-        TargetId { processor: self.config.arch.name().to_owned(), sramecc: Feature::On, xnack: Feature::Off }
+        self.config.target()
     }
 
     /// Puts `code` into the GPU's memory: segments, relocations, kernels, variables.
@@ -163,11 +201,23 @@ impl Gpu {
     /// [`LoadError::Target`] if the code is for another processor, [`LoadError::UndefinedSymbol`], [`LoadError::Relocation`],
     /// [`LoadError::Memory`].
     pub fn load(&self, code: &CodeObject) -> Result<Arc<Module>, LoadError> {
+        self.load_with(code, &|_| None)
+    }
+
+    /// Like [`load`](Self::load), for code that refers to variables defined elsewhere: `defined` knows their addresses.
+    ///
+    /// # Errors
+    /// As of [`load`](Self::load).
+    pub fn load_with(
+        &self,
+        code: &CodeObject,
+        defined: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Arc<Module>, LoadError> {
         let device = self.target();
         if !code.target().runs_on(&device) {
             return Err(LoadError::Target { found: code.target().to_string(), device: device.to_string() });
         }
-        Module::load(&self.memory, self.agent, &self.kernels, code)
+        Module::load(&self.memory, self.agent, &self.kernels, code, defined)
     }
 
     /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,

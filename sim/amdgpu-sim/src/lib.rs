@@ -65,6 +65,7 @@ pub use code_object::{
 };
 pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
+pub use exec::unsupported;
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;

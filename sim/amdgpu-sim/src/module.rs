@@ -122,6 +122,7 @@ impl Module {
         owner: Agent,
         table: &Arc<KernelTable>,
         code: &CodeObject,
+        defined: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Arc<Self>, LoadError> {
         let image = &code.image;
         let (base, span) = place(memory, owner, image)?;
@@ -130,7 +131,7 @@ impl Module {
             memory.write(base + segment.address, image.contents(segment))?;
         }
         for relocation in &image.relocations {
-            apply(memory, base, relocation)?;
+            apply(memory, base, relocation, defined)?;
         }
         let kernel = |info: &KernelInfo| Kernel {
             inner: Arc::new(KernelInner {
@@ -172,6 +173,11 @@ impl Module {
     pub fn base(&self) -> u64 {
         self.loaded.base
     }
+
+    /// Bytes that the code object takes in memory, from [`base`](Self::base) on.
+    pub fn span(&self) -> u64 {
+        self.loaded.span
+    }
 }
 
 /// Address and size of the executable segment around `entry`, from the start of the image.
@@ -192,11 +198,16 @@ fn place(memory: &Memory, owner: Agent, image: &Image) -> Result<(u64, u64), Loa
 }
 
 /// Applies one relocation to an image at `base`.
-fn apply(memory: &Memory, base: u64, relocation: &Relocation) -> Result<(), LoadError> {
+fn apply(
+    memory: &Memory,
+    base: u64,
+    relocation: &Relocation,
+    defined: &dyn Fn(&str) -> Option<u64>,
+) -> Result<(), LoadError> {
     let symbol = match &relocation.symbol {
         SymbolValue::Image(address) => base.wrapping_add(*address),
         SymbolValue::Absolute(value) => *value,
-        SymbolValue::Undefined(name) => return Err(LoadError::UndefinedSymbol(name.to_string())),
+        SymbolValue::Undefined(name) => defined(name).ok_or_else(|| LoadError::UndefinedSymbol(name.to_string()))?,
     };
     let place = base + relocation.offset;
     let absolute = symbol.wrapping_add_signed(relocation.addend);

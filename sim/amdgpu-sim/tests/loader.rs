@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Write as _;
+
 use amdgpu_sim::{CodeObject, Feature, Gpu, Hidden, LoadError, TargetId, ValueKind, bundle};
 use common::*;
 
@@ -164,7 +166,81 @@ fn a_code_object_in_a_bundle_is_found_and_runs() {
     bytes.resize(start, 0);
     bytes.extend(V6);
     let code = bundle::pick(&bytes, &gpu.target()).unwrap();
-    assert!(gpu.load(&CodeObject::parse(code).unwrap()).unwrap().kernel("geometry").is_some());
+    assert!(gpu.load(&CodeObject::parse(&code).unwrap()).unwrap().kernel("geometry").is_some());
+}
+
+#[test]
+fn compressed_bundles_of_the_real_bundler_are_read() {
+    let (v2, v3) = (include_bytes!("kernels/basic-ccob-v2.hipfb"), include_bytes!("kernels/basic-ccob-v3.hipfb"));
+    for (bytes, version) in [(&v2[..], 2), (&v3[..], 3)] {
+        assert_eq!(bytes[4], version);
+        let device = |id| TargetId::parse(id).unwrap();
+        assert_eq!(
+            *bundle::pick(bytes, &device("gfx90a:sramecc+:xnack-")).unwrap(),
+            *include_bytes!("kernels/basic-O3.co")
+        );
+        let other = include_bytes!("kernels/basic-gfx942-O3.co");
+        assert_eq!(*bundle::pick(bytes, &device("gfx942:sramecc+:xnack-")).unwrap(), *other);
+        let error = bundle::pick(bytes, &device("gfx1100")).unwrap_err();
+        assert!(matches!(&error, LoadError::NoCodeFor { available, .. } if available.len() == 3), "{error}");
+    }
+}
+
+/// Each code object of `bundles` that is for one of our processors, which has to be whole.
+fn parse_all(path: &std::path::Path) -> usize {
+    let bytes = std::fs::read(path).unwrap();
+    let mut found = 0;
+    let ours = |t: &TargetId| ["gfx90a", "gfx942"].contains(&&*t.processor);
+    bundle::for_each_code_object(&bytes, ours, |target, code| {
+        let code = CodeObject::parse(&code).unwrap_or_else(|e| panic!("{} for {target}: {e}", path.display()));
+        assert_eq!(code.target().processor, target.processor);
+        found += 1;
+    })
+    .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    found
+}
+
+/// librocrand has bundles behind each other, librccl one compressed one, which many wrappers point to.
+#[test]
+fn real_libraries_give_their_code_objects() {
+    let root = std::env::var_os("ROCM_RS_TREES")
+        .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rocm"), Into::into);
+    let folder = root.join("7.2/usr/lib/x86_64-linux-gnu");
+    for (library, count) in [("librocrand.so.1", 30), ("librccl.so.1", 2), ("librocfft.so.0", 2)] {
+        let path = folder.join(library);
+        if path.is_file() {
+            assert_eq!(parse_all(&path), count, "{library}");
+        } else {
+            let _ = writeln!(
+                std::io::stdout(),
+                "SKIPPED: no {library} (cargo xtask rocm fetch 7.2 --with rocrand,rccl,rocfft)"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_gpu_takes_the_code_of_its_own_variant() {
+    // V6's header says `gfx90a:sramecc+:xnack-` with these bits; each setting of them on each GPU.
+    let flags = |xnack: u32, sramecc: u32| (0x3f_u32 | xnack << 8 | sramecc << 10).to_le_bytes();
+    for (sramecc_on, xnack_on) in [(false, false), (false, true), (true, false), (true, true)] {
+        let gpu = Gpu::new(amdgpu_sim::Config { sramecc: sramecc_on, xnack: xnack_on, ..Default::default() });
+        for (xnack, sramecc) in (0..4).flat_map(|xnack| (0..4).map(move |sramecc| (xnack, sramecc))) {
+            // 0 and 1: either way. 2: off. 3: on.
+            let fits = |field: u32, on: bool| field < 2 || (field == 3) == on;
+            let code = CodeObject::parse(&patched(V6, 48, &flags(xnack, sramecc))).unwrap();
+            let loaded = gpu.load(&code);
+            if fits(xnack, xnack_on) && fits(sramecc, sramecc_on) {
+                loaded.unwrap();
+            } else {
+                let error = loaded.unwrap_err();
+                assert!(
+                    matches!(&error, LoadError::Target { device, .. } if *device == gpu.target().to_string()),
+                    "{error}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@
 use std::ffi::c_void;
 use std::io::Read as _;
 
+use amdgpu_sim::bundle;
+
 /// Images are at most this long: more is a damaged header.
 const LONGEST: u64 = 4 << 30;
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -96,7 +98,8 @@ pub(crate) unsafe fn read(image: *const c_void) -> Result<Vec<u8>, String> {
             let len = elf_len(&reader, address)?;
             reader.read(address, len)
         } else if magic == COMPRESSED {
-            Err("compressed code object bundles (CCOB) are not supported: compile with --no-offload-compress".into())
+            let len = bundle::compressed_len(&reader.read(address, 16)?);
+            reader.read(address, len.ok_or("a compressed bundle that does not say its length: load it from a file")?)
         } else if magic == BUNDLE[..4] && reader.read(address, BUNDLE.len() as u64)? == BUNDLE {
             let len = bundle_len(&reader, address)?;
             reader.read(address, len)
@@ -201,9 +204,16 @@ mod tests {
     }
 
     #[test]
-    fn text_and_compressed_bundles_are_refused_with_the_reason() {
+    fn what_has_no_length_or_is_no_code_is_refused_with_the_reason() {
         assert!(read_slice(b"hello, this is no code").unwrap_err().contains("neither"));
-        assert!(read_slice(b"CCOB\x03\0\0\0").unwrap_err().contains("CCOB"));
+        assert!(read_slice(b"CCOB\x01\0\x01\0        ").unwrap_err().contains("does not say its length"));
+    }
+
+    #[test]
+    fn a_compressed_bundle_is_read_as_far_as_it_says() {
+        let bundle = include_bytes!("../tests/kernels/basic.v3.hipfb");
+        let longer = [&bundle[..], &[9; 50]].concat();
+        assert_eq!(read_slice(&longer).unwrap(), bundle);
     }
 
     #[cfg(target_os = "linux")]
@@ -227,5 +237,7 @@ mod tests {
         assert!(text.contains("cannot be read"), "{text}");
         elf[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
         assert!(read_slice(&elf).unwrap_err().contains("damaged"));
+        let compressed = [b"CCOB\x03\0\x01\0".as_slice(), &(3_u64 << 30).to_le_bytes()].concat();
+        assert!(read_slice(&compressed).unwrap_err().contains("cannot be read"));
     }
 }

@@ -202,8 +202,17 @@ fn bundles_and_files_load_too() {
         bundle.resize(bundle.len().next_multiple_of(4096), 0);
         bundle.extend(code);
     }
-    let module = load(&bundle);
-    ok(launch!(kernel(module, "empty"), [3, 1, 1], [64, 1, 1], NULL, ()));
+    for image in [&bundle[..], COMPRESSED] {
+        let module = load(image);
+        ok(launch!(kernel(module, "empty"), [3, 1, 1], [64, 1, 1], NULL, ()));
+    }
+    // What a compiler leaves in a program: a wrapper that points to the bundle.
+    let pointer = COMPRESSED.as_ptr().expose_provenance() as u64;
+    let wrapper = [1 << 32 | 0x4849_5046, pointer, 0_u64];
+    let mut module = null_mut();
+    // SAFETY: the wrapper points to a whole bundle.
+    ok(unsafe { hipModuleLoadData(&mut module, wrapper.as_ptr().cast()) });
+    kernel(module, "vector_add");
     // SAFETY: no pointers.
     ok(unsafe { hipDeviceSynchronize() });
 

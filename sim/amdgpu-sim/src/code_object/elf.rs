@@ -179,7 +179,7 @@ impl File {
         if !ident.starts_with(b"\x7fELF") {
             let what = match ident {
                 i if i.starts_with(b"__CLANG_OFFLOAD_") => "it is a code object bundle: pick an entry first",
-                i if i.starts_with(b"CCOB") => "it is a compressed code object bundle",
+                i if i.starts_with(b"CCOB") => "it is a compressed code object bundle: pick an entry first",
                 _ => "no ELF magic",
             };
             return Err(LoadError::Elf(what.into()));

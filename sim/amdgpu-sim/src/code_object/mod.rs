@@ -73,9 +73,6 @@ pub enum LoadError {
         /// The targets in the bundle.
         available: Vec<String>,
     },
-    /// A compressed bundle.
-    #[error("compressed code object bundles (CCOB) are not supported: compile with --no-offload-compress")]
-    CompressedBundle,
     /// No memory for the code object's segments.
     #[error("no memory for the code object: {0}")]
     Memory(#[from] crate::MemoryError),

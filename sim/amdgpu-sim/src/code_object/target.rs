@@ -63,34 +63,56 @@ impl TargetId {
     pub(crate) fn from_flags(flags: u32, abi_version: u8) -> Option<Self> {
         let processor = processor(flags & 0xff)?.to_owned();
         let (xnack, sramecc) = if abi_version == 1 {
-            // Version 3 has a bit each.
-            let field = |on: bool| if on { Feature::On } else { Feature::Unsupported };
-            (field(flags & 0x100 != 0), field(flags & 0x200 != 0))
+            // Version 3 has a bit each, and no code that runs either way.
+            let field = |supported: bool, bit: u32| match (supported, flags & bit != 0) {
+                (false, _) => Feature::Unsupported,
+                (true, false) => Feature::Off,
+                (true, true) => Feature::On,
+            };
+            (field(has_xnack(&processor), 0x100), field(has_sramecc(&processor), 0x200))
         } else {
             (Feature::from_field(flags >> 8), Feature::from_field(flags >> 10))
         };
         Some(Self { processor, sramecc, xnack })
     }
 
+    /// The target of the code object in `bytes`, going by its ELF header alone; `None` if they are none.
+    pub fn of_elf(bytes: &[u8]) -> Option<Self> {
+        let header: &[u8; 64] = bytes.first_chunk()?;
+        // 64-bit, little-endian, EM_AMDGPU, for HSA.
+        let amdgpu = header.starts_with(b"\x7fELF\x02\x01") && header[18..20] == [224, 0] && header[7] == 64;
+        let flags = u32::from_le_bytes([header[48], header[49], header[50], header[51]]);
+        if amdgpu { Self::from_flags(flags, header[8]) } else { None }
+    }
+
     /// Reads a target id as the tools write it: `gfx90a`, `gfx90a:sramecc+:xnack-`, with or without `amdgcn-amd-amdhsa--`.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.strip_prefix("amdgcn-amd-amdhsa").map_or(text, |t| t.trim_start_matches('-'));
+        let text = text.strip_prefix("amdgcn-amd-amdhsa").map_or(text, |rest| {
+            // Newer tools name the environment.
+            rest.trim_start_matches('-').trim_start_matches("unknown-")
+        });
         let mut parts = text.split(':');
         let processor = parts.next().filter(|p| p.starts_with("gfx"))?.to_owned();
         let mut id = Self { processor, sramecc: Feature::Any, xnack: Feature::Any };
         for part in parts {
-            if let Some(sign) = part.strip_prefix("sramecc") {
-                id.sramecc = Feature::from_sign(sign)?;
-            } else {
-                id.xnack = Feature::from_sign(part.strip_prefix("xnack")?)?;
+            let (feature, sign) = match part.strip_prefix("sramecc") {
+                Some(sign) => (&mut id.sramecc, sign),
+                None => (&mut id.xnack, part.strip_prefix("xnack")?),
+            };
+            if *feature != Feature::Any {
+                return None;
             }
+            *feature = Feature::from_sign(sign)?;
         }
         Some(id)
     }
 
-    /// Whether code for this target runs on `device`, whose features are `On` or `Off`.
+    /// Whether code for this target runs on `device`, whose features are `On` or `Off`: as ROCm's runtimes decide it.
+    ///
+    /// The processor has to be the same, or a generic one whose family the device's belongs to, and a feature that the code
+    /// says something of has to be set so.
     pub fn runs_on(&self, device: &Self) -> bool {
-        self.processor == device.processor
+        (self.processor == device.processor || family(&device.processor) == Some(&*self.processor))
             && self.sramecc.fits(device.sramecc == Feature::On)
             && self.xnack.fits(device.xnack == Feature::On)
     }
@@ -111,6 +133,32 @@ impl fmt::Display for TargetId {
         }
         Ok(())
     }
+}
+
+/// The generic processor whose code runs on `processor` too, for those that can be simulated.
+fn family(processor: &str) -> Option<&'static str> {
+    matches!(processor, "gfx942" | "gfx950").then_some("gfx9-4-generic")
+}
+
+/// Whether XNACK can be on or off in a processor.
+fn has_xnack(processor: &str) -> bool {
+    const OTHERS: [&str; 9] = [
+        "gfx801",
+        "gfx810",
+        "gfx1010",
+        "gfx1011",
+        "gfx1012",
+        "gfx1013",
+        "gfx9-generic",
+        "gfx9-4-generic",
+        "gfx10-1-generic",
+    ];
+    processor.strip_prefix("gfx9").is_some_and(|rest| rest.len() == 2) || OTHERS.contains(&processor)
+}
+
+/// Whether SRAMECC can be on or off in a processor.
+fn has_sramecc(processor: &str) -> bool {
+    matches!(processor, "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" | "gfx950" | "gfx9-4-generic")
 }
 
 /// `EF_AMDGPU_MACH` values.
@@ -182,27 +230,100 @@ mod tests {
         let any = TargetId::from_flags(0x53f, 3).unwrap();
         assert_eq!((any.to_string().as_str(), any.sramecc, any.xnack), ("gfx90a", Feature::Any, Feature::Any));
         assert_eq!(TargetId::from_flags(0xe3f, 4).unwrap().to_string(), "gfx90a:sramecc+:xnack-");
-        assert_eq!(TargetId::from_flags(0x13f, 1).unwrap().to_string(), "gfx90a:xnack+");
         assert_eq!(TargetId::from_flags(0x4c, 4).unwrap().to_string(), "gfx942");
         assert_eq!(TargetId::from_flags(0x27, 4), None);
     }
 
     #[test]
-    fn features_decide_what_fits() {
-        let device = TargetId::parse("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-").unwrap();
-        for (id, fits) in [
-            ("gfx90a", true),
-            ("gfx90a:xnack-", true),
-            ("gfx90a:sramecc+", true),
-            ("gfx90a:sramecc+:xnack-", true),
-            ("gfx90a:xnack+", false),
-            ("gfx90a:sramecc-", false),
-            ("gfx942", false),
+    fn version_3_says_on_or_off() {
+        for (flags, id) in [
+            (0x03f, "gfx90a:sramecc-:xnack-"),
+            (0x13f, "gfx90a:sramecc-:xnack+"),
+            (0x23f, "gfx90a:sramecc+:xnack-"),
+            (0x33f, "gfx90a:sramecc+:xnack+"),
+            // It has no SRAMECC.
+            (0x12c, "gfx900:xnack+"),
+            (0x036, "gfx1030"),
         ] {
-            assert_eq!(TargetId::parse(id).unwrap().runs_on(&device), fits, "{id}");
+            assert_eq!(TargetId::from_flags(flags, 1).unwrap().to_string(), id);
         }
-        for bad in ["", "sm_90", "gfx90a:", "gfx90a:xnack", "gfx90a:ecc+"] {
+    }
+
+    /// Every setting of the two features in `e_flags` of versions 4 to 6, on every device.
+    #[test]
+    fn each_feature_that_is_said_has_to_agree() {
+        // What the field says, what the id says, and on which devices (off, on) it runs.
+        let settings = [(0, "", [true, true]), (1, "", [true, true]), (2, "-", [true, false]), (3, "+", [false, true])];
+        for (processor, mach) in [("gfx90a", 0x3f), ("gfx942", 0x4c)] {
+            for ((sramecc, ecc_sign, ecc_fits), (xnack, xnack_sign, xnack_fits)) in
+                settings.iter().flat_map(|ecc| settings.iter().map(move |xnack| (*ecc, *xnack)))
+            {
+                let name = |feature: &str, sign: &str| {
+                    if sign.is_empty() { String::new() } else { format!(":{feature}{sign}") }
+                };
+                let id = format!("{processor}{}{}", name("sramecc", ecc_sign), name("xnack", xnack_sign));
+                for abi_version in 2..=4 {
+                    let code = TargetId::from_flags(mach | xnack << 8 | sramecc << 10, abi_version).unwrap();
+                    assert_eq!(code.to_string(), id);
+                    for (ecc_on, xnack_on) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                        let sign = ["-", "+"];
+                        let device = format!("{processor}:sramecc{}:xnack{}", sign[ecc_on], sign[xnack_on]);
+                        let device = TargetId::parse(&device).unwrap();
+                        assert_eq!(code.runs_on(&device), ecc_fits[ecc_on] && xnack_fits[xnack_on], "{id} on {device}");
+                        assert_eq!(TargetId::parse(&id).unwrap().runs_on(&device), code.runs_on(&device), "{id}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn processors_have_to_agree_or_be_of_the_family() {
+        let device = |id| TargetId::parse(id).unwrap();
+        let mi300 = device("gfx942:sramecc+:xnack-");
+        for (id, fits) in [
+            ("gfx942", true),
+            ("gfx9-4-generic", true),
+            ("gfx9-4-generic:sramecc+:xnack-", true),
+            ("gfx9-4-generic:xnack+", false),
+            ("gfx90a", false),
+            ("gfx9-generic", false),
+        ] {
+            assert_eq!(TargetId::parse(id).unwrap().runs_on(&mi300), fits, "{id}");
+        }
+        let mi200 = device("gfx90a:sramecc+:xnack-");
+        for id in ["gfx942", "gfx9-4-generic", "gfx9-generic", "gfx908"] {
+            assert!(!TargetId::parse(id).unwrap().runs_on(&mi200), "{id}");
+        }
+    }
+
+    #[test]
+    fn ids_are_read_as_the_tools_write_them() {
+        for id in [
+            "amdgcn-amd-amdhsa--gfx90a:xnack+",
+            "amdgcn-amd-amdhsa-gfx90a:xnack+",
+            "amdgcn-amd-amdhsa-unknown-gfx90a:xnack+",
+        ] {
+            assert_eq!(TargetId::parse(id).map(|id| id.to_string()).as_deref(), Some("gfx90a:xnack+"), "{id}");
+        }
+        for bad in
+            ["", "sm_90", "gfx90a:", "gfx90a:xnack", "gfx90a:ecc+", "gfx90a:xnack+:xnack-", "amdgcn-amd-amdhsa--"]
+        {
             assert_eq!(TargetId::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_no_code_object_has_no_target() {
+        let mut elf = [0; 64];
+        elf[..8].copy_from_slice(b"\x7fELF\x02\x01\x01\x40");
+        (elf[8], elf[18], elf[48], elf[49]) = (3, 224, 0x3f, 0x05);
+        assert_eq!(TargetId::of_elf(&elf), TargetId::from_flags(0x53f, 3));
+        for at in [0, 4, 5, 7, 18, 19] {
+            let mut other = elf;
+            other[at] ^= 1;
+            assert_eq!(TargetId::of_elf(&other), None, "{at}");
+        }
+        assert_eq!(TargetId::of_elf(&elf[..63]), None);
     }
 }

@@ -180,7 +180,7 @@ impl Gpu {
     ) -> Result<Stats, Fault> {
         let refuse = |e| Fault::launch(kernel, e);
         let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
-        check(kernel.info(), dispatch).map_err(refuse)?;
+        check(kernel.info(), dispatch, given).map_err(refuse)?;
         let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
         let product =
@@ -244,7 +244,10 @@ fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(u3
 }
 
 /// Checks what can be known of a grid before the start.
-fn check(info: &KernelInfo, dispatch: &Dispatch) -> Result<(), LaunchError> {
+///
+/// The hardware does not know the sizes that a kernel was compiled for, and runtimes rely on it: HIP starts its own copy kernels
+/// with larger workgroups than their metadata allow. So packets are held to the hardware's limits alone.
+fn check(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(), LaunchError> {
     let Dispatch { grid, workgroup, .. } = *dispatch;
     if grid.contains(&0) || workgroup.contains(&0) {
         return Err(LaunchError::Empty { grid, workgroup });
@@ -253,12 +256,15 @@ fn check(info: &KernelInfo, dispatch: &Dispatch) -> Result<(), LaunchError> {
         return Err(LaunchError::Unsupported(format!("waves of {} lanes", info.wavefront_size)));
     }
     let work_items = workgroup.iter().fold(1_u64, |n, d| n.saturating_mul(u64::from(*d)));
-    let limit = info.max_workgroup_size.min(MAX_WORKGROUP_SIZE);
+    let by_packet = matches!(given, Given::All(_));
+    let limit = if by_packet { MAX_WORKGROUP_SIZE } else { info.max_workgroup_size.min(MAX_WORKGROUP_SIZE) };
     if work_items > u64::from(limit) {
         return Err(LaunchError::WorkgroupTooLarge { work_items, workgroup, limit });
     }
     match info.required_workgroup_size {
-        Some(required) if required != workgroup => Err(LaunchError::WorkgroupMismatch { workgroup, required }),
+        Some(required) if required != workgroup && !by_packet => {
+            Err(LaunchError::WorkgroupMismatch { workgroup, required })
+        }
         _ => Ok(()),
     }
 }

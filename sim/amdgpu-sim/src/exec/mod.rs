@@ -42,6 +42,7 @@ mod lower;
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
 pub(crate) mod mem;
+mod probe;
 mod program;
 mod run;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
@@ -57,6 +58,7 @@ mod valu;
 mod wave;
 
 pub(crate) use lower::Lowering;
+pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
 pub(crate) use run::{Stop, run, run_exactly};
 pub(crate) use trap::Trap;

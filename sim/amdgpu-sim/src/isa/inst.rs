@@ -284,7 +284,7 @@ pub struct Mods {
 ///
 /// `v_readfirstlane`/`v_readlane` have a scalar `dst`. Where the operation reads its destination (`v_fmac`, `v_mac`, partial
 /// writes), `dst` is read too.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// What it does.
     pub op: Op,

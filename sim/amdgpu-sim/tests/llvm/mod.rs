@@ -70,7 +70,8 @@ impl Disassembler {
         made.ok()
     }
 
-    fn open(arch: Arch) -> Result<Self, String> {
+    /// An error says what is missing.
+    pub(crate) fn open(arch: Arch) -> Result<Self, String> {
         let path = library().ok_or("this rustc has no shared libLLVM")?;
         match major(&path) {
             Some(MAJOR) => {}
@@ -106,11 +107,16 @@ impl Disassembler {
     ///
     /// `None` when LLVM says that the words are no instruction, or prints one with an error in it.
     pub(crate) fn disassemble(&self, words: &[u32]) -> Option<(usize, String)> {
+        self.disassemble_at(words, 0)
+    }
+
+    /// The same for an instruction at the address `pc`.
+    pub(crate) fn disassemble_at(&self, words: &[u32], pc: u64) -> Option<(usize, String)> {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut text = [0 as c_char; 512];
         // SAFETY: `context` is alive, and both buffers have the sizes given.
         let size = unsafe {
-            (self.instruction)(self.context, bytes.as_mut_ptr(), bytes.len() as u64, 0, text.as_mut_ptr(), text.len())
+            (self.instruction)(self.context, bytes.as_mut_ptr(), bytes.len() as u64, pc, text.as_mut_ptr(), text.len())
         };
         // SAFETY: LLVM ends the text with NUL within the buffer.
         let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_str().expect("LLVM prints ASCII");

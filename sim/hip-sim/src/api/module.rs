@@ -21,7 +21,7 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let device = runtime.current();
     let code = bundle::pick(bytes, &device.gpu.target())
-        .and_then(CodeObject::parse)
+        .and_then(|code| CodeObject::parse(&code))
         .and_then(|code| device.gpu.load(&code))
         .map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
     let module = Module { device: device.ordinal, code, functions: Mutex::default() };

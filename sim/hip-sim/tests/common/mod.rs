@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 use hip_sys::*;
 
 pub const GFX90A: &[u8] = include_bytes!("../kernels/basic.gfx90a.co");
+pub const COMPRESSED: &[u8] = include_bytes!("../kernels/basic.v3.hipfb");
 pub const GFX942: &[u8] = include_bytes!("../kernels/basic.gfx942.co");
 
 /// Puts the simulator in the library's place, once.

@@ -1,5 +1,6 @@
 // Kernels of the tests. Compiled code lies beside this file: basic.gfx90a.co, basic.gfx942.co
-// (HIPRTC 7.2.4, -O3, --offload-arch as in the name).
+// (HIPRTC 7.2.4, -O3, --offload-arch as in the name), and both as one: basic.v3.hipfb (LLVM 22's clang-offload-bundler
+// -type=o -bundle-align=4096 -compress).
 struct Triple { float x, y, z; };
 
 __device__ int counter[4] = {1, 2, 3, 4};

@@ -1,0 +1,105 @@
+//! A topic's kernels at every optimisation level and for every architecture.
+
+use std::fmt;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use amdgpu_sim::{Arch, Config, Gpu, Misaligned, Module};
+use hiprtc::{Options, Program};
+
+use crate::common::load;
+
+/// How a topic's kernels were compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    pub(crate) arch: Arch,
+    pub(crate) optimisation: u8,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -O{}", self.arch, self.optimisation)
+    }
+}
+
+/// What the compiler is told besides the level: no fusing of `a * b + c`, so that every result is defined to the last bit.
+/// `cargo xtask kernels` makes the code that is kept with the same options.
+const OPTIONS: [&str; 2] = ["-std=c++17", "-ffp-contract=off"];
+
+/// The levels whose code is kept with the sources.
+const KEPT: [Level; 3] = [
+    Level { arch: Arch::Gfx90a, optimisation: 0 },
+    Level { arch: Arch::Gfx90a, optimisation: 3 },
+    Level { arch: Arch::Gfx942, optimisation: 3 },
+];
+
+/// What a topic does with its kernels.
+pub(crate) type Check = fn(Level, &Gpu, &Arc<Module>);
+
+fn run(level: Level, code: &[u8], check: Check) {
+    let gpu = Gpu::new(Config {
+        arch: level.arch,
+        instruction_budget: Some(50_000_000),
+        misaligned: Misaligned::Allow,
+        ..Config::default()
+    });
+    let module = load(&gpu, code);
+    check(level, &gpu, &module);
+    drop(module);
+    assert_eq!(gpu.memory().used(), 0, "{level}: memory that was not given back");
+}
+
+/// Runs the code objects kept for a topic (compressed by xz to a sixth), in the order of [`KEPT`].
+pub(crate) fn kept(code: [&[u8]; 3], check: Check) {
+    for (level, compressed) in KEPT.into_iter().zip(code) {
+        let mut code = Vec::new();
+        lzma_rust2::XzReader::new(compressed, false).read_to_end(&mut code).unwrap();
+        run(level, &code, check);
+    }
+}
+
+/// Compiles a topic's source at all levels with the HIPRTC that is there, and runs it.
+pub(crate) fn compiled(name: &str, source: &str, check: Check) {
+    for arch in [Arch::Gfx90a, Arch::Gfx942] {
+        for optimisation in 0..=3 {
+            let level = Level { arch, optimisation };
+            let options = OPTIONS.into_iter().fold(Options::new(), Options::raw).raw(format!("-O{optimisation}"));
+            let program = Program::new(format!("{name}.hip"), source).arch(arch).options(options);
+            let code = program.compile().unwrap_or_else(|error| panic!("{level}: {error}"));
+            run(level, code.as_bytes(), check);
+        }
+    }
+}
+
+/// What has to be in the fetched tree.
+pub(crate) const FILES: [&str; 2] = ["libhiprtc.so.7", "libamd_comgr.so.3"];
+
+/// The tests of a topic: `NAME.hip`, and a function that runs its kernels and checks their results; with a source of its own,
+/// of which no code is kept, where one is given.
+macro_rules! topic {
+    ($name:literal, $check:path) => {
+        #[test]
+        fn code_that_is_kept() {
+            $crate::levels::kept(
+                [
+                    include_bytes!(concat!("code/", $name, "-gfx90a-O0.co.xz")),
+                    include_bytes!(concat!("code/", $name, "-gfx90a-O3.co.xz")),
+                    include_bytes!(concat!("code/", $name, "-gfx942-O3.co.xz")),
+                ],
+                $check,
+            );
+        }
+
+        $crate::levels::topic!($name, include_str!(concat!($name, ".hip")), $check);
+    };
+    ($name:literal, $source:expr, $check:path) => {
+        #[test]
+        fn code_compiled_now() {
+            let path = concat!(module_path!(), "::code_compiled_now");
+            if !sys_testing::child::run_with_libraries(path, "7.2", &$crate::levels::FILES) {
+                $crate::levels::compiled($name, $source, $check);
+            }
+        }
+    };
+}
+pub(crate) use topic;

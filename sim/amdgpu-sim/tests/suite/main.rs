@@ -1,0 +1,27 @@
+//! Kernels in HIP C++, a file a topic, against references on the CPU.
+//!
+//! Each topic runs twice: from code objects that are kept beside the sources, so that every machine proves something, and,
+//! where ROCm 7.2 is fetched, compiled on the spot by the real HIPRTC for every architecture at `-O0` to `-O3`.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
+#![allow(clippy::needless_range_loop, reason = "an item is the same place in several arrays")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod algorithms;
+mod atomics;
+mod control;
+mod conversions;
+mod data;
+mod examples;
+mod floats;
+mod hashes;
+mod integers;
+mod levels;
+mod local;
+mod math;
+mod numbers;
+mod packed;
+mod waves;

@@ -1,0 +1,19 @@
+//! Links the binary `libhsa-runtime64` as the shared library that ROCm asks for.
+//!
+//! ROCm's libraries ask for HSA's functions at the version `ROCR_1`. Cargo's own shared libraries (`cdylib`) can't have symbol
+//! versions: rustc hands the linker an anonymous version script, which excludes any other. For an executable there is
+//! none, and `-shared` makes the executable a shared library.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/library.map");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let script = format!("-Wl,--version-script={folder}/src/library.map");
+    // Never unloaded: its threads would run on without their code.
+    for argument in ["-shared", "-Wl,-soname,libhsa-runtime64.so.1", "-Wl,-z,nodelete", &script] {
+        println!("cargo:rustc-link-arg-bin=libhsa-runtime64={argument}");
+    }
+}

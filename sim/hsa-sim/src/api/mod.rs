@@ -1,0 +1,215 @@
+//! HSA's functions. Each checks what it is given, and none lets a panic out.
+
+mod agent;
+mod executable;
+mod isa;
+mod loader;
+mod memory;
+mod queue;
+mod signal;
+mod system;
+mod unsupported;
+
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::abi::{
+    HSA_STATUS_ERROR, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_agent_t,
+    hsa_status_t,
+};
+use crate::agent::AgentSet;
+use crate::runtime::{Result, Runtime};
+
+/// A function that the shared library exports.
+#[derive(Clone, Copy, Debug)]
+pub struct Export {
+    /// Its name.
+    pub name: &'static str,
+    address: *const c_void,
+}
+
+// SAFETY: the address of a function, which nothing changes.
+unsafe impl Sync for Export {}
+
+/// Defines functions that return a status: the body is that of a closure that returns `Result<()>`.
+macro_rules! functions {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {
+        $(
+            $(#[$attribute])*
+            ///
+            /// # Safety
+            /// As HSA says: each pointer is null or valid for what the function does with it.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::hsa_status_t {
+                $crate::api::guard(move || $body)
+            }
+        )*
+        pub(super) const FUNCTIONS: &[$crate::api::Export] = &[$($crate::api::export!($name)),*];
+    };
+}
+
+/// An entry of a list of functions.
+macro_rules! export {
+    ($name:ident) => {
+        $crate::api::Export::new(stringify!($name), $name as *const std::ffi::c_void)
+    };
+}
+
+use {export, functions};
+
+impl Export {
+    const fn new(name: &'static str, address: *const c_void) -> Self {
+        Self { name, address }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> *const c_void {
+        self.address
+    }
+}
+
+const LISTS: [&[Export]; 12] = [
+    agent::FUNCTIONS,
+    executable::FUNCTIONS,
+    isa::FUNCTIONS,
+    loader::FUNCTIONS,
+    memory::FUNCTIONS,
+    queue::FUNCTIONS,
+    queue::INDEX_FUNCTIONS,
+    signal::FUNCTIONS,
+    signal::VALUE_FUNCTIONS,
+    signal::WAIT_FUNCTIONS,
+    system::FUNCTIONS,
+    unsupported::FUNCTIONS,
+];
+
+const fn count() -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < LISTS.len() {
+        count += LISTS[at].len();
+        at += 1;
+    }
+    count
+}
+
+/// Every function that the shared library exports. The library's binary refers to it, so that the linker keeps them.
+pub static EXPORTS: &[Export] = &{
+    let mut all = [LISTS[0][0]; count()];
+    let (mut list, mut next) = (0, 0);
+    while list < LISTS.len() {
+        let mut at = 0;
+        while at < LISTS[list].len() {
+            all[next] = LISTS[list][at];
+            next += 1;
+            at += 1;
+        }
+        list += 1;
+    }
+    all
+};
+
+/// Runs a function's body; a panic becomes a status.
+fn guard(body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => HSA_STATUS_SUCCESS,
+        Ok(Err(status)) => status,
+        Err(_) => HSA_STATUS_ERROR,
+    }
+}
+
+/// Runs a function's body; what it gives when that fails or panics is `other`.
+fn guard_or<T>(other: T, body: impl FnOnce() -> Result<T>) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => value,
+        Ok(Err(_)) | Err(_) => other,
+    }
+}
+
+/// Writes a result.
+///
+/// # Safety
+/// `place` must be null or valid for the write.
+unsafe fn put<T, P>(place: *mut P, value: T) -> Result<()> {
+    if place.is_null() {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: not null, so the caller vouches for it. Programs need not align what an untyped pointer points to.
+    unsafe { place.cast::<T>().write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes bytes.
+///
+/// # Safety
+/// `place` must be null or valid for the write.
+unsafe fn put_bytes<P>(place: *mut P, bytes: &[u8]) -> Result<()> {
+    if place.is_null() {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: not null, so the caller vouches for it.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.cast::<u8>(), bytes.len()) };
+    Ok(())
+}
+
+/// A text in a field of `N` bytes, the rest zero.
+fn field<const N: usize>(text: &str) -> [u8; N] {
+    let mut out = [0; N];
+    let len = text.len().min(N - 1);
+    out[..len].copy_from_slice(&text.as_bytes()[..len]);
+    out
+}
+
+/// A list that a pointer and a number say.
+///
+/// # Safety
+/// `first` must be null or valid for reads of `count` values.
+unsafe fn list<T: Copy>(first: *const T, count: usize) -> Result<Vec<T>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if first.is_null() || count > 1 << 20 {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: not null, so the caller vouches for it.
+    Ok((0..count).map(|n| unsafe { first.add(n).read_unaligned() }).collect())
+}
+
+/// A name.
+///
+/// # Safety
+/// `text` must be null or a string that ends with a zero.
+unsafe fn name(text: *const c_char) -> Result<String> {
+    if text.is_null() {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    // SAFETY: not null, so the caller vouches for it.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map(str::to_owned).map_err(|_| HSA_STATUS_ERROR_INVALID_ARGUMENT)
+}
+
+/// The agents of a list.
+///
+/// # Safety
+/// As of [`list`].
+unsafe fn agents(runtime: &Runtime, first: *const hsa_agent_t, count: usize) -> Result<AgentSet> {
+    // SAFETY: as the caller vouches.
+    let handles = unsafe { list(first, count) }?;
+    handles.into_iter().try_fold(AgentSet::default(), |set, handle| Ok(set.with(runtime.agents.get(handle)?)))
+}
+
+/// Calls the program for each item until it says to stop, whose status is then the result.
+fn each<T>(items: impl IntoIterator<Item = T>, mut call: impl FnMut(T) -> hsa_status_t) -> Result<()> {
+    for item in items {
+        match call(item) {
+            HSA_STATUS_SUCCESS => {}
+            status @ HSA_STATUS_INFO_BREAK => return Err(status),
+            status => return Err(status),
+        }
+    }
+    Ok(())
+}
+
+/// The agents that may use what none were named for: all.
+fn all_agents(runtime: &Runtime) -> AgentSet {
+    runtime.agents.ids().collect()
+}

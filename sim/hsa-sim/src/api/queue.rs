@@ -1,0 +1,244 @@
+//! Queues.
+
+use std::ffi::c_void;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::{Export, export, functions, guard_or, list, put};
+use crate::abi::*;
+use crate::events;
+use crate::queue::Wanted;
+use crate::runtime::runtime;
+
+/// A number that says nothing: what a queue's index is without the queue.
+const NONE: u64 = 0;
+
+functions! {
+    /// A new queue. Scratch is given to kernels as they ask for it, so the sizes are not used.
+    fn hsa_queue_create(
+        agent: hsa_agent_t,
+        size: u32,
+        kind: u32,
+        callback: hsa_queue_callback_t,
+        data: *mut c_void,
+        _private_segment_size: u32,
+        _group_segment_size: u32,
+        result: *mut *mut hsa_queue_t,
+    ) {
+        let runtime = runtime()?;
+        let agent = runtime.agents.get(agent)?;
+        if result.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        if agent.is_cpu() {
+            return Err(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
+        }
+        let callback = callback.map(|function| (function, data as u64));
+        let queue = runtime.queues.create(runtime, &Wanted { agent, size, kind, callback })?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(result, queue.pointer()) }
+    }
+
+    /// Ends a queue: what runs is stopped.
+    fn hsa_queue_destroy(queue: *mut hsa_queue_t) {
+        let runtime = runtime()?;
+        let queue = runtime.queues.get(queue)?;
+        runtime.queues.destroy(runtime, &queue);
+        Ok(())
+    }
+
+    /// Stops a queue.
+    fn hsa_queue_inactivate(queue: *mut hsa_queue_t) {
+        runtime()?.queues.get(queue)?.inactivate();
+        Ok(())
+    }
+
+    /// Restricts a queue to some compute units. There is none to restrict; the mask is kept.
+    fn hsa_amd_queue_cu_set_mask(queue: *const hsa_queue_t, bits: u32, mask: *const u32) {
+        let queue = runtime()?.queues.get(queue)?;
+        if bits % 32 != 0 || (bits > 0) == mask.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller vouches for the list.
+        let mask = unsafe { list(mask, bits as usize / 32) }?;
+        *queue.cu_mask.lock().unwrap_or_else(PoisonError::into_inner) = mask;
+        Ok(())
+    }
+
+    /// The compute units that a queue may use.
+    fn hsa_amd_queue_cu_get_mask(queue: *const hsa_queue_t, bits: u32, mask: *mut u32) {
+        let runtime = runtime()?;
+        let queue = runtime.queues.get(queue)?;
+        if bits == 0 || bits % 32 != 0 || mask.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let kept = queue.cu_mask.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let units = runtime.agents.chip.compute_units;
+        for word in 0..bits / 32 {
+            let here = units.saturating_sub(32 * word).min(32);
+            let all = if here == 32 { u32::MAX } else { (1 << here) - 1 };
+            let value = if kept.is_empty() { all } else { kept.get(word as usize).copied().unwrap_or(0) & all };
+            // SAFETY: the caller vouches for as many words.
+            unsafe { put(mask.add(word as usize), value) }?;
+        }
+        Ok(())
+    }
+
+    /// The priority of a queue: all are served alike.
+    fn hsa_amd_queue_set_priority(queue: *mut hsa_queue_t, priority: u32) {
+        runtime()?.queues.get(queue)?;
+        if priority <= HSA_AMD_QUEUE_PRIORITY_HIGH { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
+    }
+
+    /// A fact of a queue.
+    fn hsa_amd_queue_get_info(queue: *mut hsa_queue_t, attribute: u32, value: *mut c_void) {
+        let queue = runtime()?.queues.get(queue)?;
+        // SAFETY: the caller vouches for `value`.
+        unsafe {
+            match attribute {
+                HSA_AMD_QUEUE_INFO_AGENT => put(value, queue.agent.handle()),
+                HSA_AMD_QUEUE_INFO_DOORBELL_ID => put(value, queue.id),
+                _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            }
+        }
+    }
+
+    /// Whether times of dispatches are wanted: they are always there.
+    fn hsa_amd_profiling_set_profiler_enabled(queue: *mut hsa_queue_t, _enable: i32) {
+        runtime()?.queues.get(queue).map(drop)
+    }
+
+    /// Whether times of copies are wanted: they are always there.
+    fn hsa_amd_profiling_async_copy_enable(_enable: bool) {
+        runtime().map(drop)
+    }
+
+    /// When the dispatch that a signal completed began and ended.
+    fn hsa_amd_profiling_get_dispatch_time(
+        agent: hsa_agent_t,
+        signal: hsa_signal_t,
+        time: *mut hsa_amd_profiling_dispatch_time_t,
+    ) {
+        let runtime = runtime()?;
+        runtime.agents.gpu(runtime.agents.get(agent)?)?;
+        let (start, end) = runtime.signal(signal)?.times();
+        // SAFETY: the caller vouches for it.
+        unsafe { put(time, hsa_amd_profiling_dispatch_time_t { start, end }) }
+    }
+
+    /// When the copy that a signal completed began and ended.
+    fn hsa_amd_profiling_get_async_copy_time(
+        signal: hsa_signal_t,
+        time: *mut hsa_amd_profiling_async_copy_time_t,
+    ) {
+        let (start, end) = runtime()?.signal(signal)?.times();
+        // SAFETY: the caller vouches for it.
+        unsafe { put(time, hsa_amd_profiling_async_copy_time_t { start, end }) }
+    }
+
+    /// An agent's time as the system's: they are the same.
+    fn hsa_amd_profiling_convert_tick_to_system_domain(agent: hsa_agent_t, tick: u64, result: *mut u64) {
+        let runtime = runtime()?;
+        runtime.agents.gpu(runtime.agents.get(agent)?)?;
+        const { assert!(events::FREQUENCY == 1_000_000_000) };
+        // SAFETY: the caller vouches for it.
+        unsafe { put(result, tick) }
+    }
+}
+
+/// Functions that read, write and change a queue's indices; each name says with which ordering.
+macro_rules! indices {
+    (
+        load { $($load:ident: $load_field:ident, $load_order:ident;)* }
+        store { $($store:ident: $store_field:ident, $store_order:ident;)* }
+        add { $($add:ident: $add_order:ident;)* }
+        cas { $($cas:ident: $cas_order:ident, $cas_fail:ident;)* }
+    ) => {
+        $(
+            /// An index of a queue; 0 without a queue.
+            ///
+            /// # Safety
+            /// Always safe: the pointer is looked up.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $load(queue: *const hsa_queue_t) -> u64 {
+                guard_or(NONE, || Ok(runtime()?.queues.get(queue)?.$load_field().load($load_order)))
+            }
+        )*
+        $(
+            /// Sets an index of a queue.
+            ///
+            /// # Safety
+            /// Always safe: the pointer is looked up.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $store(queue: *const hsa_queue_t, value: u64) {
+                guard_or((), || {
+                    runtime()?.queues.get(queue)?.$store_field().store(value, $store_order);
+                    Ok(())
+                });
+            }
+        )*
+        $(
+            /// Adds to the write index of a queue; what it was.
+            ///
+            /// # Safety
+            /// Always safe: the pointer is looked up.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $add(queue: *const hsa_queue_t, value: u64) -> u64 {
+                guard_or(NONE, || Ok(runtime()?.queues.get(queue)?.write_index().fetch_add(value, $add_order)))
+            }
+        )*
+        $(
+            /// Sets the write index of a queue if it is as expected; what it was.
+            ///
+            /// # Safety
+            /// Always safe: the pointer is looked up.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $cas(queue: *const hsa_queue_t, expected: u64, value: u64) -> u64 {
+                guard_or(NONE, || {
+                    let queue = runtime()?.queues.get(queue)?;
+                    let result = queue.write_index().compare_exchange(expected, value, $cas_order, $cas_fail);
+                    Ok(result.unwrap_or_else(|was| was))
+                })
+            }
+        )*
+        pub(super) const INDEX_FUNCTIONS: &[Export] =
+            &[$(export!($load),)* $(export!($store),)* $(export!($add),)* $(export!($cas),)*];
+    };
+}
+
+indices! {
+    load {
+        hsa_queue_load_read_index_acquire: read_index, Acquire;
+        hsa_queue_load_read_index_scacquire: read_index, Acquire;
+        hsa_queue_load_read_index_relaxed: read_index, Relaxed;
+        hsa_queue_load_write_index_acquire: write_index, Acquire;
+        hsa_queue_load_write_index_scacquire: write_index, Acquire;
+        hsa_queue_load_write_index_relaxed: write_index, Relaxed;
+    }
+    store {
+        hsa_queue_store_write_index_relaxed: write_index, Relaxed;
+        hsa_queue_store_write_index_release: write_index, Release;
+        hsa_queue_store_write_index_screlease: write_index, Release;
+        hsa_queue_store_read_index_relaxed: read_index, Relaxed;
+        hsa_queue_store_read_index_release: read_index, Release;
+        hsa_queue_store_read_index_screlease: read_index, Release;
+    }
+    add {
+        hsa_queue_add_write_index_acq_rel: AcqRel;
+        hsa_queue_add_write_index_scacq_screl: AcqRel;
+        hsa_queue_add_write_index_acquire: Acquire;
+        hsa_queue_add_write_index_scacquire: Acquire;
+        hsa_queue_add_write_index_relaxed: Relaxed;
+        hsa_queue_add_write_index_release: Release;
+        hsa_queue_add_write_index_screlease: Release;
+    }
+    cas {
+        hsa_queue_cas_write_index_acq_rel: AcqRel, Acquire;
+        hsa_queue_cas_write_index_scacq_screl: AcqRel, Acquire;
+        hsa_queue_cas_write_index_acquire: Acquire, Acquire;
+        hsa_queue_cas_write_index_scacquire: Acquire, Acquire;
+        hsa_queue_cas_write_index_relaxed: Relaxed, Relaxed;
+        hsa_queue_cas_write_index_release: Release, Relaxed;
+        hsa_queue_cas_write_index_screlease: Release, Relaxed;
+    }
+}

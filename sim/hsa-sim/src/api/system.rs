@@ -1,0 +1,178 @@
+//! Start and end, the system's own information, extensions.
+
+use std::ffi::{c_char, c_void};
+
+use super::{functions, put, put_bytes};
+use crate::abi::*;
+use crate::events;
+use crate::runtime::{self, runtime};
+
+/// Version of the HSA specification.
+const VERSION: (u16, u16) = (1, 1);
+/// Version of AMD's extensions of the interface: what the headers of ROCm 7.2 have.
+const AMD_VERSION: (u16, u16) = (1, 15);
+
+/// Name and version of an extension that is there.
+fn extension(number: u16) -> Option<(&'static std::ffi::CStr, u16, u16)> {
+    match u32::from(number) {
+        HSA_EXTENSION_AMD_LOADER => Some((c"HSA_EXTENSION_AMD_LOADER", 1, 3)),
+        _ => None,
+    }
+}
+
+/// Writes the first `len` bytes of an extension's table.
+unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> runtime::Result<()> {
+    let Some((_, version, _)) = extension(number) else { return Err(HSA_STATUS_ERROR) };
+    if version != major {
+        return Err(HSA_STATUS_ERROR);
+    }
+    if len == 0 {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
+    let table = super::loader::TABLE;
+    let bytes = (&raw const table).cast::<u8>();
+    let len = len.min(size_of_val(&table));
+    // SAFETY: the table is a struct of pointers without gaps, of which `len` bytes are read.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, len) };
+    // SAFETY: the caller vouches for the place.
+    unsafe { put_bytes(place, bytes) }
+}
+
+functions! {
+    /// Starts the runtime, or counts one more user of it.
+    fn hsa_init() {
+        runtime::init()
+    }
+
+    /// Counts one user less; the last ends queues, executables, signals and memory.
+    fn hsa_shut_down() {
+        runtime::shut_down()
+    }
+
+    /// The text for a status.
+    fn hsa_status_string(status: hsa_status_t, text: *mut *const c_char) {
+        let known = status_text(status).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(text, known.as_ptr()) }
+    }
+
+    /// A fact of the system.
+    fn hsa_system_get_info(attribute: u32, value: *mut c_void) {
+        runtime()?;
+        // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+        unsafe {
+            match attribute {
+                HSA_SYSTEM_INFO_VERSION_MAJOR => put(value, VERSION.0),
+                HSA_SYSTEM_INFO_VERSION_MINOR => put(value, VERSION.1),
+                HSA_SYSTEM_INFO_TIMESTAMP => put(value, events::now()),
+                HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY => put(value, events::FREQUENCY),
+                HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT => put(value, u64::MAX),
+                HSA_SYSTEM_INFO_ENDIANNESS => put(value, HSA_ENDIANNESS_LITTLE),
+                HSA_SYSTEM_INFO_MACHINE_MODEL => put(value, HSA_MACHINE_MODEL_LARGE),
+                HSA_SYSTEM_INFO_EXTENSIONS => {
+                    let mut bits = [0_u8; 128];
+                    let loader = HSA_EXTENSION_AMD_LOADER as usize;
+                    bits[loader / 8] |= 1 << (loader % 8);
+                    put(value, bits)
+                }
+                HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
+                    let version = concat!("hsa-sim ", env!("CARGO_PKG_VERSION"), "\0").as_ptr();
+                    put(value, version)
+                }
+                HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT => put(value, false),
+                HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_XNACK_ENABLED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR => put(value, AMD_VERSION.0),
+                HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR => put(value, AMD_VERSION.1),
+                _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            }
+        }
+    }
+
+    /// The name of an extension.
+    fn hsa_extension_get_name(number: u16, name: *mut *const c_char) {
+        let (text, ..) = extension(number).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(name, text.as_ptr()) }
+    }
+
+    /// Whether an extension is there in a version.
+    fn hsa_system_extension_supported(number: u16, major: u16, minor: u16, result: *mut bool) {
+        runtime()?;
+        let there = extension(number).is_some_and(|(_, has, minor_has)| has == major && minor <= minor_has);
+        // SAFETY: the caller vouches for it.
+        unsafe { put(result, there) }
+    }
+
+    /// Whether an extension is there in a major version, and its minor one.
+    fn hsa_system_major_extension_supported(number: u16, major: u16, minor: *mut u16, result: *mut bool) {
+        runtime()?;
+        let there = extension(number).filter(|(_, has, _)| *has == major);
+        // SAFETY: the caller vouches for both.
+        unsafe {
+            if let Some((.., has)) = there {
+                put(minor, has)?;
+            }
+            put(result, there.is_some())
+        }
+    }
+
+    /// The functions of an extension.
+    fn hsa_system_get_extension_table(number: u16, major: u16, minor: u16, place: *mut c_void) {
+        runtime()?;
+        // Functions of each minor version.
+        let functions = [3, 5, 6, 7].get(usize::from(minor)).copied().ok_or(HSA_STATUS_ERROR)?;
+        // SAFETY: the caller vouches for the place.
+        unsafe { table(number, major, functions * size_of::<usize>(), place) }
+    }
+
+    /// The functions of an extension, as many as fit.
+    fn hsa_system_get_major_extension_table(number: u16, major: u16, len: usize, place: *mut c_void) {
+        runtime()?;
+        // SAFETY: the caller vouches for the place.
+        unsafe { table(number, major, len, place) }
+    }
+
+    /// Adds a function that hears of faults.
+    fn hsa_amd_register_system_event_handler(callback: hsa_amd_system_event_callback_t, data: *mut c_void) {
+        let runtime = runtime()?;
+        let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        runtime.events.add(callback, data as u64);
+        Ok(())
+    }
+
+    /// Whether an extension is there on an agent.
+    fn hsa_agent_extension_supported(number: u16, agent: hsa_agent_t, major: u16, minor: u16, result: *mut bool) {
+        runtime()?.agents.get(agent)?;
+        let there = extension(number).is_some_and(|(_, has, minor_has)| has == major && minor <= minor_has);
+        // SAFETY: the caller vouches for it.
+        unsafe { put(result, there) }
+    }
+
+    /// Whether an extension is there on an agent in a major version, and its minor one.
+    fn hsa_agent_major_extension_supported(
+        number: u16,
+        agent: hsa_agent_t,
+        major: u16,
+        minor: *mut u16,
+        result: *mut bool,
+    ) {
+        runtime()?.agents.get(agent)?;
+        let there = extension(number).filter(|(_, has, _)| *has == major);
+        // SAFETY: the caller vouches for both.
+        unsafe {
+            if let Some((.., has)) = there {
+                put(minor, has)?;
+            }
+            put(result, there.is_some())
+        }
+    }
+
+    /// What is logged: there is no log, so asking for one changes nothing.
+    fn hsa_amd_enable_logging(_flags: *mut u8, _file: *mut c_void) {
+        runtime().map(drop)
+    }
+}

@@ -1,0 +1,98 @@
+//! Functions that the software GPU does not have. Each says so, whatever it is given.
+
+use super::{Export, export};
+use crate::abi::{HSA_STATUS_ERROR_NOT_SUPPORTED, hsa_status_t};
+
+/// Defines functions that answer `HSA_STATUS_ERROR_NOT_SUPPORTED`. What they are called with is not looked at, so that their
+/// arguments need not be known: the caller of a C function takes them away itself.
+macro_rules! unsupported {
+    ($($name:ident)*) => {
+        $(
+            /// Not supported: always `HSA_STATUS_ERROR_NOT_SUPPORTED`.
+            #[unsafe(no_mangle)]
+            pub(crate) extern "C" fn $name() -> hsa_status_t {
+                HSA_STATUS_ERROR_NOT_SUPPORTED
+            }
+        )*
+        pub(super) const FUNCTIONS: &[Export] = &[$(export!($name)),*];
+    };
+}
+
+unsupported! {
+    hsa_amd_ais_file_read
+    hsa_amd_ais_file_write
+    hsa_amd_image_create
+    hsa_amd_image_get_info_max_dim
+    hsa_amd_interop_map_buffer
+    hsa_amd_interop_unmap_buffer
+    hsa_amd_ipc_memory_attach
+    hsa_amd_ipc_memory_create
+    hsa_amd_ipc_memory_detach
+    hsa_amd_ipc_signal_attach
+    hsa_amd_ipc_signal_create
+    hsa_amd_memory_migrate
+    hsa_amd_portable_close_dmabuf
+    hsa_amd_portable_export_dmabuf
+    hsa_amd_portable_export_dmabuf_v2
+    hsa_amd_spm_acquire
+    hsa_amd_spm_release
+    hsa_amd_spm_set_dest_buffer
+    hsa_amd_svm_attributes_get
+    hsa_amd_svm_attributes_set
+    hsa_amd_svm_prefetch_async
+    hsa_amd_vmem_address_free
+    hsa_amd_vmem_address_reserve
+    hsa_amd_vmem_address_reserve_align
+    hsa_amd_vmem_export_shareable_handle
+    hsa_amd_vmem_get_access
+    hsa_amd_vmem_get_alloc_properties_from_handle
+    hsa_amd_vmem_handle_create
+    hsa_amd_vmem_handle_release
+    hsa_amd_vmem_import_shareable_handle
+    hsa_amd_vmem_map
+    hsa_amd_vmem_retain_alloc_handle
+    hsa_amd_vmem_set_access
+    hsa_amd_vmem_unmap
+    hsa_code_object_deserialize
+    hsa_code_object_destroy
+    hsa_code_object_get_info
+    hsa_code_object_get_symbol
+    hsa_code_object_get_symbol_from_name
+    hsa_code_object_iterate_symbols
+    hsa_code_object_serialize
+    hsa_code_symbol_get_info
+    hsa_executable_load_code_object
+    hsa_executable_load_program_code_object
+    hsa_ext_image_clear
+    hsa_ext_image_copy
+    hsa_ext_image_create
+    hsa_ext_image_create_with_layout
+    hsa_ext_image_data_get_info
+    hsa_ext_image_data_get_info_with_layout
+    hsa_ext_image_destroy
+    hsa_ext_image_export
+    hsa_ext_image_get_capability
+    hsa_ext_image_get_capability_with_layout
+    hsa_ext_image_import
+    hsa_ext_program_add_module
+    hsa_ext_program_create
+    hsa_ext_program_destroy
+    hsa_ext_program_finalize
+    hsa_ext_program_get_info
+    hsa_ext_program_iterate_modules
+    hsa_ext_sampler_create
+    hsa_ext_sampler_create_v2
+    hsa_ext_sampler_destroy
+    hsa_signal_group_create
+    hsa_signal_group_destroy
+    hsa_signal_group_wait_any_relaxed
+    hsa_signal_group_wait_any_scacquire
+    hsa_soft_queue_create
+    hsa_ven_amd_pcs_create
+    hsa_ven_amd_pcs_create_from_id
+    hsa_ven_amd_pcs_destroy
+    hsa_ven_amd_pcs_flush
+    hsa_ven_amd_pcs_iterate_configuration
+    hsa_ven_amd_pcs_start
+    hsa_ven_amd_pcs_stop
+}

@@ -1,0 +1,101 @@
+//! Time, and faults on their way to the program.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+use amdgpu_sim::{Access, Denied, Fault, FaultKind, LaunchError, Space};
+
+use crate::abi::{
+    HSA_AMD_GPU_MEMORY_FAULT_EVENT, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT, HSA_AMD_MEMORY_FAULT_READ_ONLY,
+    HSA_STATUS_ERROR_EXCEPTION, HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+    HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, HSA_STATUS_ERROR_MEMORY_FAULT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+    hsa_amd_event_t, hsa_amd_gpu_memory_fault_info_t, hsa_status_t,
+};
+use crate::agent::AgentId;
+
+/// Ticks a second of the clock that [`now`] reads.
+pub(crate) const FREQUENCY: u64 = 1_000_000_000;
+
+/// The system's clock in ticks.
+pub(crate) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    (time.tv_sec as u64).wrapping_mul(FREQUENCY).wrapping_add(time.tv_nsec as u64)
+}
+
+/// A function of the program that hears of system events.
+pub(crate) type Handler = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
+
+/// Functions that hear of system events, with their arguments.
+#[derive(Default)]
+pub(crate) struct Events {
+    handlers: Mutex<Vec<(Handler, u64)>>,
+}
+
+impl Events {
+    /// Adds a function.
+    pub(crate) fn add(&self, handler: Handler, data: u64) {
+        self.handlers.lock().unwrap_or_else(PoisonError::into_inner).push((handler, data));
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&self) {
+        self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Tells every function that a GPU has met a bad address. True if there is one that has dealt with it.
+    pub(crate) fn memory_fault(&self, agent: AgentId, address: u64, reason: u32) -> bool {
+        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let event = hsa_amd_event_t {
+            event_type: HSA_AMD_GPU_MEMORY_FAULT_EVENT,
+            memory_fault: hsa_amd_gpu_memory_fault_info_t {
+                agent: agent.handle(),
+                virtual_address: address,
+                fault_reason_mask: reason,
+            },
+        };
+        let mut handled = false;
+        for (handler, data) in handlers {
+            // SAFETY: the program registered this function with this argument.
+            let status = unsafe { handler(&event, crate::memory::pointer(data)) };
+            handled |= status.0 == 0;
+        }
+        handled
+    }
+}
+
+/// The bad address of a fault and why it is bad, as system events say it; none if it is a fault of another kind.
+pub(crate) fn bad_address(fault: &Fault) -> Option<(u64, u32)> {
+    match fault.kind {
+        FaultKind::Memory { space: Space::Global, address, why, .. } => {
+            let reason = match why {
+                Denied::ReadOnly => HSA_AMD_MEMORY_FAULT_READ_ONLY,
+                _ => HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
+            };
+            Some((address, reason))
+        }
+        FaultKind::WildJump(address) => Some((address, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT)),
+        _ => None,
+    }
+}
+
+/// The status that a queue's callback is given for a fault.
+pub(crate) fn status_of(fault: &Fault) -> hsa_status_t {
+    match &fault.kind {
+        FaultKind::Memory { space: Space::Global, access: Access::Fetch, .. } | FaultKind::WildJump(_) => {
+            HSA_STATUS_ERROR_MEMORY_FAULT
+        }
+        FaultKind::Memory { space: Space::Global, .. } => HSA_STATUS_ERROR_MEMORY_FAULT,
+        FaultKind::Memory { .. } => HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
+        FaultKind::UnknownInstruction(_) | FaultKind::Unsupported(_) => HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::Launch(error) => match error {
+            LaunchError::KernelObject { .. } => HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+            LaunchError::ScratchTooLarge { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+            LaunchError::LdsTooLarge { .. } => HSA_STATUS_ERROR_INVALID_ALLOCATION,
+            _ => HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+        },
+        _ => HSA_STATUS_ERROR_EXCEPTION,
+    }
+}

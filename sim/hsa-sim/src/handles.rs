@@ -1,0 +1,104 @@
+//! Handles that C code holds: numbers that are looked up, so that a stale or invented one is found out.
+
+use std::sync::{PoisonError, RwLock};
+
+/// A table of what handles stand for. A handle is an index (plus one, so that none is 0) and a generation.
+pub(crate) struct Handles<T> {
+    inner: RwLock<Inner<T>>,
+}
+
+struct Inner<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+struct Slot<T> {
+    generation: u32,
+    value: Option<T>,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Self {
+        Self { inner: RwLock::new(Inner { slots: Vec::new(), free: Vec::new() }) }
+    }
+}
+
+fn split(handle: u64) -> Option<(usize, u32)> {
+    let index = (handle as u32).checked_sub(1)?;
+    Some((index as usize, (handle >> 32) as u32))
+}
+
+impl<T: Clone> Handles<T> {
+    /// Puts a value in; its handle, or `None` when there are as many as can be counted.
+    pub(crate) fn insert(&self, value: T) -> Option<u64> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let index = match inner.free.pop() {
+            Some(index) => index,
+            None => {
+                let index = u32::try_from(inner.slots.len()).ok().filter(|index| *index < u32::MAX)?;
+                inner.slots.push(Slot { generation: 1, value: None });
+                index
+            }
+        };
+        let slot = &mut inner.slots[index as usize];
+        slot.value = Some(value);
+        Some(u64::from(slot.generation) << 32 | u64::from(index + 1))
+    }
+
+    /// What a handle stands for.
+    pub(crate) fn get(&self, handle: u64) -> Option<T> {
+        let (index, generation) = split(handle)?;
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = inner.slots.get(index).filter(|slot| slot.generation == generation)?;
+        slot.value.clone()
+    }
+
+    /// Takes a value out; its handle is stale from now on.
+    pub(crate) fn remove(&self, handle: u64) -> Option<T> {
+        let (index, generation) = split(handle)?;
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let slot = inner.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
+        let value = slot.value.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        inner.free.push(index as u32);
+        Some(value)
+    }
+
+    /// All handles with their values.
+    pub(crate) fn all(&self) -> Vec<(u64, T)> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let live = inner.slots.iter().enumerate().filter_map(|(index, slot)| {
+            let handle = u64::from(slot.generation) << 32 | (index as u64 + 1);
+            Some((handle, slot.value.clone()?))
+        });
+        live.collect()
+    }
+
+    /// Takes everything out.
+    pub(crate) fn clear(&self) -> Vec<T> {
+        self.all().into_iter().filter_map(|(handle, _)| self.remove(handle)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_and_invented_handles_are_nothing() {
+        let table = Handles::default();
+        let a = table.insert('a').unwrap();
+        assert_eq!(table.get(a), Some('a'));
+        assert_eq!(table.remove(a), Some('a'));
+        let b = table.insert('b').unwrap();
+        assert_eq!(a as u32, b as u32, "the place is used again");
+        assert_eq!(table.get(a), None);
+        assert_eq!(table.remove(a), None);
+        for invented in [0, 1, 7, u64::MAX, b + 1, b | 1 << 63] {
+            assert_eq!(table.get(invented), None, "{invented:#x}");
+        }
+        assert_eq!(table.all(), [(b, 'b')]);
+        assert_eq!(table.clear(), ['b']);
+        assert_eq!(table.get(b), None);
+    }
+}

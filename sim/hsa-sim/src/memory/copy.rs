@@ -1,0 +1,195 @@
+//! Copies and fills, at once or when signals allow.
+
+use std::io::Error;
+
+use amdgpu_sim::Memory;
+
+use super::pointer;
+use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
+use crate::runtime::{Result, Runtime};
+use crate::signal::{Pending, Signal};
+
+/// Where a range lies.
+enum Place {
+    /// Wholly in memory that the GPUs know.
+    Known,
+    /// In the program's own memory.
+    Own,
+}
+
+/// Looks a range up. One that begins in an allocation must end in it.
+fn place(space: &Memory, address: u64, len: u64) -> Result<Place> {
+    match space.find(address) {
+        Some(allocation) if len <= allocation.end() - address => Ok(Place::Known),
+        Some(_) => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
+        None if address == 0 || address.checked_add(len).is_none() => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+        None => Ok(Place::Own),
+    }
+}
+
+/// Copies `len` bytes; the ranges may overlap.
+///
+/// Memory that the GPUs do not know is the program's own, and may not be there at all: the kernel copies it, which then says so.
+pub(crate) fn copy_bytes(space: &Memory, to: u64, from: u64, len: u64) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    match (place(space, to, len)?, place(space, from, len)?) {
+        (Place::Known, Place::Known) => space.copy(to, from, len).map_err(|error| super::status_of(&error)),
+        _ => copy_by_system(to, from, len),
+    }
+}
+
+fn copy_by_system(to: u64, from: u64, len: u64) -> Result<()> {
+    // SAFETY: asks for the number of the process.
+    let process = unsafe { libc::getpid() };
+    let mut done = 0;
+    while done < len {
+        let bytes = (len - done).min(1 << 30) as usize;
+        let local = libc::iovec { iov_base: pointer(to + done), iov_len: bytes };
+        let remote = libc::iovec { iov_base: pointer(from + done), iov_len: bytes };
+        // SAFETY: the kernel checks both ranges; the caller of HSA vouches that nobody else uses them meanwhile.
+        let copied = unsafe { libc::process_vm_readv(process, &local, 1, &remote, 1, 0) };
+        match u64::try_from(copied) {
+            Ok(copied) if copied > 0 => done += copied,
+            _ => {
+                let refused = Error::last_os_error().raw_os_error();
+                if refused == Some(libc::EFAULT) || copied == 0 {
+                    return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+                }
+                // Not allowed here: without the check, then.
+                // SAFETY: the caller of HSA vouches for both ranges.
+                unsafe { std::ptr::copy(pointer(from + done), pointer(to + done), (len - done) as usize) };
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fills `count` words.
+pub(crate) fn fill_words(space: &Memory, to: u64, value: u32, count: u64) -> Result<()> {
+    space.fill(to, &value.to_le_bytes(), count).map_err(|error| super::status_of(&error))
+}
+
+/// A block of rows in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rect {
+    /// Address of its first byte.
+    pub(crate) base: u64,
+    /// Bytes from row to row.
+    pub(crate) pitch: u64,
+    /// Bytes from slice to slice.
+    pub(crate) slice: u64,
+}
+
+impl Rect {
+    fn row(&self, y: u64, z: u64) -> Option<u64> {
+        let offset = y.checked_mul(self.pitch)?.checked_add(z.checked_mul(self.slice)?)?;
+        self.base.checked_add(offset)
+    }
+}
+
+/// What to copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Copy {
+    /// Bytes in a row: to, from, how many.
+    Linear { to: u64, from: u64, len: u64 },
+    /// Rows: to, from; bytes, rows, slices.
+    Rect { to: Rect, from: Rect, range: [u64; 3] },
+}
+
+impl Copy {
+    /// Whether all of it is within memory that is there, as far as that can be known.
+    pub(crate) fn check(&self, space: &Memory) -> Result<()> {
+        match *self {
+            Self::Linear { to, from, len } if len > 0 => {
+                place(space, to, len)?;
+                place(space, from, len).map(drop)
+            }
+            Self::Rect { to, from, range: [bytes, rows, slices] } if bytes > 0 && rows > 0 && slices > 0 => {
+                for rect in [to, from] {
+                    let first = rect.row(0, 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+                    let last = rect.row(rows - 1, slices - 1).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+                    let len = (last - first).checked_add(bytes).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+                    place(space, first, len)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(&self, space: &Memory) -> Result<()> {
+        match *self {
+            Self::Linear { to, from, len } => copy_bytes(space, to, from, len),
+            Self::Rect { to, from, range: [bytes, rows, slices] } => {
+                for z in 0..slices {
+                    for y in 0..rows {
+                        let row = |rect: &Rect| rect.row(y, z).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+                        copy_bytes(space, row(&to)?, row(&from)?, bytes)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Bytes that it moves.
+    fn bytes(&self) -> u64 {
+        match *self {
+            Self::Linear { len, .. } => len,
+            Self::Rect { range, .. } => range.iter().fold(1, |product, d| product.saturating_mul(*d)),
+        }
+    }
+
+    /// Does it when all signals of `after` are 0, then lowers `done`. What is small and can be done is done at once.
+    pub(crate) fn start(self, runtime: &'static Runtime, after: Vec<Signal>, done: Option<Signal>) -> Result<()> {
+        self.check(runtime.agents.space())?;
+        let mut job = Job { runtime, copy: self, after, done };
+        if self.bytes() <= AT_ONCE && job.ready() {
+            job.run();
+            return Ok(());
+        }
+        match runtime.copies.add(&runtime.signals, Box::new(job)) {
+            true => Ok(()),
+            false => Err(crate::abi::HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+        }
+    }
+}
+
+/// Bytes of a copy up to which another thread is not worth waking.
+const AT_ONCE: u64 = 256 << 10;
+
+/// A copy that waits for its turn.
+struct Job {
+    runtime: &'static Runtime,
+    copy: Copy,
+    after: Vec<Signal>,
+    done: Option<Signal>,
+}
+
+impl Pending for Job {
+    fn ready(&self) -> bool {
+        use std::sync::atomic::Ordering::SeqCst;
+        self.after.iter().all(|signal| signal.value().load(SeqCst) == 0 || !signal.is_live())
+    }
+
+    fn run(&mut self) -> bool {
+        let start = crate::events::now();
+        let result = self.copy.run(self.runtime.agents.space());
+        if let Some(done) = self.done {
+            done.set_times(start, crate::events::now());
+            match result {
+                Ok(()) => done.decrement(),
+                Err(status) => {
+                    // A negative value is HSA's sign for a copy that failed.
+                    eprintln!("hsa-sim: an asynchronous copy failed ({status:?}): {:x?}", self.copy);
+                    done.store(-1);
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,117 @@
+//! Memory of the program's own that is locked for GPUs. Locks of ranges that overlap share one entry in the table of allocations.
+
+use amdgpu_sim::Memory;
+
+use super::{pointer, status_of};
+use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
+use crate::runtime::Result;
+
+/// Ranges that are locked.
+#[derive(Default)]
+pub(super) struct Locks {
+    groups: Vec<Group>,
+}
+
+/// Locks that overlap, as one range.
+struct Group {
+    base: u64,
+    end: u64,
+    /// Each (address, size); the same one may be there several times.
+    members: Vec<(u64, u64)>,
+}
+
+impl Locks {
+    /// Locks a range. Returns the range (address, size) that is registered now, and the addresses of those that it replaces.
+    ///
+    /// # Safety
+    /// As of [`Memory::register_host`].
+    pub(super) unsafe fn add(&mut self, space: &Memory, base: u64, size: u64) -> Result<((u64, u64), Vec<u64>)> {
+        let end = base.checked_add(size).filter(|_| size > 0 && base > 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        let overlaps = |group: &Group| group.base < end && base < group.end;
+        if let Some(group) = self.groups.iter_mut().find(|group| group.base <= base && end <= group.end) {
+            group.members.push((base, size));
+            return Ok(((group.base, group.end - group.base), Vec::new()));
+        }
+        let (old, rest): (Vec<Group>, Vec<Group>) = std::mem::take(&mut self.groups).into_iter().partition(overlaps);
+        self.groups = rest;
+        let mut new = Group { base, end, members: vec![(base, size)] };
+        for group in &old {
+            // It was registered, and nothing else takes it away.
+            let _ = space.unregister_host(group.base);
+            new.base = new.base.min(group.base);
+            new.end = new.end.max(group.end);
+            new.members.extend(&group.members);
+        }
+        // SAFETY: as the caller vouches, now and for the ranges before.
+        match unsafe { space.register_host(pointer(new.base).cast(), new.end - new.base) } {
+            Ok(()) => {
+                let range = (new.base, new.end - new.base);
+                self.groups.push(new);
+                Ok((range, old.iter().map(|group| group.base).collect()))
+            }
+            Err(error) => {
+                for group in old {
+                    // SAFETY: as above. The range was registered a moment ago.
+                    let _ = unsafe { space.register_host(pointer(group.base).cast(), group.end - group.base) };
+                    self.groups.push(group);
+                }
+                Err(status_of(&error))
+            }
+        }
+    }
+
+    /// Undoes one lock of this address. Returns the address of a range that is no more registered.
+    pub(super) fn remove(&mut self, space: &Memory, address: u64) -> Result<Option<u64>> {
+        for (at, group) in self.groups.iter_mut().enumerate() {
+            if let Some(member) = group.members.iter().position(|(base, _)| *base == address) {
+                group.members.swap_remove(member);
+                if !group.members.is_empty() {
+                    return Ok(None);
+                }
+                let base = self.groups.swap_remove(at).base;
+                space.unregister_host(base).map_err(|error| status_of(&error))?;
+                return Ok(Some(base));
+            }
+        }
+        Err(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+    }
+
+    /// Undoes all.
+    pub(super) fn clear(&mut self, space: &Memory) {
+        for group in self.groups.drain(..) {
+            // It was registered, and nothing else takes it away.
+            let _ = space.unregister_host(group.base);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_sim::{Config, Gpu};
+
+    use super::*;
+
+    #[test]
+    fn ranges_that_overlap_are_locked_until_the_last_is_unlocked() {
+        let gpu = Gpu::new(Config::default());
+        let space = gpu.memory();
+        let bytes = vec![0_u8; 4096].leak();
+        let base = bytes.as_mut_ptr().expose_provenance() as u64;
+        let mut locks = Locks::default();
+        let lock = |locks: &mut Locks, from: u64, size: u64| {
+            // SAFETY: the bytes are leaked, and no kernel runs.
+            unsafe { locks.add(space, base + from, size) }
+        };
+        assert_eq!(lock(&mut locks, 0, 100).unwrap(), ((base, 100), vec![]));
+        assert_eq!(lock(&mut locks, 200, 100).unwrap(), ((base + 200, 100), vec![]));
+        assert_eq!(lock(&mut locks, 50, 200).unwrap(), ((base, 300), vec![base, base + 200]));
+        assert_eq!(lock(&mut locks, 60, 10).unwrap(), ((base, 300), vec![]));
+        assert_eq!(space.find(base + 150).unwrap().size, 300);
+        for (from, gone) in [(0, None), (60, None), (200, None), (50, Some(base))] {
+            assert_eq!(locks.remove(space, base + from), Ok(gone), "{from}");
+        }
+        assert!(space.find(base).is_none());
+        assert!(locks.remove(space, base).is_err());
+        assert!(lock(&mut locks, 0, 0).is_err() && lock(&mut locks, 8, u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,240 @@
+//! Memory: what has been allocated from which pool, who may use it, and what it is for.
+//!
+//! A device address is the host address of the same byte. [`amdgpu_sim::Memory`] decides what kernels may touch; the records here
+//! say what the program needs to know of it.
+
+mod copy;
+mod lock;
+mod pool;
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use amdgpu_sim::{AllocKind, MemoryError, Request};
+
+use crate::abi::{
+    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_LOCKED, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+    HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
+};
+use crate::agent::{AgentId, AgentSet, Agents};
+use crate::runtime::Result;
+
+pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
+use lock::Locks;
+pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
+
+/// What a piece of memory is to the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) base: u64,
+    /// Bytes asked for.
+    pub(crate) size: u64,
+    pub(crate) pool: Pool,
+    /// One of `HSA_EXT_POINTER_TYPE_*`.
+    pub(crate) kind: u32,
+    /// Agents that may use it, beside its pool's.
+    pub(crate) access: AgentSet,
+    /// The program's own.
+    pub(crate) user_data: u64,
+    /// To be called when it is freed: function and argument.
+    callbacks: Vec<(Deallocated, u64)>,
+}
+
+/// A function of the program that hears of a deallocation.
+pub(crate) type Deallocated = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// All memory.
+#[derive(Default)]
+pub(crate) struct Memories {
+    records: RwLock<BTreeMap<u64, Record>>,
+    locks: Mutex<Locks>,
+    /// Bytes of the host's memory in use. The GPUs count theirs themselves.
+    host_used: AtomicU64,
+}
+
+/// The status for a request that the software GPU's memory refused.
+pub(crate) fn status_of(error: &MemoryError) -> hsa_status_t {
+    match error {
+        MemoryError::OutOfMemory { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        MemoryError::Empty | MemoryError::Alignment { .. } => HSA_STATUS_ERROR_INVALID_ARGUMENT,
+        _ => HSA_STATUS_ERROR_INVALID_ALLOCATION,
+    }
+}
+
+impl Memories {
+    /// Bytes that are left of an agent's memory.
+    pub(crate) fn available(&self, agents: &Agents, agent: AgentId) -> u64 {
+        match agent.gpu() {
+            Some(gpu) => agents.gpu_memory.saturating_sub(agents.space().used_of(gpu)),
+            None => host_memory().saturating_sub(self.host_used.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Takes `size` bytes of the host's memory into account, or of a GPU's, which counts itself.
+    fn take(&self, agent: AgentId, size: u64) -> Result<()> {
+        let more = |used: u64| used.checked_add(size).filter(|used| *used <= host_memory());
+        match agent.is_cpu() && self.host_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
+            true => Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES),
+            false => Ok(()),
+        }
+    }
+
+    fn give_back(&self, agent: AgentId, size: u64) {
+        if agent.is_cpu() {
+            self.host_used.fetch_sub(size, Ordering::Relaxed);
+        }
+    }
+
+    /// Allocates from a pool; the address.
+    pub(crate) fn allocate(&self, agents: &Agents, pool: Pool, size: u64) -> Result<u64> {
+        if size == 0 {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        if !pool.allocates() {
+            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        }
+        let whole = size.checked_next_multiple_of(GRANULE).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        self.take(pool.agent, whole)?;
+        let kind = match pool.kind {
+            PoolKind::HostKernarg => AllocKind::Kernarg,
+            _ if pool.agent.is_cpu() => AllocKind::Host,
+            _ => AllocKind::Device,
+        };
+        // Host memory is for all, as on the real thing.
+        let access = if pool.agent.is_cpu() { agents.ids().collect() } else { AgentSet::of(pool.agent) };
+        let (owner, rights) = (pool.agent.gpu(), access.rights());
+        match agents.space().allocate(&Request { size, align: GRANULE, kind, owner, rights }) {
+            Ok(base) => {
+                self.record(Record {
+                    base,
+                    size,
+                    pool,
+                    kind: HSA_EXT_POINTER_TYPE_HSA,
+                    access,
+                    user_data: 0,
+                    callbacks: Vec::new(),
+                });
+                Ok(base)
+            }
+            Err(error) => {
+                self.give_back(pool.agent, whole);
+                Err(status_of(&error))
+            }
+        }
+    }
+
+    fn record(&self, record: Record) {
+        self.records.write().unwrap_or_else(PoisonError::into_inner).insert(record.base, record);
+    }
+
+    /// Frees what [`allocate`](Self::allocate) gave.
+    pub(crate) fn free(&self, agents: &Agents, address: u64) -> Result<()> {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let ours = records.get(&address).is_some_and(|record| record.kind == HSA_EXT_POINTER_TYPE_HSA);
+        let Some(record) = ours.then(|| records.remove(&address)).flatten() else {
+            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        };
+        drop(records);
+        for (function, argument) in &record.callbacks {
+            // SAFETY: the program registered this function with this argument.
+            unsafe { function(pointer(address), pointer(*argument)) }
+        }
+        self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
+        agents.space().free(address).map_err(|error| status_of(&error))
+    }
+
+    /// The record around an address.
+    pub(crate) fn find(&self, address: u64) -> Option<Record> {
+        let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, record) = records.range(..=address).next_back()?;
+        (address - record.base < record.size).then(|| record.clone())
+    }
+
+    /// Changes the record around an address.
+    pub(crate) fn change(&self, address: u64, change: impl FnOnce(&mut Record)) -> Result<()> {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let found = records.range_mut(..=address).next_back();
+        match found.filter(|(_, record)| address - record.base < record.size) {
+            Some((_, record)) => {
+                change(record);
+                Ok(())
+            }
+            None => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
+        }
+    }
+
+    /// Gives agents access to the memory around an address, and takes it from all others but its own.
+    pub(crate) fn allow(&self, agents: &Agents, address: u64, allowed: AgentSet) -> Result<()> {
+        let mut result = Ok(());
+        self.change(address, |record| {
+            record.access = allowed.with(record.pool.agent);
+            result = agents.space().set_rights(record.base, record.access.rights());
+        })?;
+        result.map_err(|error| status_of(&error))
+    }
+
+    /// Adds a function to be called when the allocation at `address` is freed.
+    pub(crate) fn add_callback(&self, address: u64, function: Deallocated, argument: u64) -> Result<()> {
+        self.change(address, |record| record.callbacks.push((function, argument)))
+    }
+
+    /// Removes it.
+    pub(crate) fn remove_callback(&self, address: u64, function: Deallocated) -> Result<()> {
+        let mut found = false;
+        self.change(address, |record| {
+            let place = record.callbacks.iter().position(|(other, _)| *other as usize == function as usize);
+            found = place.map(|place| record.callbacks.remove(place)).is_some();
+        })?;
+        if found { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
+    }
+
+    /// Makes the program's own memory reachable by agents.
+    ///
+    /// # Safety
+    /// As of [`amdgpu_sim::Memory::register_host`].
+    pub(crate) unsafe fn lock(&self, agents: &Agents, address: u64, size: u64, access: AgentSet) -> Result<()> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as the caller vouches.
+        let (union, gone) = unsafe { locks.add(agents.space(), address, size) }?;
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let mut access = access;
+        for base in gone {
+            if let Some(record) = records.remove(&base) {
+                access = access.union(record.access);
+            }
+        }
+        let pool = Pool { agent: AgentId::CPU, kind: PoolKind::HostFine };
+        let access = access.with(AgentId::CPU);
+        let (base, size) = union;
+        let kind = HSA_EXT_POINTER_TYPE_LOCKED;
+        records.insert(base, Record { base, size, pool, kind, access, user_data: 0, callbacks: Vec::new() });
+        Ok(())
+    }
+
+    /// Undoes one [`lock`](Self::lock) of this address.
+    pub(crate) fn unlock(&self, agents: &Agents, address: u64) -> Result<()> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = locks.remove(agents.space(), address)? {
+            self.records.write().unwrap_or_else(PoisonError::into_inner).remove(&base);
+        }
+        Ok(())
+    }
+
+    /// Gives everything back.
+    pub(crate) fn clear(&self, agents: &Agents) {
+        let records = std::mem::take(&mut *self.records.write().unwrap_or_else(PoisonError::into_inner));
+        for record in records.into_values().filter(|record| record.kind == HSA_EXT_POINTER_TYPE_HSA) {
+            self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
+            // It was allocated there, so there is nothing to be said of it.
+            let _ = agents.space().free(record.base);
+        }
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).clear(agents.space());
+    }
+}
+
+/// An address as C's pointer.
+pub(crate) fn pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}

@@ -1,0 +1,117 @@
+//! Memory pools: what memory each agent has.
+
+use crate::abi::{
+    HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED as COARSE, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED as FINE,
+    HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT as KERNARG, HSA_STATUS_ERROR_INVALID_MEMORY_POOL,
+    hsa_amd_memory_pool_t,
+};
+use crate::agent::{AgentId, Agents};
+use crate::runtime::Result;
+
+/// What the handles of pools begin with.
+const POOL: u64 = 0x4753_5000_0000_0000;
+
+/// Bytes that every allocation is a multiple of.
+pub(crate) const GRANULE: u64 = 4096;
+
+/// A kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum PoolKind {
+    /// Host memory for data that both sides use at the same time.
+    HostFine,
+    /// Host memory for kernel arguments.
+    HostKernarg,
+    /// Host memory that one side uses at a time.
+    HostCoarse,
+    /// A GPU's memory that one side uses at a time.
+    DeviceCoarse,
+    /// A GPU's memory for data that both sides use at the same time.
+    DeviceFine,
+    /// LDS: nothing can be allocated from it.
+    Group,
+}
+
+/// In the order in which programs are told of them.
+const HOST: [PoolKind; 3] = [PoolKind::HostFine, PoolKind::HostKernarg, PoolKind::HostCoarse];
+const DEVICE: [PoolKind; 3] = [PoolKind::DeviceCoarse, PoolKind::DeviceFine, PoolKind::Group];
+
+impl PoolKind {
+    /// Flags of the global segment.
+    pub(crate) fn flags(self) -> u32 {
+        match self {
+            Self::HostFine | Self::DeviceFine => FINE,
+            Self::HostKernarg => FINE | KERNARG,
+            Self::HostCoarse | Self::DeviceCoarse => COARSE,
+            Self::Group => 0,
+        }
+    }
+}
+
+/// A pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pool {
+    pub(crate) agent: AgentId,
+    pub(crate) kind: PoolKind,
+}
+
+impl Pool {
+    /// The pools of an agent.
+    pub(crate) fn of(agent: AgentId) -> impl Iterator<Item = Self> {
+        let kinds = if agent.is_cpu() { HOST } else { DEVICE };
+        kinds.into_iter().map(move |kind| Self { agent, kind })
+    }
+
+    /// The handle.
+    pub(crate) fn handle(self) -> hsa_amd_memory_pool_t {
+        let place = Self::of(self.agent).position(|pool| pool == self).unwrap_or(0);
+        hsa_amd_memory_pool_t { handle: POOL | u64::from(self.agent.0) << 8 | place as u64 }
+    }
+
+    /// The pool of a handle.
+    pub(crate) fn get(agents: &Agents, handle: hsa_amd_memory_pool_t) -> Result<Self> {
+        let bits = handle.handle ^ POOL;
+        let agent = agents.ids().find(|agent| u64::from(agent.0) == bits >> 8);
+        let pool = agent.and_then(|agent| Self::of(agent).nth((bits & 0xff) as usize));
+        pool.ok_or(HSA_STATUS_ERROR_INVALID_MEMORY_POOL)
+    }
+
+    /// Bytes that it has in all.
+    pub(crate) fn size(self, agents: &Agents) -> u64 {
+        match self.kind {
+            PoolKind::Group => u64::from(amdgpu_sim::MAX_LDS),
+            _ if self.agent.is_cpu() => host_memory(),
+            _ => agents.gpu_memory,
+        }
+    }
+
+    /// Whether memory of it can be had.
+    pub(crate) fn allocates(self) -> bool {
+        self.kind != PoolKind::Group
+    }
+}
+
+/// Bytes of memory of the host.
+pub(crate) fn host_memory() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(page).unwrap_or(0)).max(1 << 30)
+}
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_sim::Config;
+
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn handles_lead_to_their_pools_and_no_other_number_does() {
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default() });
+        for pool in agents.ids().flat_map(Pool::of) {
+            assert_eq!(Pool::get(&agents, pool.handle()), Ok(pool));
+        }
+        for handle in [0, 1, POOL + 3, POOL + 0x200, POOL + 0x103, u64::MAX] {
+            assert!(Pool::get(&agents, hsa_amd_memory_pool_t { handle }).is_err(), "{handle:#x}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The thread of a queue: it takes packets in order and carries each out before the next.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use amdgpu_sim::{FaultKind, Packet};
+
+use super::Queue;
+use super::packet::{self, Request};
+use crate::abi::{HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_signal_t, hsa_status_t};
+use crate::events;
+use crate::memory::pointer;
+use crate::runtime::Runtime;
+use crate::signal::Signal;
+
+/// How long the thread sleeps at most before it looks for packets that nobody has rung for.
+const IDLE: Duration = Duration::from_millis(20);
+/// The same, for signals that nobody has told of.
+const WAITING: Duration = Duration::from_millis(1);
+
+/// Why no more packets are taken.
+enum End {
+    /// The queue was destroyed or made inactive.
+    Stopped,
+    /// A packet could not be carried out.
+    Failed(hsa_status_t),
+}
+
+/// Carries out packets until the queue ends.
+pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
+    let mut index = 0;
+    loop {
+        let ready = || {
+            if queue.is_stopped() {
+                return Some(false);
+            }
+            packet::is_packet(queue.header(index).load(Ordering::Acquire)).then_some(true)
+        };
+        if !queue.doorbell.wait_until(IDLE, ready) {
+            return;
+        }
+        match process(runtime, queue, index) {
+            Ok(()) => index += 1,
+            Err(End::Stopped) => return,
+            Err(End::Failed(status)) => {
+                if let Some((callback, data)) = queue.callback {
+                    // SAFETY: the program gave this function with this argument when it made the queue.
+                    unsafe { callback(status, queue.pointer(), pointer(data)) };
+                }
+                return;
+            }
+        }
+    }
+}
+
+fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), End> {
+    let bytes = copy(queue, index);
+    let (request, completion) = packet::read(&bytes);
+    let completion = find(runtime, completion)?;
+    // Arguments of the packet that runs are taken from here; kernels that ask for the packet read it in its place.
+    let start = events::now();
+    match request {
+        Request::Dispatch => dispatch(runtime, queue, index, &bytes)?,
+        Request::And(signals) => {
+            for signal in signals {
+                if let Some(signal) = find(runtime, signal)? {
+                    wait(queue, signal, |value| value == 0)?;
+                }
+            }
+        }
+        Request::Or(signals) => {
+            let mut live = Vec::with_capacity(signals.len());
+            for signal in signals {
+                live.extend(find(runtime, signal)?);
+            }
+            let met = || live.iter().any(|signal| signal.value().load(Ordering::SeqCst) == 0);
+            while !live.is_empty() && !met() {
+                if queue.is_stopped() {
+                    return Err(End::Stopped);
+                }
+                let deadline = std::time::Instant::now() + WAITING;
+                runtime.signals.wait_any_until(Some(deadline), || met().then_some(()));
+            }
+        }
+        Request::Value { signal, condition, value, mask } => {
+            if let Some(signal) = find(runtime, signal)? {
+                wait(queue, signal, |now| condition.holds(now & mask, value))?;
+            }
+        }
+        Request::Unknown => return Err(End::Failed(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT)),
+    }
+    // The place is free once it is invalid and the index has moved on.
+    queue.header(index).store(packet::INVALID, Ordering::Release);
+    queue.read_index().store(index + 1, Ordering::SeqCst);
+    if let Some(completion) = completion {
+        completion.set_times(start, events::now());
+        completion.decrement();
+    }
+    Ok(())
+}
+
+/// Copies a packet, word by word, as its producer may be hostile and write it still.
+fn copy(queue: &Queue, index: u64) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    let place = queue.place(index);
+    for (at, word) in bytes.chunks_exact_mut(8).enumerate() {
+        // SAFETY: an aligned word inside the ring, which lives as long as the queue; all access to it is atomic.
+        let value = unsafe { std::sync::atomic::AtomicU64::from_ptr(pointer(place + 8 * at as u64).cast()) };
+        word.copy_from_slice(&value.load(Ordering::Acquire).to_le_bytes());
+    }
+    bytes
+}
+
+/// The signal of a handle; none for 0.
+fn find(runtime: &'static Runtime, handle: hsa_signal_t) -> Result<Option<Signal>, End> {
+    runtime.maybe_signal(handle).map_err(|_| {
+        eprintln!("hsa-sim: a packet names {:#x}, which is no signal", handle.handle);
+        End::Failed(HSA_STATUS_ERROR_INVALID_SIGNAL)
+    })
+}
+
+/// Waits until a signal's value is right, it is destroyed, or the queue is stopped.
+fn wait(queue: &Queue, signal: Signal, right: impl Fn(i64) -> bool) -> Result<(), End> {
+    let met = signal.wait_until(WAITING, || {
+        if right(signal.value().load(Ordering::SeqCst)) || !signal.is_live() {
+            return Some(true);
+        }
+        queue.is_stopped().then_some(false)
+    });
+    if met { Ok(()) } else { Err(End::Stopped) }
+}
+
+fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> Result<(), End> {
+    let gpu = runtime.agents.gpu(queue.agent).map_err(End::Failed)?;
+    let packet =
+        Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
+    match gpu.run_packet(&packet, &queue.cancel) {
+        Ok(_) => Ok(()),
+        Err(fault) if fault.kind == FaultKind::Cancelled => Err(End::Stopped),
+        Err(fault) => {
+            eprintln!("hsa-sim: {fault}");
+            if let Some((address, reason)) = events::bad_address(&fault) {
+                runtime.events.memory_fault(queue.agent, address, reason);
+            }
+            Err(End::Failed(events::status_of(&fault)))
+        }
+    }
+}

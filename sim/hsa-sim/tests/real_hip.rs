@@ -1,0 +1,56 @@
+//! The unmodified HIP runtimes of ROCm 7.2, 6.4 and 5.7 on the software GPU.
+//!
+//! `cargo xtask test hsa` runs all tests of `hip` in this way; here is what concerns HSA itself.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+
+const RUNTIMES: [(&str, &str); 3] =
+    [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
+const KERNELS: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co"));
+
+/// The first device; `None` where the level that `hip` was built for is newer than the runtime.
+fn device() -> Option<Device> {
+    match Device::get(0) {
+        Ok(device) => Some(device),
+        Err(error @ hip::Error::Version { .. }) => {
+            support::skipped(&error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn add(device: &Device, n: usize) {
+    let module = Module::load(device, KERNELS).unwrap();
+    let kernel = module.kernel("vector_add").unwrap();
+    let stream = Stream::new(device).unwrap();
+    let (a, b): (Vec<f32>, Vec<f32>) = (0..n).map(|i| (i as f32, 0.25 * i as f32)).unzip();
+    let expected: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    let (a, b) = (DeviceBuffer::from_slice(device, &a).unwrap(), DeviceBuffer::from_slice(device, &b).unwrap());
+    let mut c = DeviceBuffer::<f32>::zeroed(device, n).unwrap();
+    // SAFETY: three buffers of n floats, and the kernel checks against n.
+    unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n, 256), (&a, &b, &mut c, n as u32)) }.unwrap();
+    assert_eq!(c.to_vec().unwrap(), expected);
+}
+
+/// Copies (a kernel of HIP's own, or through the engines for what is large), a launch, and what the device says of itself.
+#[test]
+fn vectors_are_added_by_each_runtime() {
+    if support::inside().is_none() {
+        for (release, file) in RUNTIMES {
+            support::run_on(release, &[file], "vectors_are_added_by_each_runtime", &[]);
+        }
+        return;
+    }
+    let Some(device) = device() else { return };
+    let properties = device.properties().unwrap();
+    assert!(properties.name.contains("amdgpu-sim"), "{properties:?}");
+    assert_eq!(properties.arch.to_string(), "gfx90a:sramecc+:xnack-");
+    for n in [1, 1000, 3_000_000] {
+        add(&device, n);
+    }
+}

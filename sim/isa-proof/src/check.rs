@@ -1,0 +1,194 @@
+//! The comparison itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+
+use amdgpu_sim::isa::{Inst, Type, decode, disassemble};
+use amdgpu_sim::{Arch, unsupported};
+use anyhow::{Result, anyhow};
+
+use crate::form::form;
+use crate::llvm::Disassembler;
+
+/// Differences that are kept with their texts; more are only counted.
+const MAX_EXAMPLES: usize = 50;
+
+/// log2 of the pairs of words that are remembered.
+const MEMORY_BITS: u32 = 20;
+
+/// What was found in some code.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Code objects.
+    pub code_objects: u64,
+    /// Instructions on which both sides agree.
+    pub instructions: u64,
+    /// Words that both sides find to be no instruction.
+    pub data: u64,
+    /// Instructions on which they differ.
+    pub differences: u64,
+    /// The first of them.
+    pub examples: Vec<String>,
+    /// How often each form occurs, and why it is not carried out, if it isn't.
+    pub forms: HashMap<Inst, (u64, Option<&'static str>)>,
+}
+
+impl Counts {
+    /// Adds what was found in other code.
+    pub fn add(&mut self, other: Counts) {
+        self.code_objects += other.code_objects;
+        self.instructions += other.instructions;
+        self.data += other.data;
+        self.differences += other.differences;
+        let room = MAX_EXAMPLES.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.into_iter().take(room));
+        for (form, (count, why)) in other.forms {
+            self.forms.entry(form).or_insert((0, why)).0 += count;
+        }
+    }
+
+    /// Instructions that the software GPU does not carry out, by mnemonic and reason, with how many there are.
+    #[must_use]
+    pub fn not_executed(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        let mut found = BTreeMap::new();
+        for (form, (count, why)) in &self.forms {
+            if let Some(why) = why {
+                *found.entry((form.op.mnemonic(), *why)).or_default() += count;
+            }
+        }
+        found
+    }
+}
+
+/// What is remembered of two words: which form, and how long the instruction is.
+#[derive(Clone, Copy)]
+struct Known {
+    words: u64,
+    /// Index of the form; [`NOTHING`], or [`DATA`] where both sides found no instruction.
+    form: u32,
+    size: u8,
+}
+
+const NOTHING: u32 = u32::MAX;
+const DATA: u32 = u32::MAX - 1;
+
+/// Reads code with both disassemblers. One for each thread and processor.
+pub struct Checker {
+    arch: Arch,
+    llvm: Disassembler,
+    /// Pairs of words that were found alike, by a hash of them.
+    known: Vec<Known>,
+    forms: HashMap<Inst, u32>,
+    /// The forms by index: why each is not carried out, and how often it occurred since the last [`Checker::counts`].
+    found: Vec<(Inst, Option<&'static str>, u64)>,
+    counts: Counts,
+}
+
+impl Checker {
+    /// A comparison for one processor.
+    ///
+    /// # Errors
+    /// Where rustc has no LLVM of the right release with AMD's GPUs.
+    pub fn new(arch: Arch) -> Result<Self> {
+        // LLVM registers its targets on the way, which only one thread may do.
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock();
+        let llvm = Disassembler::open(arch).map_err(|why| anyhow!(why))?;
+        let known = vec![Known { words: 0, form: NOTHING, size: 0 }; 1 << MEMORY_BITS];
+        Ok(Self { arch, llvm, known, forms: HashMap::new(), found: Vec::new(), counts: Counts::default() })
+    }
+
+    /// Compares the instructions in `text`, which has to start with one. `place` says where it is, for messages.
+    pub fn check(&mut self, text: &[u8], place: &dyn Fn(usize) -> String) {
+        let words: Vec<u32> = text.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+        let mut at = 0;
+        while let Some(&first) = words.get(at) {
+            let Some(&second) = words.get(at + 1) else {
+                // The last word is not remembered: nothing follows it.
+                self.compare(&[first], &|| place(4 * at));
+                return;
+            };
+            let pair = u64::from(second) << 32 | u64::from(first);
+            let slot = (pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - MEMORY_BITS)) as usize;
+            let known = self.known[slot];
+            let size = if known.words == pair && known.form != NOTHING {
+                self.count(known.form);
+                known.size
+            } else {
+                let (size, form) = self.compare(&[first, second], &|| place(4 * at));
+                self.known[slot] = Known { words: pair, form, size };
+                size
+            };
+            at += usize::from(size) / 4;
+        }
+    }
+
+    /// What was found since the last call.
+    pub fn counts(&mut self) -> Counts {
+        let mut counts = std::mem::take(&mut self.counts);
+        for (form, why, count) in self.found.iter_mut().filter(|(_, _, count)| *count > 0) {
+            counts.forms.insert(*form, (std::mem::take(count), *why));
+        }
+        counts
+    }
+
+    fn count(&mut self, form: u32) {
+        if form == DATA {
+            self.counts.data += 1;
+        } else {
+            self.counts.instructions += 1;
+            self.found[form as usize].2 += 1;
+        }
+    }
+
+    /// Asks both sides, and counts the answer: its size, and its form if they agree.
+    fn compare(&mut self, words: &[u32], place: &dyn Fn() -> String) -> (u8, u32) {
+        let decoded = decode(words, self.arch);
+        let ours = decoded.as_ref().ok().map(|inst| (usize::from(inst.size), disassemble(inst, self.arch)));
+        let theirs = self.llvm.disassemble(words);
+        if ours != theirs {
+            self.counts.differences += 1;
+            if self.counts.examples.len() < MAX_EXAMPLES {
+                let ours = ours.map_or_else(|| format!("none ({})", decoded.unwrap_err()), |(_, text)| text);
+                let theirs = theirs.as_ref().map_or("none", |(_, text)| text);
+                let example = format!("{}: {words:08x?}: ours `{ours}`, LLVM's `{theirs}`", place());
+                self.counts.examples.push(example);
+            }
+            // Go on as LLVM would.
+            return (theirs.map_or(4, |(size, _)| size as u8), NOTHING);
+        }
+        let Ok(inst) = decoded else {
+            self.count(DATA);
+            return (4, DATA);
+        };
+        let form = self.form(form(&inst), &inst);
+        self.count(form);
+        (inst.size, form)
+    }
+
+    /// The index of a form that `inst` has.
+    fn form(&mut self, form: Inst, inst: &Inst) -> u32 {
+        let next = self.found.len() as u32;
+        let index = *self.forms.entry(form).or_insert(next);
+        if index == next {
+            self.found.push((form, unsupported(inst, self.arch), 0));
+        }
+        index
+    }
+}
+
+/// Whether a text depends on the address of the instruction: it does not, on either side, as long as this is false.
+///
+/// # Errors
+/// As [`Checker::new`].
+pub fn depends_on_address(words: &[u32], arch: Arch) -> Result<bool> {
+    let llvm = Disassembler::open(arch).map_err(|why| anyhow!(why))?;
+    let here = llvm.disassemble_at(words, 0);
+    Ok([4, 0x1000, 0x7fff_ffff_f000].iter().any(|pc| llvm.disassemble_at(words, *pc) != here))
+}
+
+/// Whether an instruction has an operand that is a distance to another one.
+#[must_use]
+pub fn is_relative(inst: &Inst) -> bool {
+    inst.op.info().src.contains(&Type::Branch)
+}

@@ -1,0 +1,112 @@
+//! The record of a whole run: a page for people, the same for the same libraries but for its date.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use amdgpu_sim::Arch;
+
+use crate::check::Counts;
+
+/// What was found in a library.
+pub struct Library {
+    /// Debian's package and its version: `librocblas5 7.2.4-1~exp1`.
+    pub package: String,
+    /// Files that were read.
+    pub files: usize,
+    /// What was found, in the order of [`Arch::ALL`].
+    pub counts: [Counts; 2],
+}
+
+/// A number with its thousands apart.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The table of a processor.
+#[must_use]
+pub fn table(libraries: &[Library], arch: Arch) -> String {
+    let mut text = String::from(
+        "| package | code objects | instructions | distinct forms | words that are no instruction | differences | not executed |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut all = Counts::default();
+    let mut row = |name: &str, counts: &Counts| {
+        let not_executed = counts.not_executed().values().sum();
+        let numbers = [
+            counts.code_objects,
+            counts.instructions,
+            counts.forms.len() as u64,
+            counts.data,
+            counts.differences,
+            not_executed,
+        ];
+        let numbers = numbers.map(grouped).join(" | ");
+        let _ = writeln!(text, "| {name} | {numbers} |");
+    };
+    for library in libraries {
+        let counts = &library.counts[arch as usize];
+        row(&library.package, counts);
+        all.add(counts.clone());
+    }
+    row("all", &all);
+    text
+}
+
+/// The page. `command` is what writes it, `llvm` the release that was compared with.
+#[must_use]
+pub fn page(libraries: &[Library], date: &str, llvm: &str, command: &str) -> String {
+    let mut text = format!(
+        "# Decoding, proved on ROCm's own libraries\n\n\
+         Written by `{command}` on {date}.\n\n\
+         Every code object for gfx90a and gfx942 in Debian's packages was read from its first to its last word by this crate's \
+         decoder and disassembler and by {llvm}: at each place both have to find an instruction of the same length with the \
+         same text. *Differences*: where they do not. *Distinct forms*: instructions that differ in more than the numbers of their registers \
+         and the values of their constants. *Words that are no instruction*: both say so; they are what stands between functions. \
+         *Not executed*: instructions that the software GPU would refuse to carry out, with a fault that names them.\n"
+    );
+    for arch in Arch::ALL {
+        let _ = write!(text, "\n## {arch}\n\n{}", table(libraries, arch));
+        let mut missing: BTreeMap<_, u64> = BTreeMap::new();
+        for library in libraries {
+            for (what, count) in library.counts[arch as usize].not_executed() {
+                *missing.entry(what).or_default() += count;
+            }
+        }
+        if !missing.is_empty() {
+            text.push_str("\nNot executed:\n\n");
+        }
+        for ((mnemonic, why), count) in missing {
+            let _ = writeln!(text, "- `{mnemonic}`, {} times: {why}", grouped(count));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_library_and_one_for_all() {
+        let counts = |instructions| Counts { code_objects: 1, instructions, ..Counts::default() };
+        let library = |package: &str, n| Library { package: package.into(), files: 1, counts: [counts(n), counts(0)] };
+        let text = table(&[library("a 1", 1000), library("b 2", 5)], Arch::Gfx90a);
+        assert!(text.contains("| a 1 | 1 | 1,000 | 0 | 0 | 0 | 0 |") && text.contains("| all | 2 | 1,005 |"), "{text}");
+    }
+}
