@@ -218,7 +218,9 @@ fn main() -> ExitCode {
     if let [only, name, who, runs] = &words[..] {
         let case = cases.iter().find(|c| only == "--only" && c.name == name);
         let (Some(case), Ok(runs)) = (case, runs.parse::<u32>()) else {
-            eprintln!("--only NAME WHO RUNS, where NAME is vector_add, saxpy or matmul, WHO is sim, scalar or vectorised");
+            eprintln!(
+                "--only NAME WHO RUNS, where NAME is vector_add, saxpy or matmul, WHO is sim, scalar or vectorised"
+            );
             return ExitCode::FAILURE;
         };
         let device = Device::new(1, case);
