@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
+use crate::pool::Pool;
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
 /// always a fault.)
@@ -38,8 +37,12 @@ pub struct Config {
     pub sramecc: bool,
     /// Whether XNACK is on, likewise. Nothing else depends on it: no page is ever missing here.
     pub xnack: bool,
-    /// Threads that run workgroups; `None` for one a core (rayon's global pool, shared with the program).
+    /// Threads that run the workgroups of a dispatch: the one that calls for it and helpers. `None` for one a core, the helpers shared by all
+    /// such GPUs.
     pub threads: Option<usize>,
+    /// Compute units to have; `None` for as many as the real GPU has: 104 (gfx90a) or 304 (gfx942). They say how many workgroups
+    /// [run at the same time](Gpu::max_resident_workgroups), not how fast.
+    pub compute_units: Option<u32>,
     /// Instructions that all waves of a dispatch together may carry out before it is cut off with a fault; `None` for no limit.
     pub instruction_budget: Option<u64>,
     /// Device memory in bytes. It is taken from the host only as it is used.
@@ -90,6 +93,7 @@ impl Default for Config {
             sramecc: true,
             xnack: false,
             threads: None,
+            compute_units: None,
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
@@ -110,7 +114,7 @@ pub struct Gpu {
     /// What the clocks of kernels count from.
     started: Instant,
     /// Threads of its own, if their number was asked for.
-    pool: OnceLock<Option<ThreadPool>>,
+    pool: OnceLock<Pool>,
 }
 
 /// Threads where their number was not asked for. Asked of the system once: it reads files to answer, which would cost a launch
@@ -172,22 +176,25 @@ impl Gpu {
         Arc::clone(&self.memory)
     }
 
+    /// Compute units that it has.
+    pub fn compute_units(&self) -> u32 {
+        let real = match self.config.arch {
+            Arch::Gfx90a => 104,
+            Arch::Gfx942 => 304,
+        };
+        self.config.compute_units.unwrap_or(real).max(1)
+    }
+
     /// How many threads run workgroups.
     pub(crate) fn threads(&self) -> usize {
         self.config.threads.unwrap_or_else(cores).max(1)
     }
 
-    /// The threads for workgroups beside the calling one; `None` if the host gives none.
-    ///
-    /// Never rayon's global pool: its threads are the program's, and may all be waiting for a kernel that some other thread runs.
-    pub(crate) fn pool(&self) -> Option<&ThreadPool> {
-        static SHARED: OnceLock<Option<ThreadPool>> = OnceLock::new();
-        let make = || {
-            let name = |i| format!("amdgpu-sim-{i}");
-            ThreadPoolBuilder::new().num_threads(self.threads().saturating_sub(1).max(1)).thread_name(name).build().ok()
-        };
+    /// The threads that help the calling one.
+    pub(crate) fn pool(&self) -> &Pool {
+        static SHARED: OnceLock<Pool> = OnceLock::new();
         let pool = if self.config.threads.is_some() { &self.pool } else { &SHARED };
-        pool.get_or_init(make).as_ref()
+        pool.get_or_init(|| Pool::new(self.threads().saturating_sub(1)))
     }
 
     /// What code has to be compiled for: `gfx90a:sramecc+:xnack-` by default.

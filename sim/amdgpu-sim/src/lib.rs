@@ -59,6 +59,7 @@ mod gpu;
 pub mod isa;
 mod memory;
 mod module;
+mod pool;
 
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,

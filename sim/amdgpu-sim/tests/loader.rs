@@ -82,9 +82,13 @@ fn target_flags_decide_what_the_device_takes() {
 fn version_3_has_its_own_flags_and_2_and_7_are_refused() {
     let v3 = |flags: u32| CodeObject::parse(&patched(&patched(V4, 8, &[1]), E_FLAGS, &flags.to_le_bytes())).unwrap();
     let code = v3(0x23f);
-    assert_eq!((code.version(), code.target().to_string().as_str()), (3, "gfx90a:sramecc+"));
+    assert_eq!((code.version(), code.target().to_string().as_str()), (3, "gfx90a:sramecc+:xnack-"));
     gpu().load(&code).unwrap();
-    assert_eq!(v3(0x13f).target().to_string(), "gfx90a:xnack+");
+    // A bit that is not set says that the feature has to be off.
+    for (flags, id) in [(0x03f, "gfx90a:sramecc-:xnack-"), (0x13f, "gfx90a:sramecc-:xnack+")] {
+        assert_eq!(v3(flags).target().to_string(), id);
+        assert!(matches!(gpu().load(&v3(flags)), Err(LoadError::Target { .. })), "{id}");
+    }
     for abi_version in [0, 5, 255] {
         let error = CodeObject::parse(&patched(V6, 8, &[abi_version])).unwrap_err();
         assert_eq!(error, LoadError::Version { abi_version });

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use amdgpu_sim::{Config, Misaligned};
+use amdgpu_sim::{Config, Misaligned, TargetId};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: usize = 64;
@@ -33,6 +33,11 @@ impl Settings {
         };
         let plain = |text: &str| text.parse().ok();
         let mut gpu = Config::default();
+        if let Some(id) = variable("HIP_SIM_TARGET")? {
+            let known = TargetId::parse(id.trim()).and_then(|target| Config::for_target(&target));
+            let wanted = "gfx90a or gfx942 is wanted, with :sramecc+ or - and :xnack+ or - behind it if need be";
+            gpu = known.ok_or_else(|| format!("HIP_SIM_TARGET={id:?}: {wanted}"))?;
+        }
         let devices = match number("HIP_SIM_DEVICES", "a number of devices from 1 to 64", plain)? {
             Some(devices) if devices <= MAX_DEVICES as u64 => devices as usize,
             Some(devices) => {
@@ -95,9 +100,11 @@ mod tests {
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "allow"),
+            ("HIP_SIM_TARGET", "gfx942:sramecc-:xnack+"),
         ])
         .unwrap();
         assert_eq!(settings.devices, 4);
+        assert_eq!(settings.gpu.target().to_string(), "gfx942:sramecc-:xnack+");
         assert_eq!(settings.gpu.memory_bytes, 512 << 20);
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
@@ -116,6 +123,8 @@ mod tests {
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
             ("HIP_SIM_MISALIGNED", "maybe"),
+            ("HIP_SIM_TARGET", "gfx1100"),
+            ("HIP_SIM_TARGET", "gfx90a:ecc+"),
         ] {
             let error = read(&[(name, value)]).err().unwrap();
             assert!(error.contains(name) && error.contains(value), "{error}");

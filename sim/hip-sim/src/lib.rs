@@ -46,6 +46,7 @@
 //! # Settings
 //! Environment variables, read on the first call:
 //! - `HIP_SIM_DEVICES`: how many devices (default 1),
+//! - `HIP_SIM_TARGET`: what they are: `gfx90a` (default) or `gfx942`, with `:sramecc+` or `-` and `:xnack+` or `-` behind it (default `+`, `-`),
 //! - `HIP_SIM_MEMORY`: memory of each, in bytes or with K, M, G, T (default 64G; taken from the host as it is used),
 //! - `HIP_SIM_BUDGET`: wave instructions after which a launch is cut off (default none),
 //! - `HIP_SIM_THREADS`: threads that run workgroups (default one a core),

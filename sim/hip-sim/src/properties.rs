@@ -5,6 +5,8 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
+use amdgpu_sim::Arch;
+
 use crate::runtime::Device;
 
 /// `hipDeviceProp_t` since HIP 6.0.
@@ -231,7 +233,8 @@ impl R0600 {
             memoryBusWidth: 64,
             totalConstMem: i32::MAX as usize,
             major: 9,
-            minor: 0,
+            // Of gfx942, the 4.
+            minor: if device.gpu.config().arch == Arch::Gfx942 { 4 } else { 0 },
             textureAlignment: PITCH_ALIGN,
             texturePitchAlignment: PITCH_ALIGN,
             surfaceAlignment: PITCH_ALIGN,

@@ -20,6 +20,32 @@ fn child(test: &str, variables: &[(&str, &str)]) {
 }
 
 #[test]
+fn another_processor() {
+    child("another_processor_child", &[("HIP_SIM_TARGET", "gfx942:xnack+")]);
+}
+
+#[test]
+#[ignore = "run by another_processor"]
+fn another_processor_child() {
+    start();
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: places for results, and an image.
+    unsafe {
+        ok(hipDeviceComputeCapability(&mut major, &mut minor, 0));
+        assert_eq!((major, minor), (9, 4));
+        assert_eq!(hipModuleLoadData(&mut null_mut(), GFX90A.as_ptr().cast()), hipErrorNoBinaryForGpu);
+    }
+    assert!(hip_sim::last_fault().unwrap().contains("the device is gfx942:sramecc+:xnack+"));
+    // Of a bundle, the other entry than elsewhere.
+    for image in [GFX942, COMPRESSED] {
+        let empty = kernel(load(image), "empty");
+        ok(launch!(empty, [2, 1, 1], [64, 1, 1], null_mut(), ()));
+    }
+    // SAFETY: no pointers.
+    ok(unsafe { hipDeviceSynchronize() });
+}
+
+#[test]
 fn two_devices() {
     child("two_devices_child", &[("HIP_SIM_DEVICES", "2")]);
 }

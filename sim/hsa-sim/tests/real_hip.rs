@@ -54,3 +54,56 @@ fn vectors_are_added_by_each_runtime() {
         add(&device, n);
     }
 }
+
+/// A store far out of bounds is told on stderr with all that is known. The runtime of 7.2 gives the program its error code; those before
+/// end the process, as they do on a GPU.
+#[test]
+fn a_fault_reaches_the_program() {
+    if support::inside().is_none() {
+        for (release, file) in RUNTIMES {
+            let Some((success, text)) = support::try_on(release, &[file], "a_fault_reaches_the_program", &[]) else {
+                continue;
+            };
+            if text.contains("SKIPPED") {
+                continue;
+            }
+            assert_eq!(success, release == "7.2", "{release}: {text}");
+            for part in
+                ["hsa-sim: kernel store_index: out of bounds", "0 bytes past the end of 256 bytes of device memory"]
+            {
+                assert!(text.contains(part), "{release}: {text}");
+            }
+        }
+        return;
+    }
+    let Some(device) = device() else { return };
+    let module = Module::load(&device, KERNELS).unwrap();
+    let store = module.kernel("store_index").unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+    // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+    unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.status(), Some(hip::Status::ILLEGAL_ADDRESS), "{error}");
+    // The device stays as it is, as a GPU does.
+    assert!(data.to_vec().is_err() && DeviceBuffer::<i32>::zeroed(&device, 64).is_err());
+}
+
+/// Four GPUs, each with memory of its own; copies between them.
+#[test]
+fn several_gpus_are_there() {
+    if support::inside().is_none() {
+        for (release, file) in RUNTIMES {
+            support::run_on(release, &[file], "several_gpus_are_there", &[("HIP_SIM_DEVICES", "4")]);
+        }
+        return;
+    }
+    if device().is_none() {
+        return;
+    }
+    let devices = Device::all().unwrap();
+    assert_eq!(devices.len(), 4);
+    for device in &devices {
+        add(device, 5000);
+    }
+}

@@ -1,7 +1,6 @@
 //! The comparison itself.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 
 use amdgpu_sim::isa::{Inst, Type, decode, disassemble};
 use amdgpu_sim::{Arch, unsupported};
@@ -90,9 +89,6 @@ impl Checker {
     /// # Errors
     /// Where rustc has no LLVM of the right release with AMD's GPUs.
     pub fn new(arch: Arch) -> Result<Self> {
-        // LLVM registers its targets on the way, which only one thread may do.
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock();
         let llvm = Disassembler::open(arch).map_err(|why| anyhow!(why))?;
         let known = vec![Known { words: 0, form: NOTHING, size: 0 }; 1 << MEMORY_BITS];
         Ok(Self { arch, llvm, known, forms: HashMap::new(), found: Vec::new(), counts: Counts::default() })

@@ -9,9 +9,11 @@ use ruzstd::decoding::StreamingDecoder;
 use super::bad;
 use crate::code_object::LoadError;
 
-/// A bundle may not say that it is larger than this many times what is there of it. Machine code is compressed to between
-/// a third and a hundredth; damaged and hostile headers say anything.
-const MAX_RATIO: u64 = 1024;
+/// A bundle may not say that it is larger than this many times what is there of it. ROCm's own are compressed to between
+/// a half and a twenty-fifth; damaged and hostile headers say anything.
+const MAX_RATIO: u64 = 256;
+/// The largest code object that is taken out of a compressed bundle, in bytes.
+const MAX_CODE: u64 = 4 << 30;
 /// Beside that ratio: bundles with nothing in them.
 const SLACK: u64 = 1 << 16;
 /// The largest window of zstd that is accepted, in bytes: what its levels and its long-distance matching use at most. A decoder
@@ -146,6 +148,9 @@ impl Read for Stream<'_> {
 impl Stream<'_> {
     /// The `size` bytes at `offset`, which is not before what has been read already.
     pub(super) fn part(&mut self, offset: u64, size: u64) -> Result<Vec<u8>, LoadError> {
+        if size > MAX_CODE {
+            return Err(bad(format!("a code object of {size} bytes, {MAX_CODE} are allowed")));
+        }
         let skip = offset.checked_sub(self.at).ok_or_else(|| bad("its entries overlap"))?;
         let failed = |e: io::Error| bad(format!("it cannot be decompressed: {e}"));
         let skipped = io::copy(&mut self.by_ref().take(skip), &mut io::sink()).map_err(failed)?;

@@ -228,7 +228,7 @@ fn headers_that_lie_are_found_out() {
     assert!(reason(&long).contains("the id of entry 0 has"));
 }
 
-/// A few bytes that say that they become as much as is allowed for a file a thousandth as large, and would.
+/// A few bytes that say that they become more than any code does, and would.
 #[test]
 fn a_bomb_takes_no_more_memory_than_its_table_says_it_needs() {
     let id = "hip-amdgcn-amd-amdhsa--gfx90a";

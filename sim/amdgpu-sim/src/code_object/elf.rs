@@ -164,8 +164,8 @@ pub(super) struct File {
     pub(super) target: TargetId,
     /// The code object version, 3 to 6.
     pub(super) version: u8,
-    /// The contents of the first note with metadata.
-    pub(super) metadata: Option<Vec<u8>>,
+    /// The contents of the notes with metadata. Code that was linked from several assembly files has one of each.
+    pub(super) metadata: Vec<Vec<u8>>,
     symbols: BTreeMap<String, Symbol>,
 }
 
@@ -210,17 +210,17 @@ impl File {
         if program_headers.len() > MAX_SEGMENTS {
             return Err(LoadError::Segment(format!("{} program headers", program_headers.len())));
         }
-        let mut metadata = None;
+        let mut metadata = Vec::new();
         let mut segments = Vec::new();
         for ph in program_headers {
             match ph.p_type(LE) {
                 elf::PT_LOAD => segments.extend(segment(ph, data)?),
-                elf::PT_NOTE if metadata.is_none() => {
+                // One segment at most, so that they are no more than the file holds.
+                elf::PT_NOTE if metadata.is_empty() => {
                     if let Some(mut all) = ph.notes(LE, data).map_err(error)? {
                         while let Some(note) = all.next().map_err(error)? {
                             if note.name() == b"AMDGPU" && note.n_type(LE).0 == NT_AMDGPU_METADATA {
-                                metadata = Some(note.desc().to_vec());
-                                break;
+                                metadata.push(note.desc().to_vec());
                             }
                         }
                     }

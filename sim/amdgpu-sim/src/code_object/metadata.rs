@@ -156,12 +156,19 @@ const MAX_KERNARG: u32 = 1 << 16;
 const MAX_DEPTH: usize = 64;
 
 impl Metadata {
-    /// Reads the contents of the note.
-    pub(super) fn read(note: Option<&[u8]>) -> Result<Self, LoadError> {
-        let note = note.ok_or_else(|| LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()))?;
-        let mut reader = rmp_serde::Deserializer::from_read_ref(note);
-        reader.set_max_depth(MAX_DEPTH);
-        Self::deserialize(&mut reader).map_err(|e| LoadError::Metadata(e.to_string()))
+    /// Reads the contents of the notes.
+    pub(super) fn read(notes: &[Vec<u8>]) -> Result<Self, LoadError> {
+        if notes.is_empty() {
+            return Err(LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()));
+        }
+        let mut kernels = Vec::new();
+        for note in notes {
+            let mut reader = rmp_serde::Deserializer::from_read_ref(note);
+            reader.set_max_depth(MAX_DEPTH);
+            let one = Self::deserialize(&mut reader).map_err(|e| LoadError::Metadata(e.to_string()))?;
+            kernels.extend(one.kernels);
+        }
+        Ok(Self { kernels })
     }
 }
 

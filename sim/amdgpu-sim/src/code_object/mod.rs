@@ -157,7 +157,7 @@ impl CodeObject {
     /// [`LoadError`] for everything that is not a whole and consistent AMD code object v3 to v6.
     pub fn parse(bytes: &[u8]) -> Result<Self, LoadError> {
         let file = elf::File::parse(bytes)?;
-        let metadata = metadata::Metadata::read(file.metadata.as_deref())?;
+        let metadata = metadata::Metadata::read(&file.metadata)?;
         let mut kernels: Vec<KernelInfo> = Vec::with_capacity(metadata.kernels.len());
         for raw in metadata.kernels {
             kernels.push(raw.resolve(&file)?);

@@ -1,14 +1,14 @@
 //! One workgroup: its waves take turns on one thread.
 
+mod turn;
+
 use super::schedule::Shuffle;
 use super::{Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
-use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run, run_exactly};
+use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
-
-/// Instructions after which a wave lets others go on.
-const TURN: u64 = 1 << 16;
+use turn::Turn;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -34,6 +34,8 @@ pub(super) struct Group {
     /// What each wave of a whole workgroup starts with, once there has been one.
     starts: Vec<registers::Whole>,
     states: Vec<State>,
+    /// How long each wave's next turn is.
+    turns: Vec<Turn>,
     /// Waves of the present workgroup.
     count: usize,
     /// In which order waves have their turns: all numbers below `count` come first.
@@ -49,6 +51,8 @@ pub(super) enum Progress {
     Done,
     /// All waves have had a turn; some have not ended.
     Running,
+    /// Likewise, but all that have not ended or come to a barrier wait for something that others have to do.
+    Waiting,
     /// A wave stopped that should not have.
     Failed(Trap, FaultPlace),
     /// The budget is used up; this is where a wave was.
@@ -74,6 +78,7 @@ impl Group {
             has: vec![0; waves as usize],
             starts: Vec::with_capacity(waves as usize),
             states: vec![State::Ended; waves as usize],
+            turns: (0..waves).map(|_| Turn::default()).collect(),
             count: 0,
             order: Vec::new(),
             lds: vec![0; job.lds as usize],
@@ -96,6 +101,7 @@ impl Group {
         self.order.extend(0..self.count);
         self.lds.fill(0);
         self.states[..self.count].fill(State::Waiting);
+        self.turns[..self.count].iter_mut().for_each(Turn::reset);
         // A workgroup that was cut off has kept some.
         self.free.clear();
         self.free.extend((0..self.registers.len()).rev());
@@ -139,12 +145,12 @@ impl Group {
         let mut lds = std::mem::take(&mut self.lds);
         let env = Env { view, scratch: self.scratch, misaligned: job.gpu.config().misaligned, start: job.start };
         let mut ctx = Ctx { program: job.program, lds: &mut lds, env };
-        let went = self.turns(job, &mut ctx, spend, shuffle);
+        let went = self.take_turns(job, &mut ctx, spend, shuffle);
         self.lds = lds;
         went
     }
 
-    fn turns(
+    fn take_turns(
         &mut self,
         job: &Job<'_>,
         ctx: &mut Ctx<'_>,
@@ -154,6 +160,7 @@ impl Group {
         let mut instructions = 0;
         loop {
             let mut gave_way = false;
+            let mut waiting = true;
             if let Some(shuffle) = &mut shuffle {
                 shuffle.shuffle(&mut self.order);
             }
@@ -166,10 +173,11 @@ impl Group {
                 }
                 let (wave, state) = (&mut self.registers[self.has[id]], &mut self.states[id]);
                 let before = wave.instructions;
-                let stop = match &mut shuffle {
-                    None => run(wave, ctx, TURN),
-                    Some(shuffle) => run_exactly(wave, ctx, shuffle.turn()),
+                let (stop, waits) = match &mut shuffle {
+                    None => self.turns[id].run(wave, ctx),
+                    Some(shuffle) => (run_exactly(wave, ctx, shuffle.turn()), false),
                 };
+                waiting &= waits;
                 let spent = wave.instructions.wrapping_sub(before);
                 instructions += spent;
                 let place = || place(job, wave, self.position);
@@ -192,7 +200,8 @@ impl Group {
             let states = &mut self.states[..self.count];
             if states.contains(&State::Ready) {
                 if gave_way {
-                    return (Progress::Running, instructions);
+                    let progress = if waiting { Progress::Waiting } else { Progress::Running };
+                    return (progress, instructions);
                 }
             } else if states.contains(&State::AtBarrier) {
                 // All that have not ended are here.

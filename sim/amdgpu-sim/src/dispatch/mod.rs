@@ -2,6 +2,7 @@
 
 mod arguments;
 mod group;
+mod occupancy;
 mod packet;
 mod registers;
 mod schedule;
@@ -87,6 +88,8 @@ struct Job<'a> {
     groups: [u32; 3],
     /// Their number.
     total: u64,
+    /// How many of them run at the same time.
+    resident: u64,
     /// Bytes of scratch a lane.
     scratch: u32,
     /// Bytes of LDS.
@@ -194,6 +197,7 @@ impl Gpu {
             dispatch: *dispatch,
             groups,
             total,
+            resident: self.max_resident_workgroups(kernel, dispatch.workgroup.iter().product(), lds).max(1),
             scratch,
             lds,
             own: 0..0,

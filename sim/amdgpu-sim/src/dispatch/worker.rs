@@ -1,22 +1,33 @@
 //! The threads that run workgroups.
 //!
 //! Workgroups start in order, lowest number first, so one that waits for an earlier one (a look-back scan) gets on. One that
-//! waits for a later one (a barrier over the grid) does too: a worker whose workgroups only give way starts others beside them.
+//! waits for a later one (a barrier over the grid) does too: a worker whose workgroups only wait starts others beside them, up to
+//! the number that the GPU holds at once. One that waits for another dispatch, or for the host, costs next to nothing meanwhile: the
+//! worker gives way to other threads, then sleeps for ever longer moments.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::group::{Group, Progress};
 use super::schedule::{SIDE_BY_SIDE, Shuffle};
 use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, LaunchError};
+use crate::pool::Others;
 
 /// Rounds in which nothing ended before as many workgroups again are started beside those that run.
-const PATIENCE: u32 = 8;
-/// Workgroups that a worker runs side by side at most.
-const MAX_RESIDENT: usize = 256;
+const PATIENCE: u32 = 32;
+/// How long a helper stays while another dispatch wants one.
+const SLICE: Duration = Duration::from_millis(5);
+/// Rounds of waiting in which a worker just gives way to other threads, before it begins to sleep.
+const YIELDS: u32 = 16;
+/// The first and the longest moment of sleep.
+const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(100));
+/// What a budget is charged for a moment in which all of a worker's workgroups wait.
+const WAIT_PER_INSTRUCTION: Duration = Duration::from_nanos(10);
 
 /// What the workers of a dispatch share.
 struct Shared {
@@ -26,6 +37,76 @@ struct Shared {
     /// The fault of the lowest workgroup that has had one.
     fault: Mutex<Option<(u64, Fault)>>,
     stats: Mutex<Stats>,
+    /// Workgroups that have begun and not ended; only counted where the GPU does not hold all at once.
+    resident: AtomicUsize,
+    floor: Mutex<Floor>,
+    /// How many workgroups are in `floor.parked`, as far as is known without the lock.
+    parked: AtomicUsize,
+    /// The dispatch's own thread has nothing to do and would like some of a helper's workgroups.
+    hungry: AtomicBool,
+    /// For the dispatch's own thread: a helper has left, or parked something.
+    changed: Condvar,
+}
+
+/// Where workers meet.
+#[derive(Default)]
+struct Floor {
+    /// Workgroups that have begun and that no worker has.
+    parked: VecDeque<(u64, Group)>,
+    /// Helpers at work.
+    helpers: usize,
+}
+
+impl Shared {
+    fn floor(&self) -> MutexGuard<'_, Floor> {
+        self.floor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves workgroups to whoever comes.
+    fn park(&self, groups: impl Iterator<Item = (u64, Group)>) {
+        let mut floor = self.floor();
+        floor.parked.extend(groups);
+        self.parked.store(floor.parked.len(), Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// Takes a workgroup that was left.
+    fn take_parked(&self) -> Option<(u64, Group)> {
+        if self.parked.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut floor = self.floor();
+        let group = floor.parked.pop_front();
+        self.parked.store(floor.parked.len(), Relaxed);
+        group
+    }
+
+    /// Stops the dispatch. The fault of the lowest workgroup counts.
+    fn fail(&self, index: u64, fault: Fault) {
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(other, _)| index < *other) {
+            *first = Some((index, fault));
+        }
+        self.stop.store(true, Relaxed);
+    }
+}
+
+/// A helper at work: what it leaves behind is seen to on drop.
+struct Present<'s> {
+    job: &'s Job<'s>,
+    shared: &'s Shared,
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Its workgroups are lost.
+            let what = "a helping thread panicked, which is a bug of the software GPU";
+            self.shared.fail(u64::MAX, Fault::new(self.job.kernel, FaultKind::Unsupported(what.to_owned())));
+        }
+        self.shared.floor().helpers -= 1;
+        self.shared.changed.notify_all();
+    }
 }
 
 /// Runs all workgroups of `job`.
@@ -36,19 +117,27 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
         spent: AtomicU64::new(0),
         fault: Mutex::new(None),
         stats: Mutex::default(),
+        resident: AtomicUsize::new(0),
+        floor: Mutex::default(),
+        parked: AtomicUsize::new(0),
+        hungry: AtomicBool::new(false),
+        changed: Condvar::new(),
     };
     let threads = job.gpu.threads();
     let workers = job.workers(threads);
-    let pool = if workers > 1 { job.gpu.pool() } else { None };
+    let pool = if workers > 1 { Some(job.gpu.pool()) } else { None };
     match pool {
-        None => work(job, &shared),
-        // The calling thread is one of the workers.
-        Some(pool) => pool.in_place_scope(|scope| {
-            for _ in 1..workers {
-                scope.spawn(|_| work(job, &shared));
-            }
-            work(job, &shared);
-        }),
+        None => {
+            work(job, &shared, None);
+        }
+        Some(pool) => {
+            let help = |others: &Others<'_>| {
+                shared.floor().helpers += 1;
+                let _present = Present { job, shared: &shared };
+                work(job, &shared, Some(others))
+            };
+            pool.share(workers - 1, &help, || work_to_the_end(job, &shared));
+        }
     }
     let fault = shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, fault)) = fault {
@@ -59,34 +148,58 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
     Ok(stats)
 }
 
-/// Takes workgroups until none is left.
-fn work(job: &Job<'_>, shared: &Shared) {
+/// What the dispatch's own thread does: it is the last to leave.
+fn work_to_the_end(job: &Job<'_>, shared: &Shared) {
+    loop {
+        work(job, shared, None);
+        let mut floor = shared.floor();
+        while floor.parked.is_empty() {
+            if floor.helpers == 0 {
+                return;
+            }
+            shared.hungry.store(true, Relaxed);
+            floor = shared.changed.wait(floor).unwrap_or_else(PoisonError::into_inner);
+        }
+        shared.hungry.store(false, Relaxed);
+        if shared.stop.load(Relaxed) {
+            return;
+        }
+    }
+}
+
+/// Takes workgroups until none is left, or until a helper (who has `others`) is wanted elsewhere. Returns whether there is more to do.
+fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     let memory = job.gpu.memory();
     let budget = job.gpu.config().instruction_budget;
+    let bounded = job.total > job.resident;
     let mut stats = Stats::default();
     let mut running: Vec<(u64, Group)> = Vec::new();
     let mut idle: Vec<Group> = Vec::new();
     let mut shuffle = Shuffle::of(job.gpu.config().schedule);
     // Short turns are not a sign of workgroups that wait for others.
-    let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 10) } else { (1, PATIENCE) };
+    let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 8) } else { (1, PATIENCE) };
     let mut wanted = least;
     let mut rounds = 0;
+    let mut waits = 0;
     let mut view = View::new(job.gpu.memory_arc(), job.gpu.agent(), job.own.clone());
-    let fail = |index: u64, fault: Fault| {
-        let mut first = shared.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|(other, _)| index < *other) {
-            *first = Some((index, fault));
-        }
-        shared.stop.store(true, Relaxed);
-    };
     let mut spend = |instructions: u64| match budget {
         None => !shared.stop.load(Relaxed) && !job.is_cancelled(),
         Some(limit) => {
             shared.spent.fetch_add(instructions, Relaxed).saturating_add(instructions) <= limit && !job.is_cancelled()
         }
     };
-    while !shared.stop.load(Relaxed) {
+    let mut more = false;
+    let came = others.map(|_| Instant::now());
+    'work: while !shared.stop.load(Relaxed) {
         while running.len() < wanted {
+            if let Some(parked) = shared.take_parked() {
+                running.push(parked);
+                continue;
+            }
+            let full = bounded && !running.is_empty() && shared.resident.load(Relaxed) as u64 >= job.resident;
+            if full || shared.next.load(Relaxed) >= job.total {
+                break;
+            }
             let index = shared.next.fetch_add(1, Relaxed);
             if index >= job.total {
                 // Never let it wrap.
@@ -95,55 +208,98 @@ fn work(job: &Job<'_>, shared: &Shared) {
             }
             let Some(mut group) = idle.pop().or_else(|| Group::new(job)) else {
                 let error = LaunchError::ScratchTooLarge { private: job.scratch, limit: super::MAX_SCRATCH };
-                fail(index, Fault::launch(job.kernel, error));
-                return;
+                shared.fail(index, Fault::launch(job.kernel, error));
+                break 'work;
             };
             let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
             group.begin(job, index);
             stats.workgroups += 1;
             stats.waves += group.waves();
+            if bounded {
+                shared.resident.fetch_add(1, Relaxed);
+            }
             running.push((index, group));
         }
         if running.is_empty() {
             break;
         }
         let mut at = 0;
-        let mut ended = false;
+        let (mut ended, mut gets_on) = (false, false);
         while at < running.len() && !shared.stop.load(Relaxed) {
             let (index, group) = &mut running[at];
             let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut());
             stats.instructions += spent;
             match progress {
-                Progress::Running => at += 1,
+                Progress::Running => {
+                    gets_on = true;
+                    at += 1;
+                }
+                Progress::Waiting => at += 1,
                 Progress::Done => {
                     idle.push(running.swap_remove(at).1);
+                    if bounded {
+                        shared.resident.fetch_sub(1, Relaxed);
+                    }
                     ended = true;
                 }
                 Progress::Failed(trap, place) => {
-                    fail(*index, Fault::new(job.kernel, kind_of(&trap)).at(place, memory));
+                    shared.fail(*index, Fault::new(job.kernel, kind_of(&trap)).at(place, memory));
                 }
                 Progress::OverBudget(place) => {
                     // Without a budget it was another worker that stopped the dispatch.
                     if job.is_cancelled() {
-                        fail(*index, Fault::new(job.kernel, FaultKind::Cancelled).at(place, memory));
+                        shared.fail(*index, Fault::new(job.kernel, FaultKind::Cancelled).at(place, memory));
                     } else if let Some(limit) = budget {
-                        fail(*index, Fault::new(job.kernel, FaultKind::Budget(limit)).at(place, memory));
+                        shared.fail(*index, Fault::new(job.kernel, FaultKind::Budget(limit)).at(place, memory));
                     }
                 }
             }
         }
+        let elsewhere = others.is_some_and(Others::want_help);
         if ended {
-            rounds = 0;
+            (rounds, waits) = (0, 0);
             wanted = running.len().max(least);
-        } else {
-            rounds += 1;
-            if rounds >= patience && wanted < MAX_RESIDENT {
+        } else if gets_on {
+            (rounds, waits) = (rounds + 1, 0);
+            if rounds >= patience && wanted as u64 <= job.resident {
                 (rounds, wanted) = (0, 2 * wanted);
             }
+        } else if wanted <= running.len() && wanted as u64 <= job.resident {
+            // All wait, perhaps for one that has not begun.
+            wanted += wanted.div_ceil(2);
+        } else if elsewhere {
+            more = true;
+            break;
+        } else {
+            waits += 1;
+            spend(pause(waits));
         }
+        if elsewhere && came.is_some_and(|came| came.elapsed() >= SLICE) {
+            more = true;
+            break;
+        }
+        if running.len() > 1 && others.is_some() && shared.hungry.load(Relaxed) {
+            shared.hungry.store(false, Relaxed);
+            shared.park(running.drain(running.len() / 2..));
+        }
+    }
+    if more {
+        shared.park(running.drain(..));
     }
     let mut total = shared.stats.lock().unwrap_or_else(PoisonError::into_inner);
     total.instructions += stats.instructions;
     total.waves += stats.waves;
     total.workgroups += stats.workgroups;
+    more
+}
+
+/// Lets other threads run, the `waits`-th time in a row that there is nothing to do but wait. Returns what to charge for it.
+fn pause(waits: u32) -> u64 {
+    if waits < YIELDS {
+        std::thread::yield_now();
+        return 0;
+    }
+    let nap = NAPS.1.min(NAPS.0 * (1 << ((waits - YIELDS) / 4).min(8)));
+    std::thread::sleep(nap);
+    (nap.as_nanos() / WAIT_PER_INSTRUCTION.as_nanos()) as u64
 }

@@ -42,6 +42,7 @@ mod lower;
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
 pub(crate) mod mem;
+mod poll;
 mod probe;
 mod program;
 mod run;
@@ -58,6 +59,7 @@ mod valu;
 mod wave;
 
 pub(crate) use lower::Lowering;
+pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
 pub(crate) use run::{Stop, run, run_exactly};

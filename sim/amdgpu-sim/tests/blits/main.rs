@@ -80,7 +80,7 @@ fn check(test: &str, which: usize) {
         let code = comgr.compile(&text, arch.name()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let gpu = Gpu::new(Config {
             arch,
-            instruction_budget: Some(50_000_000),
+            instruction_budget: Some(3_000_000),
             misaligned: Misaligned::Fault,
             ..Config::default()
         });

@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 type Initialize = unsafe extern "C" fn();
 type Create = unsafe extern "C" fn(
@@ -83,11 +84,14 @@ impl Disassembler {
     fn load(arch: Arch, path: &Path) -> Option<Self> {
         // SAFETY: LLVM's initialisers have no preconditions.
         let library = unsafe { libloading::Library::new(path) }.ok()?;
+        // They add to lists that every thread shares.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _one = ONE_AT_A_TIME.lock();
         for name in ["TargetInfo", "Target", "TargetMC", "Disassembler"] {
             // SAFETY: these functions take and return nothing.
             let initialize =
                 unsafe { library.get::<Initialize>(format!("LLVMInitializeAMDGPU{name}").as_bytes()) }.ok()?;
-            // SAFETY: they may be called in any order and more than once.
+            // SAFETY: they may be called in any order and more than once, by one thread at a time.
             unsafe { initialize() };
         }
         // SAFETY: the types are those of llvm-c/Disassembler.h.

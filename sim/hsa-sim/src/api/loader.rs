@@ -33,7 +33,7 @@ fn around(address: u64) -> Result<std::sync::Arc<Loaded>> {
 
 /// Where the host sees what a GPU has at an address of loaded code: at the same one.
 unsafe extern "C" fn query_host_address(address: *const c_void, host: *mut *const c_void) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: query_host_address", || {
         around(address as u64)?;
         // SAFETY: the caller vouches for it.
         unsafe { put(host, address) }
@@ -45,7 +45,7 @@ unsafe extern "C" fn query_segment_descriptors(
     descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
     count: *mut usize,
 ) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: query_segment_descriptors", || {
         let all = runtime()?.loader.all_loaded();
         if count.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -79,7 +79,7 @@ unsafe extern "C" fn query_segment_descriptors(
 
 /// The executable that an address belongs to.
 unsafe extern "C" fn query_executable(address: *const c_void, executable: *mut hsa_executable_t) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: query_executable", || {
         let loaded = around(address as u64)?;
         // SAFETY: the caller vouches for it.
         unsafe { put(executable, loaded.executable) }
@@ -92,7 +92,7 @@ unsafe extern "C" fn iterate_loaded_code_objects(
     callback: LoadedCallback,
     data: *mut c_void,
 ) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: iterate_loaded_code_objects", || {
         let loaded = runtime()?.loader.executable(executable)?.loaded();
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         // SAFETY: the caller vouches for the function.
@@ -106,7 +106,7 @@ unsafe extern "C" fn loaded_code_object_get_info(
     attribute: u32,
     value: *mut c_void,
 ) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: loaded_code_object_get_info", || {
         let loaded = runtime()?.loader.loaded(loaded)?;
         let bytes = &loaded.source.bytes;
         let address = if loaded.source.address == 0 { bytes.as_ptr() as u64 } else { loaded.source.address };
@@ -148,7 +148,7 @@ unsafe extern "C" fn reader_of_part_of_a_file(
     size: usize,
     reader: *mut hsa_code_object_reader_t,
 ) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: reader_of_part_of_a_file", || {
         let runtime = runtime()?;
         if size == 0 || reader.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -161,7 +161,7 @@ unsafe extern "C" fn reader_of_part_of_a_file(
 
 /// Calls a function for each executable.
 unsafe extern "C" fn iterate_executables(callback: ExecutableCallback, data: *mut c_void) -> hsa_status_t {
-    guard(|| {
+    guard("loader extension: iterate_executables", || {
         let executables = runtime()?.loader.executables();
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         // SAFETY: the caller vouches for the function.

@@ -4,6 +4,7 @@ mod agent;
 mod executable;
 mod isa;
 mod loader;
+mod log;
 mod memory;
 mod queue;
 mod signal;
@@ -41,7 +42,7 @@ macro_rules! functions {
             /// As HSA says: each pointer is null or valid for what the function does with it.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::hsa_status_t {
-                $crate::api::guard(move || $body)
+                $crate::api::guard(stringify!($name), move || $body)
             }
         )*
         pub(super) const FUNCTIONS: &[$crate::api::Export] = &[$($crate::api::export!($name)),*];
@@ -108,13 +109,15 @@ pub static EXPORTS: &[Export] = &{
     all
 };
 
-/// Runs a function's body; a panic becomes a status.
-fn guard(body: impl FnOnce() -> Result<()>) -> hsa_status_t {
-    match catch_unwind(AssertUnwindSafe(body)) {
+/// Runs a function's body; a panic becomes a status. Told of in the log, if one was asked for.
+fn guard(name: &str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+    let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
         Err(_) => HSA_STATUS_ERROR,
-    }
+    };
+    log::call(name, status);
+    status
 }
 
 /// Runs a function's body; what it gives when that fails or panics is `other`.

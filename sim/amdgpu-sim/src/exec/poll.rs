@@ -1,0 +1,149 @@
+//! Finds waves that only wait for memory to change.
+//!
+//! A kernel that waits for another workgroup, another kernel or the host does it in a loop that loads a flag and goes back. Such a
+//! wave gets nothing done however long it runs, and should give way at once. It is told by what it asks of memory: an iteration
+//! that repeats the accesses of the one before it, with the same addresses and the same lanes, is waiting. A loop that works its way
+//! through memory changes its addresses; one that stores anything is at work.
+
+use super::run::{Stop, run_exactly};
+use super::{Ctx, Wave, slot};
+use crate::isa::inst::{Format, Inst, Operand, Special};
+use crate::isa::{Flags, Op, Type};
+
+/// What a wave under watch has asked of memory since it last jumped back.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Where the last jump back went to.
+    target: Option<u32>,
+    /// Accesses of the iteration before: where, and a hash of what was asked.
+    before: Vec<(u32, u64)>,
+    /// Accesses of this one.
+    now: Vec<(u32, u64)>,
+}
+
+/// What became of a wave under watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It has been through a loop that only waits, and is at its start again.
+    Waiting,
+    /// It does something, or is too far from repeating itself.
+    Working,
+    /// It stopped.
+    Stopped(Stop),
+}
+
+/// Accesses in an iteration that are kept at most: a loop that waits has few.
+const MOST_ACCESSES: usize = 64;
+
+impl Watch {
+    /// Forgets what it has seen.
+    pub(crate) fn clear(&mut self) {
+        self.target = None;
+        self.before.clear();
+        self.now.clear();
+    }
+
+    /// Runs `wave` for at most `limit` instructions and looks at what it does. A `Watch` serves one wave; until it is
+    /// [cleared](Self::clear) nothing else may have run the wave.
+    pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
+        for _ in 0..limit {
+            let pc = wave.pc;
+            let micro = ctx.program.micros().get(pc as usize);
+            let inst = micro.and_then(|m| ctx.program.inst(m));
+            match inst.map(access) {
+                Some(Asks::Nothing) | None => {}
+                Some(Asks::Same) if self.now.len() < MOST_ACCESSES => {
+                    let hash = inst.map_or(0, |inst| inputs(inst, wave, ctx));
+                    self.now.push((pc, hash));
+                }
+                Some(Asks::Same | Asks::Change) => return Seen::Working,
+            }
+            let stop = run_exactly(wave, ctx, 1);
+            if stop != Stop::Yield || inst.is_some_and(|inst| inst.op == Op::s_sleep) {
+                return Seen::Stopped(stop);
+            }
+            if wave.pc <= pc {
+                let repeats = self.target == Some(wave.pc) && !self.now.is_empty() && self.now == self.before;
+                self.target = Some(wave.pc);
+                std::mem::swap(&mut self.now, &mut self.before);
+                self.now.clear();
+                if repeats {
+                    return Seen::Waiting;
+                }
+            }
+        }
+        Seen::Working
+    }
+}
+
+/// What an instruction asks of memory, the outside or other waves.
+enum Asks {
+    Nothing,
+    /// Something that changes nothing when it is asked again.
+    Same,
+    /// Something that may.
+    Change,
+}
+
+fn access(inst: &Inst) -> Asks {
+    let info = inst.op.info();
+    match inst.format {
+        Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf => {
+            if info.is(Flags::atomic) {
+                let name = info.mnemonic;
+                let idempotent =
+                    ["swap", "cmpst", "xchg", "_or", "_and", "min", "max"].iter().any(|part| name.contains(part));
+                return if idempotent { Asks::Same } else { Asks::Change };
+            }
+            if matches!(inst.op, Op::ds_append | Op::ds_consume) {
+                return Asks::Change;
+            }
+            // What has a destination loads. (Cache control has none: writing back what is there changes nothing.)
+            match (info.dst, info.src) {
+                (Type::None, [Type::None, ..]) => Asks::Nothing,
+                (Type::None, _) => Asks::Change,
+                _ => Asks::Same,
+            }
+        }
+        _ => Asks::Nothing,
+    }
+}
+
+/// A hash of the registers that a memory instruction reads, and of the lanes that do it.
+fn inputs(inst: &Inst, wave: &Wave, ctx: &Ctx<'_>) -> u64 {
+    let layout = ctx.program.layout();
+    let mut hash = Hash(wave.exec());
+    hash.add(wave.m0());
+    for (operand, of) in inst.src.iter().zip(inst.op.info().src) {
+        let registers = of.dwords().max(1);
+        // With a scalar base the vector part of an address is one register.
+        let one = matches!(inst.format, Format::Global | Format::Scratch) && inst.src[2] != Operand::None;
+        for i in 0..registers as u16 {
+            let slot = match *operand {
+                Operand::Vgpr(_) if one && i > 0 && registers == 2 => continue,
+                Operand::Vgpr(n) => {
+                    wave.row(layout.vgpr(n + i)).iter().for_each(|lane| hash.add(*lane));
+                    continue;
+                }
+                Operand::Agpr(n) => {
+                    wave.row(layout.agpr(n + i)).iter().for_each(|lane| hash.add(*lane));
+                    continue;
+                }
+                Operand::Sgpr(n) => n + i,
+                Operand::Special(Special::VccLo) => slot::VCC + i,
+                Operand::Special(Special::FlatScratchLo) => slot::FLAT_SCRATCH + i,
+                _ => continue,
+            };
+            hash.add(wave.slot(slot));
+        }
+    }
+    hash.0
+}
+
+struct Hash(u64);
+
+impl Hash {
+    fn add(&mut self, word: u32) {
+        self.0 = (self.0 ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+    }
+}

@@ -1,0 +1,16 @@
+//! Kernels from LLVM IR, for what HIP C++ hardly reaches, compiled on the spot by rustc's own LLVM.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::precedence, reason = "tables of short formulas")]
+
+mod atomics;
+#[path = "../common/mod.rs"]
+mod common;
+mod compiler;
+mod interpret;
+mod intrinsics;
+mod modes;
+#[path = "../suite/numbers.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod numbers;
+mod random;
