@@ -23,7 +23,7 @@ const RELEASE: &str = "7.2";
 const TESTS: &str = "sim/amdgpu-sim/tests";
 
 /// Its code objects in `kernels/`: file, source, architecture, options. (Those from assembly and LLVM IR are not among them.)
-const SINGLE: [(&str, &str, &str, &str); 15] = [
+const SINGLE: [(&str, &str, &str, &str); 16] = [
     ("basic-O0.co", "basic.hip", "gfx90a", "-O0"),
     ("basic-O1.co", "basic.hip", "gfx90a", "-O1"),
     ("basic-O2.co", "basic.hip", "gfx90a", "-O2"),
@@ -39,6 +39,7 @@ const SINGLE: [(&str, &str, &str, &str); 15] = [
     ("functions-O3.co", "functions.hip", "gfx90a", "-O3 -ffp-contract=off"),
     ("matrices.co", "matrices.hip", "gfx90a", ""),
     ("matrices-gfx942.co", "matrices.hip", "gfx942", ""),
+    ("waiting.co", "waiting.hip", "gfx90a", "-O3"),
 ];
 
 /// The levels of which code of every topic in `suite/` is kept, and the options of all (as in its `levels.rs`).

@@ -86,6 +86,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     for release in releases {
         steps.push(real(release, offline));
     }
+    let about = "the command hip-sim";
+    let words = [&packages(&["hsa-sim"])[..], &["--features", "cli", "--bin", "hip-sim", "--test", "command"]].concat();
+    steps.push(Step::command("hip-sim command", about, test(&words)));
     steps.push(hsa_library(offline));
     for release in releases {
         steps.push(hsa(release, offline));

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use crate::exec::Program;
 use crate::memory::{Agent, Nearest};
+use crate::module::Kernel;
+use crate::observe::Finding;
 
 /// A dispatch that went wrong. Its `Display` says everything that is known about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +35,36 @@ pub struct FaultPlace {
     pub offset: i64,
     /// The instruction as the disassembler prints it.
     pub instruction: String,
+    /// Where it is in the kernel's source, innermost inlined function first; empty without debug information in the code object, or
+    /// without the feature `profile`.
+    pub source: Vec<SourceFrame>,
+}
+
+/// A function on the way to an instruction, as the debug information has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "profile", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SourceFrame {
+    /// The function, demangled as far as the compiler says.
+    pub function: Option<String>,
+    /// The file, as it was given to the compiler.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for SourceFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}"),
+            (Some(file), None) => f.write_str(file),
+            (None, _) => f.write_str("an unknown file"),
+        }?;
+        match &self.function {
+            Some(function) => write!(f, " ({function})"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What kind of memory an access went to.
@@ -108,6 +141,8 @@ pub enum FaultKind {
     Trap(u32),
     /// The dispatch was cut off after this many instructions.
     Budget(u64),
+    /// The dispatch ran to its end, but [checks](crate::Checks) that make it fail found this.
+    Checks(Vec<Finding>),
     /// The dispatch was [told to stop](crate::Cancel).
     Cancelled,
     /// The dispatch asks for something impossible.
@@ -197,6 +232,33 @@ pub enum LaunchError {
     Unsupported(String),
 }
 
+impl FaultPlace {
+    /// The place of the micro-operation `pc`.
+    pub(crate) fn of(
+        kernel: &Kernel,
+        program: &Program,
+        pc: u32,
+        workgroup: [u32; 3],
+        wave: u32,
+        lane: Option<u32>,
+    ) -> Self {
+        let source = program.source_at(pc);
+        let instruction = match &source.inst {
+            Some(inst) => inst.to_string(),
+            None => format!(".long {:#010x}", source.word),
+        };
+        Self {
+            workgroup,
+            wave,
+            lane,
+            pc: source.address,
+            offset: source.address.wrapping_sub(kernel.inner.entry_address()) as i64,
+            instruction,
+            source: kernel.source_of(&[source.address]).pop().unwrap_or_default(),
+        }
+    }
+}
+
 impl Fault {
     /// The address of the access to memory, if it was one.
     pub fn address(&self) -> Option<u64> {
@@ -248,7 +310,29 @@ impl fmt::Display for FaultKind {
             Self::Trap(n) => write!(f, "trap {n}"),
             Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
             Self::Cancelled => f.write_str("the dispatch was cancelled"),
+            Self::Checks(findings) => {
+                match findings.len() {
+                    1 => f.write_str("the checks found something"),
+                    n => write!(f, "the checks found {n} things"),
+                }?;
+                findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+            }
             Self::Launch(e) => write!(f, "can't be launched: {e}"),
+        }
+    }
+}
+
+impl fmt::Display for FaultPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroup;
+        write!(f, "`{}` at {:#x} (entry {:+#x})", self.instruction, self.pc, self.offset)?;
+        for (i, frame) in self.source.iter().enumerate() {
+            write!(f, "{} {frame}", if i == 0 { "," } else { ", inlined into" })?;
+        }
+        write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
+        match self.lane {
+            Some(lane) => write!(f, ", lane {lane}"),
+            None => Ok(()),
         }
     }
 }
@@ -257,12 +341,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel {}: {}", self.kernel, self.kind)?;
         if let Some(place) = &self.place {
-            let [x, y, z] = place.workgroup;
-            write!(f, "; in `{}` at {:#x} (entry {:+#x})", place.instruction, place.pc, place.offset)?;
-            write!(f, ", workgroup ({x}, {y}, {z}), wave {}", place.wave)?;
-            if let Some(lane) = place.lane {
-                write!(f, ", lane {lane}")?;
-            }
+            write!(f, "; in {place}")?;
         }
         match &self.nearest {
             Some(nearest) => write!(f, "; the address is {nearest}"),

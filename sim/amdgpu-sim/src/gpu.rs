@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::Schedule;
+use crate::exec::Outside;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
+use crate::observe::{Checks, Records};
 use crate::pool::Pool;
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
@@ -51,6 +53,10 @@ pub struct Config {
     pub misaligned: Misaligned,
     /// In which order workgroups and waves run, and whether that is the same every time.
     pub schedule: Schedule,
+    /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
+    pub checks: Checks,
+    /// Whether to count what kernels do, for [`Gpu::profile`].
+    pub profile: bool,
 }
 
 impl Config {
@@ -86,7 +92,7 @@ impl Config {
 
 impl Default for Config {
     /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB,
-    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`].
+    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`], no further checks, no profile.
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -98,6 +104,8 @@ impl Default for Config {
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
             schedule: Schedule::default(),
+            checks: Checks::default(),
+            profile: false,
         }
     }
 }
@@ -111,6 +119,8 @@ pub struct Gpu {
     memory: Arc<Memory>,
     agent: Agent,
     kernels: Arc<KernelTable>,
+    records: Records,
+    outside: Outside,
     /// What the clocks of kernels count from.
     started: Instant,
     /// Threads of its own, if their number was asked for.
@@ -154,7 +164,19 @@ impl Gpu {
     }
 
     fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
-        Self { config, memory, agent, kernels: Arc::default(), started: Instant::now(), pool: OnceLock::new() }
+        if config.checks.init {
+            memory.track_writes();
+        }
+        Self {
+            config,
+            memory,
+            agent,
+            kernels: Arc::default(),
+            records: Records::default(),
+            outside: Outside::default(),
+            started: Instant::now(),
+            pool: OnceLock::new(),
+        }
     }
 
     /// What it was made from.
@@ -174,6 +196,11 @@ impl Gpu {
 
     pub(crate) fn memory_arc(&self) -> Arc<Memory> {
         Arc::clone(&self.memory)
+    }
+
+    /// What was observed on it.
+    pub(crate) fn records(&self) -> &Records {
+        &self.records
     }
 
     /// Compute units that it has.
@@ -231,6 +258,17 @@ impl Gpu {
     /// or its code object has been unloaded.
     pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
         self.kernels.get(address)
+    }
+
+    /// Has `call` called whenever a kernel sends the host an interrupt (`s_sendmsg sendmsg(MSG_INTERRUPT)`), as device libraries do
+    /// after they have written an event's number to a signal's mailbox. It is given bits 23:0 of M0: the event's number. `None`
+    /// ends that. The call comes from the thread that runs the wave, which goes on when it returns.
+    pub fn on_interrupt(&self, call: Option<Arc<dyn Fn(u32) + Send + Sync>>) {
+        self.outside.on_interrupt(call);
+    }
+
+    pub(crate) fn outside(&self) -> &Outside {
+        &self.outside
     }
 
     /// What the clocks of kernels count from.

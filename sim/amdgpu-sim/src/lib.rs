@@ -48,6 +48,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What a GPU does not tell
+//! [`Config::checks`] finds reads of memory that nothing has written, races in LDS and global memory, and waves that miss barriers
+//! ([`Checks`]); [`Config::profile`] counts instructions, lanes, bytes, lines and bank conflicts, and tells how full a
+//! real chip would be ([`Profile`]: text, flame graph, JSON); [`Config::schedule`] gives a dispatch the same order every time, or an order
+//! by a seed ([`Schedule`]). With the feature `profile` findings, faults and profiles name lines of the kernel's source, where the
+//! code object has debug information. None of this costs anything until it is asked for. [`apply_settings`] reads it all from the environment.
+//!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
 pub mod bundle;
@@ -59,6 +66,7 @@ mod gpu;
 pub mod isa;
 mod memory;
 mod module;
+mod observe;
 mod pool;
 
 pub use code_object::{
@@ -67,7 +75,7 @@ pub use code_object::{
 pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use exec::unsupported;
-pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Space};
+pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space};
 pub use gpu::{Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{
@@ -75,6 +83,10 @@ pub use memory::{
     Rights,
 };
 pub use module::{Kernel, Module};
+pub use observe::{
+    Checks, Class, Counters, DispatchProfile, Finding, FindingKind, Hint, InstructionProfile, KernelProfile, Limit,
+    Occupancy, Profile, ProfileFormat, SETTINGS, SettingsError, apply_settings, occupancy,
+};
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");

@@ -6,8 +6,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
 use crate::exec::{Program, Trap};
+use crate::fault::SourceFrame;
 use crate::gpu::Gpu;
 use crate::memory::{Agent, Memory};
+use crate::observe::source;
 
 /// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
 #[derive(Debug)]
@@ -75,6 +77,8 @@ pub(crate) struct KernelInner {
     program: OnceLock<Result<Program, Trap>>,
     /// Instructions that a workgroup took the last time; 0 before.
     pub(crate) cost: AtomicU64,
+    /// The code object, if it has debug information and there is what reads it.
+    debug: Option<Arc<[u8]>>,
     _loaded: Arc<Loaded>,
 }
 
@@ -105,6 +109,13 @@ impl KernelInner {
 }
 
 impl Kernel {
+    /// Where instructions are in the source, innermost inlined function first, as far as that is known.
+    pub(crate) fn source_of(&self, addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
+        let Some(file) = &self.inner.debug else { return vec![Vec::new(); addresses.len()] };
+        let offsets: Vec<u64> = addresses.iter().map(|address| address.wrapping_sub(self.inner.base)).collect();
+        source::frames(file, &offsets)
+    }
+
     /// What the code object says of it.
     pub fn info(&self) -> &KernelInfo {
         &self.inner.info
@@ -133,6 +144,7 @@ impl Module {
         for relocation in &image.relocations {
             apply(memory, base, relocation, defined)?;
         }
+        let debug = if cfg!(feature = "profile") { image.debug_information() } else { None };
         let kernel = |info: &KernelInfo| Kernel {
             inner: Arc::new(KernelInner {
                 info: info.clone(),
@@ -140,6 +152,7 @@ impl Module {
                 code: code_around(image, info.entry),
                 program: OnceLock::new(),
                 cost: AtomicU64::new(0),
+                debug: debug.clone(),
                 _loaded: Arc::clone(&loaded),
             }),
         };

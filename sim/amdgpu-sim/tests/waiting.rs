@@ -4,10 +4,11 @@ mod common;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use amdgpu_sim::{AllocKind, Config, FaultKind, Gpu, Request, Rights};
+use amdgpu_sim::{AllocKind, Cancel, Config, Dispatch, FaultKind, Gpu, Packet, Request, Rights};
 use common::*;
 
 static WAITING: &[u8] = include_bytes!("kernels/waiting.co");
@@ -163,4 +164,84 @@ fn a_long_loop_over_memory_gives_the_right_sum() {
         let expected = (0..100).flat_map(|r| data.iter().map(move |v| v ^ r)).fold(0_u32, u32::wrapping_add);
         assert_eq!(out.get(), [expected; 8 * 64]);
     });
+}
+
+#[test]
+fn the_global_wave_sync_barrier_holds_a_whole_grid() {
+    on_threads(|gpu| {
+        let module = load(gpu, WAITING);
+        let groups = 300_u32;
+        let (data, wrong) = (zeros::<u32>(gpu, groups as usize), zeros::<u32>(gpu, 1));
+        for _ in 0..2 {
+            launch_1d(gpu, &module, "gws_init", 1, 1, &Args::default().value(groups - 1));
+            let args = Args::default().pointer(&data).value(3_u32).pointer(&wrong);
+            launch_1d(gpu, &module, "gws_rounds", groups, 128, &args);
+            assert_eq!((data.get(), wrong.get()[0]), (vec![3; groups as usize], 0));
+        }
+    });
+}
+
+#[test]
+fn a_global_wave_sync_semaphore_lets_consumers_pass() {
+    on_threads(|gpu| {
+        let module = load(gpu, WAITING);
+        let taken = zeros::<u32>(gpu, 1);
+        launch_1d(gpu, &module, "gws_semaphore", 64, 64, &Args::default().pointer(&taken));
+        assert_eq!(taken.get()[0], 32);
+    });
+}
+
+/// A barrier that nobody has set up for the grid's size: its waves wait for ever, at no instruction that a budget would count.
+#[test]
+fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
+    let gpu = Gpu::new(Config { instruction_budget: Some(1_000_000), ..Config::default() });
+    let module = load(&gpu, WAITING);
+    let (data, wrong) = (zeros::<u32>(&gpu, 4), zeros::<u32>(&gpu, 1));
+    launch_1d(&gpu, &module, "gws_init", 1, 1, &Args::default().value(100_u32));
+    let args = Args::default().pointer(&data).value(1_u32).pointer(&wrong);
+    let fault = launch(&gpu, &module, "gws_rounds", [4, 1, 1], [64, 1, 1], &args).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Budget(1_000_000));
+
+    let gpu = Gpu::new(Config::default());
+    let module = load(&gpu, WAITING);
+    let (data, wrong) = (zeros::<u32>(&gpu, 4), zeros::<u32>(&gpu, 1));
+    launch_1d(&gpu, &module, "gws_init", 1, 1, &Args::default().value(100_u32));
+    let args = Args::default().pointer(&data).value(1_u32).pointer(&wrong);
+    let kernel = module.kernel("gws_rounds").unwrap();
+    let dispatch = Dispatch::of_blocks([4, 1, 1], [64, 1, 1]).unwrap();
+    let kernarg = upload(&gpu, &kernel.build_kernarg(&args.0, &dispatch).unwrap());
+    let packet = Packet {
+        grid: dispatch.grid,
+        workgroup: dispatch.workgroup,
+        kernel_object: kernel.descriptor_address(),
+        kernarg: kernarg.address,
+        ..Packet::default()
+    };
+    let cancel = Cancel::default();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| gpu.run_packet(&packet, &cancel));
+        thread::sleep(Duration::from_millis(5));
+        cancel.cancel();
+        assert_eq!(running.join().unwrap().unwrap_err().kind, FaultKind::Cancelled);
+    });
+}
+
+#[test]
+fn a_kernel_tells_the_host_an_events_number() {
+    let gpu = Gpu::new(Config { threads: Some(1), ..Config::default() });
+    let module = load(&gpu, WAITING);
+    let out = zeros::<u32>(&gpu, 64);
+    let run = |event: u32| launch_1d(&gpu, &module, "tell", 2, 64, &Args::default().value(event).pointer(&out));
+    // Nobody listens.
+    run(1);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
+    gpu.on_interrupt(Some(Arc::new(move |event| listener.lock().unwrap().push(event))));
+    run(0x12_3456);
+    // Bits 23:0.
+    run(0xff00_0007);
+    gpu.on_interrupt(None);
+    run(2);
+    assert_eq!(*told.lock().unwrap(), [0x12_3456, 0x12_3456, 7, 7]);
+    assert_eq!(out.get(), [2; 64]);
 }

@@ -1,8 +1,9 @@
 //! What the environment says about the devices.
 
 use std::env;
+use std::path::PathBuf;
 
-use amdgpu_sim::{Config, Misaligned, TargetId};
+use amdgpu_sim::{Config, Misaligned, TargetId, apply_settings};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: usize = 64;
@@ -11,6 +12,8 @@ const MAX_DEVICES: usize = 64;
 pub(crate) struct Settings {
     pub(crate) devices: usize,
     pub(crate) gpu: Config,
+    /// Where the profile goes.
+    pub(crate) profile: Option<PathBuf>,
 }
 
 impl Settings {
@@ -63,7 +66,12 @@ impl Settings {
             Some("fault") => gpu.misaligned = Misaligned::Fault,
             Some(other) => return Err(format!("HIP_SIM_MISALIGNED={other:?}: allow, words or fault is wanted")),
         }
-        Ok(Self { devices, gpu })
+        // What is no text must not be taken for what is not there.
+        for name in amdgpu_sim::SETTINGS {
+            variable(name)?;
+        }
+        let profile = apply_settings(&mut gpu, |name| variable(name).ok().flatten()).map_err(|e| e.to_string())?;
+        Ok(Self { devices, gpu, profile })
     }
 }
 
@@ -100,6 +108,9 @@ mod tests {
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "allow"),
+            ("HIP_SIM_CHECK", "race,init"),
+            ("HIP_SIM_PROFILE", "profile.txt"),
+            ("HIP_SIM_SEED", "5"),
             ("HIP_SIM_TARGET", "gfx942:sramecc-:xnack+"),
         ])
         .unwrap();
@@ -109,6 +120,10 @@ mod tests {
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
         assert_eq!(settings.gpu.misaligned, Misaligned::Allow);
+        let checks = settings.gpu.checks;
+        assert!(checks.race && checks.init && checks.fail && !checks.barrier && settings.gpu.profile);
+        assert_eq!(settings.gpu.schedule, amdgpu_sim::Schedule::Shuffled(5));
+        assert_eq!(settings.profile.unwrap(), PathBuf::from("profile.txt"));
     }
 
     #[test]
@@ -123,6 +138,9 @@ mod tests {
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
             ("HIP_SIM_MISALIGNED", "maybe"),
+            ("HIP_SIM_CHECK", "speed"),
+            ("HIP_SIM_PROFILE", "/"),
+            ("HIP_SIM_SEED", "0x5"),
             ("HIP_SIM_TARGET", "gfx1100"),
             ("HIP_SIM_TARGET", "gfx90a:ecc+"),
         ] {

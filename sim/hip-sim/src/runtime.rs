@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
@@ -12,6 +13,7 @@ use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorI
 use crate::config::Settings;
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
+use crate::observe::write_profile_at_exit;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
 use crate::status::{Outcome, Refusal, watch_fork};
 
@@ -73,6 +75,8 @@ pub(crate) struct Runtime {
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
     pub(crate) memory: AddressMap,
+    /// Where the profile goes.
+    pub(crate) profile: Option<PathBuf>,
 }
 
 /// The runtime, made on first use from the environment.
@@ -82,6 +86,9 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
         .get_or_init(|| {
             let settings = Settings::from_environment()?;
             watch_fork();
+            if settings.profile.is_some() {
+                write_profile_at_exit();
+            }
             let scheduler = Arc::new(Scheduler::new());
             let devices = (0..settings.devices)
                 .map(|ordinal| Device {
@@ -100,6 +107,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
                 memory: AddressMap::default(),
+                profile: settings.profile,
             })
         })
         .as_ref()

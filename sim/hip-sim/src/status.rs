@@ -54,6 +54,11 @@ thread_local! {
 /// Set in the child of a `fork`: the threads that run streams are not there, and locks may be held for ever.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
+/// Whether this is the child of a `fork`.
+pub(crate) fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
 /// Watches for `fork`, once.
 #[cfg(unix)]
 pub(crate) fn watch_fork() {
@@ -81,7 +86,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> hipError_t {
 
 /// As [`guard`], for the functions that must not change the last error.
 pub(crate) fn unremembered(body: impl FnOnce() -> Outcome) -> hipError_t {
-    if FORKED.load(Ordering::Relaxed) {
+    if is_forked() {
         return hipErrorNotInitialized;
     }
     let refusal = match catch_unwind(AssertUnwindSafe(body)) {

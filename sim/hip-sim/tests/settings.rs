@@ -8,15 +8,19 @@ use std::ptr::null_mut;
 use common::*;
 use hip_sys::*;
 
-/// Runs one of the ignored tests below in a new process with `variables` set.
+/// Kernels with known mistakes.
+const OBSERVED: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/observe.co");
+
+/// Runs one of the ignored tests below in a new process with `variables` set. Returns what it printed.
 #[track_caller]
-fn child(test: &str, variables: &[(&str, &str)]) {
+fn child(test: &str, variables: &[(&str, &str)]) -> String {
     // Not `current_exe`: under a runner that is a loader, that would be the loader.
     let mut command = Command::new(std::env::args_os().next().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture"]).envs(variables.iter().copied());
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    text.into_owned()
 }
 
 #[test]
@@ -135,6 +139,62 @@ fn endless_kernels_child() {
     // SAFETY: no pointers.
     assert_eq!(unsafe { hipDeviceSynchronize() }, hipErrorLaunchTimeOut);
     assert!(hip_sim::last_fault().unwrap().contains("spin"));
+}
+
+/// Adds up 256 numbers with a kernel of that name.
+fn add_up(name: &str) -> hipError_t {
+    let (input, out) = (upload(&[1_i32; 256]), upload(&[0_i32]));
+    ok(launch!(kernel(load(OBSERVED), name), [1; 3], [256, 1, 1], null_mut(), (input, out)));
+    // SAFETY: no pointers.
+    unsafe { hipDeviceSynchronize() }
+}
+
+#[test]
+fn races_make_launches_fail() {
+    let text = child("races_child", &[("HIP_SIM_CHECK", "race")]);
+    assert!(text.contains("hip-sim: kernel reduce_racy: race at LDS address"), "{text}");
+}
+
+#[test]
+#[ignore = "run by races_make_launches_fail"]
+fn races_child() {
+    ok(add_up("reduce"));
+    assert_eq!(add_up("reduce_racy"), hipErrorLaunchFailure);
+    let story = hip_sim::last_fault().unwrap();
+    assert!(story.contains("the checks found") && story.contains("race at LDS address"), "{story}");
+}
+
+#[test]
+fn races_are_only_told_if_so_wished() {
+    let text = child("told_races_child", &[("HIP_SIM_CHECK", "race,warn"), ("HIP_SIM_SEED", "3")]);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("hip-sim: ")).collect();
+    assert!(lines.iter().any(|line| line.contains("kernel reduce_racy: race at LDS address")), "{text}");
+    assert!(lines.len() < 20, "each once: {text}");
+}
+
+#[test]
+#[ignore = "run by races_are_only_told_if_so_wished"]
+fn told_races_child() {
+    (0..20).for_each(|_| ok(add_up("reduce_racy")));
+}
+
+#[test]
+fn a_profile_is_written_at_the_end() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let name = folder.join("%p.txt");
+    child("profile_child", &[("HIP_SIM_PROFILE", name.to_str().unwrap())]);
+    let written: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(written.len(), 1, "{written:?}");
+    let text = std::fs::read_to_string(&written[0]).unwrap();
+    assert!(text.starts_with("kernel reduce\n  dispatches 2, workgroups 2, waves 8\n"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+#[ignore = "run by a_profile_is_written_at_the_end"]
+fn profile_child() {
+    (0..2).for_each(|_| ok(add_up("reduce")));
 }
 
 #[test]

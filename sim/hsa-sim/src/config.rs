@@ -2,7 +2,7 @@
 
 use std::env;
 
-use amdgpu_sim::{Arch, Config, Misaligned};
+use amdgpu_sim::{Arch, Config, Misaligned, Schedule};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: u64 = 64;
@@ -24,7 +24,7 @@ impl Settings {
         })
     }
 
-    fn read(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Self, String> {
+    pub(crate) fn read(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Self, String> {
         let number = |name: &str, what: &str, max: u64, parse: fn(&str) -> Option<u64>| {
             let Some(value) = variable(name)? else { return Ok(None) };
             match parse(value.trim()) {
@@ -59,6 +59,14 @@ impl Settings {
             Some("fault") => Misaligned::Fault,
             Some(other) => return Err(format!("HIP_SIM_MISALIGNED={other:?}: allow, words or fault is wanted")),
         };
+        gpu.schedule = match variable("HIP_SIM_SCHEDULE")?.as_deref().map(str::trim) {
+            None | Some("parallel") => Schedule::Parallel,
+            Some("in-order") => Schedule::InOrder,
+            Some(other) => match other.parse() {
+                Ok(seed) => Schedule::Shuffled(seed),
+                Err(_) => return Err(format!("HIP_SIM_SCHEDULE={other:?}: parallel, in-order or a seed is wanted")),
+            },
+        };
         Ok(Self { devices, gpu })
     }
 }
@@ -79,7 +87,7 @@ fn bytes(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
+    pub(crate) fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
         Settings::read(|name| Ok(variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())))
     }
 
@@ -98,6 +106,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "fault"),
+            ("HIP_SIM_SCHEDULE", "7"),
         ])
         .unwrap();
         assert_eq!(settings.devices, 4);
@@ -106,6 +115,7 @@ mod tests {
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
         assert_eq!(settings.gpu.misaligned, Misaligned::Fault);
+        assert_eq!(settings.gpu.schedule, Schedule::Shuffled(7));
     }
 
     #[test]
@@ -119,6 +129,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
             ("HIP_SIM_MISALIGNED", "maybe"),
+            ("HIP_SIM_SCHEDULE", "random"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.contains(name) && error.contains(value), "{error}");

@@ -18,13 +18,16 @@ mod api;
 mod config;
 mod events;
 mod handles;
+mod info;
 mod loader;
+mod log;
 mod memory;
 mod queue;
 mod runtime;
 mod signal;
 
 pub use api::{EXPORTS, Export};
+pub use info::{DeviceInfo, devices, devices_with};
 
 /// The README's table and examples.
 #[cfg(doctest)]

@@ -120,6 +120,13 @@ impl Image {
         self.segments.last().map_or(0, |s| s.address + s.size)
     }
 
+    /// The file, if it has debug information.
+    pub(crate) fn debug_information(&self) -> Option<Arc<[u8]>> {
+        let header = Header::parse(&*self.file).ok()?;
+        let sections = header.sections(LE, &*self.file).ok()?;
+        sections.section_by_name(LE, b".debug_line").map(|_| Arc::clone(&self.file))
+    }
+
     /// The bytes of the file that fill `segment`.
     pub(crate) fn contents(&self, segment: &Segment) -> &[u8] {
         self.file.get(segment.offset..).and_then(|f| f.get(..segment.file_size)).unwrap_or(&[])

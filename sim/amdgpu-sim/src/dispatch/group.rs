@@ -8,7 +8,11 @@ use crate::exec::mem::{Env, Scratch, View};
 use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
+use crate::observe::{GroupState, Observer};
 use turn::Turn;
+
+/// Instructions of a turn that is observed.
+const OBSERVED_TURN: u64 = 1 << 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -42,6 +46,7 @@ pub(super) struct Group {
     order: Vec<usize>,
     lds: Vec<u8>,
     scratch: Scratch,
+    observed: GroupState,
     /// What `scratch` points to.
     _memory: Option<Block>,
 }
@@ -83,12 +88,13 @@ impl Group {
             order: Vec::new(),
             lds: vec![0; job.lds as usize],
             scratch,
+            observed: GroupState::default(),
             _memory: memory,
         })
     }
 
     /// Starts workgroup number `index` of the grid.
-    pub(super) fn begin(&mut self, job: &Job<'_>, index: u64) {
+    pub(super) fn begin(&mut self, job: &Job<'_>, index: u64, observer: Option<&mut Observer<'_>>) {
         let [nx, ny, _] = job.groups.map(u64::from);
         // Each fits: it is below the number of groups in its dimension.
         self.position = [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
@@ -97,6 +103,9 @@ impl Group {
             (grid - self.position[d] * whole).min(whole)
         });
         self.count = self.size.iter().product::<u32>().div_ceil(LANES as u32) as usize;
+        if let Some(observer) = observer {
+            observer.begin(&mut self.observed, index, self.count);
+        }
         self.order.clear();
         self.order.extend(0..self.count);
         self.lds.fill(0);
@@ -134,18 +143,26 @@ impl Group {
     }
 
     /// Lets every wave that can go on have a turn, again and again until the workgroup is done or a wave gives way.
-    /// `spend` is told of every turn's instructions and answers whether there is budget for more. `shuffle` decides on order and turns.
+    /// `spend` is told of every turn's instructions and answers whether there is budget for more. `shuffle` decides on order and turns;
+    /// `observer` looks on.
     pub(super) fn go_on(
         &mut self,
         job: &Job<'_>,
         view: &mut View,
         spend: &mut dyn FnMut(u64) -> bool,
         shuffle: Option<&mut Shuffle>,
+        observer: Option<&mut Observer<'_>>,
     ) -> (Progress, u64) {
         let mut lds = std::mem::take(&mut self.lds);
-        let env = Env { view, scratch: self.scratch, misaligned: job.gpu.config().misaligned, start: job.start };
+        let env = Env {
+            view,
+            scratch: self.scratch,
+            misaligned: job.gpu.config().misaligned,
+            start: job.start,
+            outside: job.gpu.outside(),
+        };
         let mut ctx = Ctx { program: job.program, lds: &mut lds, env };
-        let went = self.take_turns(job, &mut ctx, spend, shuffle);
+        let went = self.take_turns(job, &mut ctx, spend, shuffle, observer);
         self.lds = lds;
         went
     }
@@ -156,6 +173,7 @@ impl Group {
         ctx: &mut Ctx<'_>,
         spend: &mut dyn FnMut(u64) -> bool,
         mut shuffle: Option<&mut Shuffle>,
+        mut observer: Option<&mut Observer<'_>>,
     ) -> (Progress, u64) {
         let mut instructions = 0;
         loop {
@@ -173,9 +191,18 @@ impl Group {
                 }
                 let (wave, state) = (&mut self.registers[self.has[id]], &mut self.states[id]);
                 let before = wave.instructions;
-                let (stop, waits) = match &mut shuffle {
-                    None => self.turns[id].run(wave, ctx),
-                    Some(shuffle) => (run_exactly(wave, ctx, shuffle.turn()), false),
+                let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
+                if !held {
+                    wave.gws = None;
+                }
+                let (stop, waits) = match (&mut observer, &mut shuffle) {
+                    _ if held => (Stop::Yield, true),
+                    (None, None) => self.turns[id].run(wave, ctx),
+                    (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
+                    (Some(observer), shuffle) => {
+                        let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
+                        (observer.run(&mut self.observed, wave, ctx, turn), false)
+                    }
                 };
                 waiting &= waits;
                 let spent = wave.instructions.wrapping_sub(before);
@@ -205,8 +232,14 @@ impl Group {
                 }
             } else if states.contains(&State::AtBarrier) {
                 // All that have not ended are here.
+                if let Some(observer) = &mut observer {
+                    observer.barrier(&mut self.observed, |id| states[id] == State::Ended);
+                }
                 states.iter_mut().filter(|s| **s == State::AtBarrier).for_each(|s| *s = State::Ready);
             } else {
+                if let Some(observer) = &mut observer {
+                    observer.end(&self.observed);
+                }
                 return (Progress::Done, instructions);
             }
         }
@@ -215,21 +248,9 @@ impl Group {
 
 /// Where `wave` is.
 fn place(job: &Job<'_>, wave: &Wave, workgroup: [u32; 3]) -> FaultPlace {
-    let source = job.program.source_at(wave.pc);
     let lane = match &wave.trap {
         Some(Trap::Memory(fault)) => fault.lane,
         _ => None,
     };
-    let instruction = match &source.inst {
-        Some(inst) => inst.to_string(),
-        None => format!(".long {:#010x}", source.word),
-    };
-    FaultPlace {
-        workgroup,
-        wave: wave.id,
-        lane,
-        pc: source.address,
-        offset: source.address.wrapping_sub(job.kernel.inner.entry_address()) as i64,
-        instruction,
-    }
+    FaultPlace::of(job.kernel, job.program, wave.pc, workgroup, wave.id, lane)
 }

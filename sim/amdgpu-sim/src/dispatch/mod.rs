@@ -22,6 +22,7 @@ use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
 use crate::memory::{Block, Memory};
 use crate::module::Kernel;
+use crate::observe::Subject;
 
 /// Work-items that a workgroup may have at most.
 pub const MAX_WORKGROUP_SIZE: u32 = 1024;
@@ -107,6 +108,12 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// What an observer is told of it.
+    fn subject(&self) -> Subject<'_> {
+        let Job { gpu, kernel, program, ref dispatch, groups, lds, .. } = *self;
+        Subject { gpu, kernel, program, dispatch, groups, lds }
+    }
+
     fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(Cancel::is_cancelled)
     }
@@ -318,7 +325,8 @@ const SMALL: u64 = 4000;
 impl Job<'_> {
     /// How many workers to use.
     fn workers(&self, threads: usize) -> usize {
-        if self.gpu.config().schedule.is_ordered() {
+        let config = self.gpu.config();
+        if config.schedule.is_ordered() || config.checks.any() {
             return 1;
         }
         let known = self.kernel.inner.cost.load(Relaxed);

@@ -16,6 +16,7 @@ use super::schedule::{SIDE_BY_SIDE, Shuffle};
 use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, LaunchError};
+use crate::observe::{Observations, Observer};
 use crate::pool::Others;
 
 /// Rounds in which nothing ended before as many workgroups again are started beside those that run.
@@ -37,6 +38,8 @@ struct Shared {
     /// The fault of the lowest workgroup that has had one.
     fault: Mutex<Option<(u64, Fault)>>,
     stats: Mutex<Stats>,
+    /// What workers have observed.
+    observed: Mutex<Option<Observations>>,
     /// Workgroups that have begun and not ended; only counted where the GPU does not hold all at once.
     resident: AtomicUsize,
     floor: Mutex<Floor>,
@@ -117,6 +120,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
         spent: AtomicU64::new(0),
         fault: Mutex::new(None),
         stats: Mutex::default(),
+        observed: Mutex::new(None),
         resident: AtomicUsize::new(0),
         floor: Mutex::default(),
         parked: AtomicUsize::new(0),
@@ -139,12 +143,17 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
             pool.share(workers - 1, &help, || work_to_the_end(job, &shared));
         }
     }
+    let observed = shared.observed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let findings = observed.map_or_else(Vec::new, |all| all.finish(&job.subject()));
     let fault = shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, fault)) = fault {
         return Err(fault);
     }
     let stats = shared.stats.into_inner().unwrap_or_else(PoisonError::into_inner);
     job.learn(&stats);
+    if !findings.is_empty() {
+        return Err(Fault::new(job.kernel, FaultKind::Checks(findings)));
+    }
     Ok(stats)
 }
 
@@ -175,6 +184,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     let mut stats = Stats::default();
     let mut running: Vec<(u64, Group)> = Vec::new();
     let mut idle: Vec<Group> = Vec::new();
+    let mut observer = Observer::of(job.subject());
     let mut shuffle = Shuffle::of(job.gpu.config().schedule);
     // Short turns are not a sign of workgroups that wait for others.
     let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 8) } else { (1, PATIENCE) };
@@ -212,7 +222,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
                 break 'work;
             };
             let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
-            group.begin(job, index);
+            group.begin(job, index, observer.as_mut());
             stats.workgroups += 1;
             stats.waves += group.waves();
             if bounded {
@@ -227,7 +237,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
         let (mut ended, mut gets_on) = (false, false);
         while at < running.len() && !shared.stop.load(Relaxed) {
             let (index, group) = &mut running[at];
-            let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut());
+            let (progress, spent) = group.go_on(job, &mut view, &mut spend, shuffle.as_mut(), observer.as_mut());
             stats.instructions += spent;
             match progress {
                 Progress::Running => {
@@ -285,6 +295,13 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     }
     if more {
         shared.park(running.drain(..));
+    }
+    if let Some(observer) = observer {
+        let mut all = shared.observed.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *all {
+            Some(all) => all.merge(observer.done()),
+            None => *all = Some(observer.done()),
+        }
     }
     let mut total = shared.stats.lock().unwrap_or_else(PoisonError::into_inner);
     total.instructions += stats.instructions;

@@ -328,11 +328,6 @@ fn why_not(inst: &Inst) -> &'static str {
         | Op::s_scratch_store_dwordx2
         | Op::s_scratch_store_dwordx4 => "scalar access to scratch",
         Op::v_screen_partition_4se_b32 => "an instruction of graphics whose table is not documented",
-        Op::ds_gws_sema_release_all
-        | Op::ds_gws_sema_v
-        | Op::ds_gws_sema_br
-        | Op::ds_gws_sema_p
-        | Op::ds_gws_barrier => "global wave sync: it needs all workgroups of a grid to run at once",
         _ if inst.mods.gds => "the global data share",
         _ if inst.format == Format::Mimg => "images",
         _ => "the software GPU does not carry this instruction out",
@@ -542,6 +537,7 @@ impl Program {
         let mut index = vec![u32::MAX; text.len()];
         let mut branches = Vec::new();
         let mut recent = Recent::default();
+        let mut singles = BTreeMap::new();
         let mut iter = code.iter().peekable();
         while let Some((&at, inst)) = iter.next() {
             let source = sources.len() as u32;
@@ -571,6 +567,7 @@ impl Program {
                 let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
                 if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
                     let first = micros.len() - count;
+                    singles.insert(first as u32, micros[first]);
                     micros[first] = Micro { source: micros[first].source, ..fused };
                 }
             }
@@ -600,6 +597,7 @@ impl Program {
             prepares: l.prepares,
             choices: l.choices,
             indexed: l.indexing.finish(),
+            singles,
             scalars: scalars(code),
             clear: liveness::clear(code, start, &layout),
             text_address,

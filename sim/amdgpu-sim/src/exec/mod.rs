@@ -35,6 +35,7 @@
 //! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
 
 mod cpu;
+mod gws;
 mod indexed;
 mod liveness;
 mod lower;
@@ -42,6 +43,7 @@ mod lower;
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
 pub(crate) mod mem;
+mod outside;
 mod poll;
 mod probe;
 mod program;
@@ -58,7 +60,9 @@ mod trap;
 mod valu;
 mod wave;
 
+pub(crate) use gws::GwsWait;
 pub(crate) use lower::Lowering;
+pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};

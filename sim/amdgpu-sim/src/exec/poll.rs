@@ -87,6 +87,9 @@ enum Asks {
 
 fn access(inst: &Inst) -> Asks {
     let info = inst.op.info();
+    if info.is(Flags::gds) {
+        return Asks::Change;
+    }
     match inst.format {
         Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf => {
             if info.is(Flags::atomic) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, Program, Trap, Wave, cpu, run};
+use super::{Ctx, Outside, Program, Trap, Wave, cpu, run};
 use crate::Misaligned;
 use crate::isa::{Arch, Format, Inst, Op, Operand};
 use crate::memory::{Agent, Memory};
@@ -41,7 +41,13 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
-    let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
     let mut ctx = Ctx { program: &program, lds: &mut [], env };
     // It may be a branch to itself: one turn is enough.
     run(&mut wave, &mut ctx, 2);

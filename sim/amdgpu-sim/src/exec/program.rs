@@ -1,5 +1,7 @@
 //! A kernel in the form that is run.
 
+use std::collections::BTreeMap;
+
 use super::{Ctx, Flow, Mode, Wave};
 use crate::isa::Arch;
 use crate::isa::inst::Inst;
@@ -112,6 +114,8 @@ pub(crate) struct Program {
     pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
+    /// What stood where `micros` has an operation for several instructions.
+    pub(super) singles: BTreeMap<u32, Micro>,
     /// Scalar registers, from the first on, that the code may name.
     pub(super) scalars: usize,
     /// Rows to clear before a workgroup; `None` for all of them.
@@ -124,6 +128,21 @@ impl Program {
     /// The micro-operations. The last one traps: control can't run off the end.
     pub(crate) fn micros(&self) -> &[Micro] {
         &self.micros
+    }
+
+    /// The micro-operation at `pc` that carries out one instruction only, where [`micros`](Self::micros) has one for several.
+    pub(crate) fn single(&self, pc: u32) -> Option<&Micro> {
+        self.singles.get(&pc).or_else(|| self.micros.get(pc as usize))
+    }
+
+    /// What the micro-operations come from, by address.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Which of the [`sources`](Self::sources) the micro-operation at `pc` comes from.
+    pub(crate) fn source_number(&self, pc: usize) -> usize {
+        self.micros[pc].source as usize
     }
 
     /// Where `m` comes from.

@@ -1,6 +1,6 @@
 //! The state of one wave of 64 lanes.
 
-use super::{LANES, Program, Trap};
+use super::{GwsWait, LANES, Program, Trap};
 
 /// One vector register: a 32-bit value a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,8 @@ pub(crate) struct Wave {
     pub(crate) id: u32,
     /// Why the wave stopped, after [`Flow::Trap`](super::Flow::Trap).
     pub(crate) trap: Option<Trap>,
+    /// What the wave waits for at a GWS resource, having executed the instruction.
+    pub(crate) gws: Option<GwsWait>,
     /// Instructions carried out since the last reset.
     pub(crate) instructions: u64,
     /// Rows that a kernel's code can write: what `reset` clears.
@@ -143,6 +145,7 @@ impl Wave {
             mode: program.mode(),
             id: 0,
             trap: None,
+            gws: None,
             instructions: 0,
             writable: usize::from(layout.prepared(0)),
         }
@@ -158,6 +161,7 @@ impl Wave {
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
+        self.gws = None;
         self.instructions = 0;
     }
 
@@ -187,6 +191,7 @@ impl Wave {
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
+        self.gws = None;
         self.instructions = 0;
     }
 

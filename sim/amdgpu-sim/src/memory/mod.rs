@@ -9,15 +9,19 @@ pub(crate) mod atomic;
 pub(crate) mod bulk;
 mod storage;
 mod table;
+mod written;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
+pub(crate) use written::Written;
 
 /// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
 pub const MIN_ALIGN: u64 = 256;
@@ -271,12 +275,19 @@ pub struct Memory {
     freed: Mutex<Freed>,
     /// The limit of every GPU.
     limits: Vec<u64>,
+    /// Whether it is kept which bytes of new allocations are written.
+    tracks_writes: AtomicBool,
 }
 
 impl Memory {
     /// Memory of GPUs with these limits, [`MAX_AGENTS`] at most.
     pub(crate) fn new(limits: Vec<u64>) -> Self {
-        Self { table: RwLock::default(), freed: Mutex::default(), limits }
+        Self { table: RwLock::default(), freed: Mutex::default(), limits, tracks_writes: AtomicBool::new(false) }
+    }
+
+    /// From now on it is kept which bytes of device memory have been written.
+    pub(crate) fn track_writes(&self) {
+        self.tracks_writes.store(true, Relaxed);
     }
 
     /// How many GPUs share it.
@@ -310,6 +321,7 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
         let table = Arc::make_mut(&mut table);
@@ -317,6 +329,8 @@ impl Memory {
         table.insert(Region {
             allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(storage)),
+            // Without memory for it, everything counts as written.
+            written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
         });
         Ok(base)
     }
@@ -373,7 +387,7 @@ impl Memory {
             let kind = if writable { AllocKind::Globals } else { AllocKind::Code };
             let (owner, rights) = (Some(owner), Rights::full(Agents::ALL));
             let allocation = Allocation { base: base + offset, size, kind, writable, owner, rights };
-            table.insert(Region { allocation, storage: Some(Arc::clone(&storage)) });
+            table.insert(Region { allocation, storage: Some(Arc::clone(&storage)), written: None });
         }
         Ok(base)
     }
@@ -409,7 +423,7 @@ impl Memory {
         }
         let (kind, rights) = (AllocKind::Registered, Rights::full(Agents::ALL));
         let allocation = Allocation { base, size: len, kind, writable: true, owner: None, rights };
-        Arc::make_mut(&mut table).insert(Region { allocation, storage: None });
+        Arc::make_mut(&mut table).insert(Region { allocation, storage: None, written: None });
         Ok(())
     }
 
@@ -545,7 +559,7 @@ impl Memory {
         let table = self.check(address, data.len() as u64)?;
         // SAFETY: the range is inside a live region, which `table` keeps alive.
         unsafe { bulk::write_bytes(address, data) };
-        drop(table);
+        mark(&table, address, data.len() as u64);
         Ok(())
     }
 
@@ -557,7 +571,16 @@ impl Memory {
         let (source, target) = (self.check(from, len)?, self.check(to, len)?);
         // SAFETY: both ranges are inside live regions, which the two tables keep alive.
         unsafe { bulk::copy(to, from, len) };
-        drop((source, target));
+        let regions = (target.find(to), source.find(from));
+        match regions {
+            (Some(Region { written: Some(written), allocation, .. }), Some(Region { written: Some(bits), .. }))
+                if len > 0 =>
+            {
+                let from_base = regions.1.map_or(from, |r| r.allocation.base);
+                written.copy(to - allocation.base, bits, from - from_base, len);
+            }
+            _ => mark(&target, to, len),
+        }
         Ok(())
     }
 
@@ -581,7 +604,7 @@ impl Memory {
             unsafe { bulk::write_bytes(address + done, &chunk[..part as usize]) };
             done += part;
         }
-        drop(table);
+        mark(&table, address, len);
         Ok(())
     }
 
@@ -606,6 +629,15 @@ impl Memory {
     /// The table as it is now. Holding it keeps every allocation in it from being given back to the host.
     pub(crate) fn snapshot(&self) -> Arc<Table> {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Notes that `len` bytes at `address` are written.
+fn mark(table: &Table, address: u64, len: u64) {
+    if len > 0 {
+        if let Some(region) = table.find(address) {
+            region.mark(address, len);
+        }
     }
 }
 

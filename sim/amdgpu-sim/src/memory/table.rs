@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::storage::Storage;
-use super::{Agent, AllocKind, Allocation, Rights};
+use super::{Agent, AllocKind, Allocation, Rights, Written};
 
 /// An entry of the table.
 #[derive(Clone)]
@@ -11,6 +11,17 @@ pub(crate) struct Region {
     pub(crate) allocation: Allocation,
     /// The memory, unless it is the program's own. Segments of one code object share theirs.
     pub(crate) storage: Option<Arc<Storage>>,
+    /// Which bytes have been written, where that is kept.
+    pub(crate) written: Option<Arc<Written>>,
+}
+
+impl Region {
+    /// Notes that `len` bytes at `address` are written.
+    pub(super) fn mark(&self, address: u64, len: u64) {
+        if let Some(written) = &self.written {
+            written.write(address - self.allocation.base, len);
+        }
+    }
 }
 
 /// The live allocations: sorted by address, never overlapping.

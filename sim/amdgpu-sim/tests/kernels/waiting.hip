@@ -87,3 +87,41 @@ K long_sum(const unsigned *in, unsigned n, unsigned rounds, unsigned *out) {
         for (unsigned i = 0; i < n; i++) sum += in[i] ^ r;
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
+
+// What a runtime runs before a cooperative launch: a barrier for `less_one + 1` workgroups.
+K gws_init(unsigned less_one) { __builtin_amdgcn_ds_gws_init(less_one, 0); }
+
+// grid_rounds with the barrier that the device library's grid synchronisation uses.
+K gws_rounds(unsigned *data, unsigned rounds, unsigned *wrong) {
+    unsigned groups = gridDim.x, me = blockIdx.x;
+    for (unsigned r = 1; r <= rounds; r++) {
+        for (int twice = 0; twice < 2; twice++) {
+            if (threadIdx.x == 0) {
+                if (twice == 0) STORE(&data[me], r);
+                __builtin_amdgcn_ds_gws_barrier(groups - 1, 0);
+            }
+            __syncthreads();
+            if (twice == 0)
+                for (unsigned i = threadIdx.x; i < groups; i += blockDim.x)
+                    if (LOAD(&data[i]) != r) atomicAdd(wrong, 1);
+        }
+    }
+}
+
+// The producers' workgroups (even) release what the consumers' (odd) wait for.
+K gws_semaphore(unsigned *taken) {
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x % 2 == 1) {
+        __builtin_amdgcn_ds_gws_sema_p(5);
+        atomicAdd(taken, 1);
+    } else {
+        __builtin_amdgcn_ds_gws_sema_v(5);
+    }
+}
+
+// Tells the host a number, and does not stop where a debugger would.
+K tell(unsigned event, unsigned *out) {
+    __builtin_amdgcn_s_sendmsg(1, __builtin_amdgcn_readfirstlane(event));
+    __builtin_debugtrap();
+    out[threadIdx.x] = event;
+}

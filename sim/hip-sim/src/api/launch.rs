@@ -9,6 +9,7 @@ use super::copy::enqueue;
 use super::event;
 use super::hip_functions;
 use crate::fault::Failure;
+use crate::observe;
 use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS};
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
@@ -154,6 +155,7 @@ fn dispatch(
     let device = &runtime.devices[device];
     let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
     let result = device.gpu.launch(kernel, arguments, &dispatch);
+    observe::launched(&device.gpu);
     result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
 }
 

@@ -4,7 +4,6 @@ mod agent;
 mod executable;
 mod isa;
 mod loader;
-mod log;
 mod memory;
 mod queue;
 mod signal;
@@ -116,7 +115,7 @@ fn guard(name: &str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
         Ok(Err(status)) => status,
         Err(_) => HSA_STATUS_ERROR,
     };
-    log::call(name, status);
+    crate::log::call(name, status);
     status
 }
 

@@ -134,8 +134,14 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
     let gpu = runtime.agents.gpu(queue.agent).map_err(End::Failed)?;
     let packet =
         Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
+    let start = events::now();
     match gpu.run_packet(&packet, &queue.cancel) {
-        Ok(_) => Ok(()),
+        Ok(stats) => {
+            let kernel = gpu.kernel_at(packet.kernel_object);
+            let name = kernel.as_ref().map_or("", |kernel| &kernel.info().name);
+            crate::log::kernel(name, &packet, &stats, events::now() - start);
+            Ok(())
+        }
         Err(fault) if fault.kind == FaultKind::Cancelled => Err(End::Stopped),
         Err(fault) => {
             eprintln!("hsa-sim: {fault}");

@@ -2,7 +2,7 @@
 
 use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, gws};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
@@ -10,12 +10,14 @@ use crate::isa::{Flags, Op};
 /// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. Of two-offset forms: [`pack_offsets`].
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
-    if inst.op != Op::ds_gws_init && (inst.mods.gds || info.is(Flags::gds)) {
+    if info.is(Flags::gds) {
+        return gws::lower(inst, l, m);
+    }
+    if inst.mods.gds {
         return None;
     }
     match inst.op {
-        // What is set up is only read by operations that trap.
-        Op::ds_nop | Op::ds_gws_init => return Some(nothing),
+        Op::ds_nop => return Some(nothing),
         Op::ds_swizzle_b32 | Op::ds_permute_b32 | Op::ds_bpermute_b32 => return cross_lane::lower(inst, l, m),
         _ if info.is(Flags::atomic) || matches!(inst.op, Op::ds_append | Op::ds_consume) => {
             return ds_atomic::lower(inst, l, m);

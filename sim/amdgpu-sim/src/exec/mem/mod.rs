@@ -18,7 +18,7 @@ mod transfer;
 
 use std::time::Instant;
 
-use super::{Flow, Handler, Lowering, Micro, Trap, Wave};
+use super::{Flow, Handler, Lowering, Micro, Outside, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::Misaligned;
 use crate::isa::inst::{Format, Inst};
@@ -42,6 +42,8 @@ pub(crate) struct Env<'a> {
     pub(crate) misaligned: Misaligned,
     /// What the clocks count from.
     pub(crate) start: Instant,
+    /// The GPU besides its memory.
+    pub(crate) outside: &'a Outside,
 }
 
 impl Env<'_> {
@@ -54,6 +56,16 @@ impl Env<'_> {
             Misaligned::Fault => u64::from(bytes.min(4).next_power_of_two() - 1),
         }
     }
+}
+
+/// Bytes of an element of a typed buffer: its format is the instruction's own (7 bits), or in the descriptor's last word.
+/// `None` if it is no format.
+pub(crate) fn element_bytes(own: Option<u8>, descriptor: u32) -> Option<u32> {
+    let format = match own {
+        Some(own) => format::Format::of(u32::from(own), u32::from(own >> 4)),
+        None => format::Format::of(descriptor >> 15, descriptor >> 12),
+    };
+    format.map(format::Format::bytes)
 }
 
 /// An access that is not allowed.

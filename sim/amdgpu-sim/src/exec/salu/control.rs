@@ -228,6 +228,12 @@ fn halt(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on"))
 }
 
+/// MSG_INTERRUPT.
+fn interrupt(w: &mut Wave, _: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    ctx.env.outside.interrupt(w.m0() & 0xff_ffff);
+    Flow::Next
+}
+
 fn message(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::Unsupported("a message other than MSG_INTERRUPT"))
 }
@@ -345,12 +351,13 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_endpgm | Op::s_endpgm_saved => end,
         Op::s_barrier => barrier,
         Op::s_sleep => give_way,
+        // `__builtin_debugtrap`: without a debugger it goes on.
+        Op::s_trap if immediate(inst)? & 0xff == 3 => next,
         Op::s_trap => {
             m.aux = immediate(inst)? & 0xff;
             trap
         }
-        // Whoever waits for an interrupt looks by himself.
-        Op::s_sendmsg if immediate(inst)? & 15 == 1 => next,
+        Op::s_sendmsg if immediate(inst)? & 15 == 1 => interrupt,
         Op::s_sendmsg => message,
         Op::s_sendmsghalt => halt,
         Op::s_sethalt if immediate(inst)? & 1 == 0 => next,

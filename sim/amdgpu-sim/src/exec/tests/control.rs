@@ -91,7 +91,13 @@ fn undecodable_words_trap_only_when_reached() {
         let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
         // SAFETY: there are no bytes to be valid.
         let scratch = unsafe { Scratch::new(0, 0, 0) };
-        let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+        let env = Env {
+            view: &mut view,
+            scratch,
+            misaligned: Misaligned::default(),
+            start: Instant::now(),
+            outside: &Outside::default(),
+        };
         let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut [], env }, 100);
         (stop, wave.trap)
     };

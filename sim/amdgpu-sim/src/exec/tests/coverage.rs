@@ -69,11 +69,6 @@ fn reason(op: Op) -> Option<&'static str> {
 
 /// What traps when it is reached, in any form: nothing but these (and images).
 const TRAPS: &[&str] = &[
-    "ds_gws_barrier",
-    "ds_gws_sema_br",
-    "ds_gws_sema_p",
-    "ds_gws_sema_release_all",
-    "ds_gws_sema_v",
     "s_cbranch_g_fork",
     "s_cbranch_i_fork",
     "s_cbranch_join",

@@ -78,7 +78,13 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
     let place = words.as_mut_ptr().expose_provenance() as u64;
     // SAFETY: `words` has the bytes, is aligned to words, is used by nothing else while the wave runs, and outlives it.
     let scratch = unsafe { Scratch::new(place, memories.scratch, 1) };
-    let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
     let mut lds = memories.lds.to_vec();
     let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut lds, env }, 10_000);
     let mut after = vec![0; SIZE];

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, LANES, Program, Stop, Trap, Wave, cpu, run};
+use super::{Ctx, LANES, Outside, Program, Stop, Trap, Wave, cpu, run};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
@@ -93,7 +93,13 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
     // SAFETY: there are no bytes to be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
-    let env = Env { view: &mut view, scratch, misaligned: Misaligned::default(), start: Instant::now() };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
     let mut lds = [0; LDS];
     let mut ctx = Ctx { program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);

@@ -381,7 +381,6 @@ fn what_does_nothing_here() {
         code.push(plain(op, &[s(4), imm(0), imm(0)]));
     }
     code.push(plain(Op::ds_nop, &[]));
-    code.push(plain(Op::ds_gws_init, &[v(0)]));
     for op in [Op::buffer_wbinvl1, Op::buffer_wbinvl1_vol, Op::buffer_wbl2, Op::buffer_invl2, Op::buffer_inv] {
         code.push(plain(op, &[]));
     }

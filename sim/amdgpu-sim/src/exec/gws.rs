@@ -1,0 +1,187 @@
+//! Global wave sync (GWS): 64 counters of a GPU that waves of all workgroups wait at, as barriers or semaphores.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
+use crate::isa::inst::Inst;
+use crate::isa::{Op, Type};
+
+/// Resources of a GPU.
+const RESOURCES: usize = 64;
+
+/// One resource.
+#[derive(Clone, Copy, Default)]
+struct Resource {
+    /// Barrier: waves that are still to come, less one. Semaphore: how many may pass.
+    counter: u32,
+    /// Turns over each time a barrier lets its waves go.
+    generation: u64,
+    /// Waves that wait at the semaphore.
+    queue: u32,
+}
+
+/// The resources of a GPU.
+pub(crate) struct Gws(Mutex<[Resource; RESOURCES]>);
+
+impl Default for Gws {
+    fn default() -> Self {
+        Self(Mutex::new([Resource::default(); RESOURCES]))
+    }
+}
+
+/// What a wave waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GwsWait {
+    /// The barrier `0` to be over, which was this generation `1`.
+    Barrier(u8, u64),
+    /// A place at the semaphore.
+    Semaphore(u8),
+}
+
+impl Gws {
+    fn with<R>(&self, id: u8, f: impl FnOnce(&mut Resource) -> R) -> R {
+        let mut resources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        f(&mut resources[usize::from(id) % RESOURCES])
+    }
+
+    /// Carries `op` out with the value of the first lane. Returns what the wave has to wait for.
+    fn apply(&self, op: Op, id: u8, value: u32) -> Option<GwsWait> {
+        self.with(id, |r| match op {
+            Op::ds_gws_init => {
+                *r = Resource { counter: value, generation: r.generation + 1, queue: 0 };
+                None
+            }
+            Op::ds_gws_barrier => {
+                let wait = GwsWait::Barrier(id, r.generation);
+                if r.counter > 0 {
+                    r.counter -= 1;
+                    return Some(wait);
+                }
+                // The last to come lets all go, and says how many the next barrier is for.
+                r.counter = value;
+                r.generation += 1;
+                None
+            }
+            Op::ds_gws_sema_v => {
+                r.counter = r.counter.saturating_add(1);
+                None
+            }
+            Op::ds_gws_sema_br => {
+                r.counter = r.counter.saturating_add(value);
+                None
+            }
+            Op::ds_gws_sema_release_all => {
+                r.counter = r.queue;
+                None
+            }
+            // ds_gws_sema_p
+            _ if r.counter > 0 => {
+                r.counter -= 1;
+                None
+            }
+            _ => {
+                r.queue += 1;
+                Some(GwsWait::Semaphore(id))
+            }
+        })
+    }
+
+    /// Whether a wave that waits may go on.
+    pub(crate) fn passes(&self, wait: GwsWait) -> bool {
+        match wait {
+            GwsWait::Barrier(id, generation) => self.with(id, |r| r.generation != generation),
+            GwsWait::Semaphore(id) => self.with(id, |r| {
+                let passes = r.counter > 0;
+                if passes {
+                    r.counter -= 1;
+                    r.queue = r.queue.saturating_sub(1);
+                }
+                passes
+            }),
+        }
+    }
+}
+
+fn handler<const OP: u16>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let op = Op::ALL[usize::from(OP)];
+    let value = match (op.info().src[0], w.exec()) {
+        (Type::None, _) | (_, 0) => 0,
+        (_, exec) => w.row(m.src[0])[exec.trailing_zeros() as usize],
+    };
+    // The base in bits 21:16 of M0, and the instruction's offset.
+    let id = ((w.m0() >> 16) + m.aux) as u8 & (RESOURCES as u8 - 1);
+    w.gws = ctx.env.outside.gws.apply(op, id, value);
+    if w.gws.is_some() { Flow::Yield } else { Flow::Next }
+}
+
+/// Chooses the handler of a GWS instruction; `None` for any other.
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    m.aux = inst.mods.offset as u32;
+    let mut value = || {
+        m.src[0] = l.row(inst.src[0])?;
+        Some(())
+    };
+    Some(match inst.op {
+        Op::ds_gws_init => {
+            value()?;
+            handler::<{ Op::ds_gws_init as u16 }>
+        }
+        Op::ds_gws_barrier => {
+            value()?;
+            handler::<{ Op::ds_gws_barrier as u16 }>
+        }
+        Op::ds_gws_sema_br => {
+            value()?;
+            handler::<{ Op::ds_gws_sema_br as u16 }>
+        }
+        Op::ds_gws_sema_v => handler::<{ Op::ds_gws_sema_v as u16 }>,
+        Op::ds_gws_sema_p => handler::<{ Op::ds_gws_sema_p as u16 }>,
+        Op::ds_gws_sema_release_all => handler::<{ Op::ds_gws_sema_release_all as u16 }>,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_lets_all_go_when_the_last_has_come_and_serves_again() {
+        let gws = Gws::default();
+        assert_eq!(gws.apply(Op::ds_gws_init, 3, 2), None);
+        for round in 0..3 {
+            let first = gws.apply(Op::ds_gws_barrier, 3, 2).unwrap();
+            let second = gws.apply(Op::ds_gws_barrier, 3, 2).unwrap();
+            assert!(!gws.passes(first) && !gws.passes(second), "{round}");
+            assert_eq!(gws.apply(Op::ds_gws_barrier, 3, 2), None, "{round}: the last does not wait");
+            // One that is at the next barrier already does not hold the others.
+            let next = gws.apply(Op::ds_gws_barrier, 3, 2).unwrap();
+            assert!(gws.passes(first) && gws.passes(second) && !gws.passes(next), "{round}");
+            gws.apply(Op::ds_gws_init, 3, 2);
+        }
+        // The value at the end is the size of the next.
+        gws.apply(Op::ds_gws_init, 3, 0);
+        assert_eq!(gws.apply(Op::ds_gws_barrier, 3, 1), None);
+        assert!(gws.apply(Op::ds_gws_barrier, 3, 0).is_some());
+        assert_eq!(gws.apply(Op::ds_gws_barrier, 3, 0), None);
+    }
+
+    #[test]
+    fn a_semaphore_lets_as_many_pass_as_have_been_released() {
+        let gws = Gws::default();
+        gws.apply(Op::ds_gws_init, 63, 1);
+        assert_eq!(gws.apply(Op::ds_gws_sema_p, 63, 0), None);
+        let waits: Vec<_> = (0..4).map(|_| gws.apply(Op::ds_gws_sema_p, 63, 0).unwrap()).collect();
+        assert!(waits.iter().all(|w| !gws.passes(*w)));
+        gws.apply(Op::ds_gws_sema_v, 63, 0);
+        assert!(gws.passes(waits[1]) && !gws.passes(waits[0]));
+        // Two more, of the three that are left.
+        gws.apply(Op::ds_gws_sema_br, 63, 2);
+        assert!(gws.passes(waits[0]) && gws.passes(waits[2]) && !gws.passes(waits[3]));
+        let another = gws.apply(Op::ds_gws_sema_p, 63, 0).unwrap();
+        gws.apply(Op::ds_gws_sema_release_all, 63, 0);
+        assert!(gws.passes(waits[3]) && gws.passes(another));
+        assert!(gws.apply(Op::ds_gws_sema_p, 63, 0).is_some());
+        assert_eq!(gws.apply(Op::ds_gws_sema_p, 62, 0), Some(GwsWait::Semaphore(62)), "another resource");
+    }
+}

@@ -1,0 +1,90 @@
+//! Vector clocks: what a wave knows to have happened before it.
+
+use std::sync::Arc;
+
+/// Waves whose epochs are kept together.
+const CHUNK: usize = 64;
+
+/// For every wave of a dispatch the last of its epochs that is known to have passed; 0 where nothing is known.
+///
+/// Chunks are shared between clocks: as a rule a wave knows of those of its workgroup, or what all others know too.
+#[derive(Clone, Default)]
+pub(super) struct Clock(Vec<(u32, Arc<[u32; CHUNK]>)>);
+
+impl Clock {
+    /// The last known epoch of `wave`.
+    pub(super) fn get(&self, wave: u32) -> u32 {
+        match self.place(wave) {
+            Ok(at) => self.0[at].1[wave as usize % CHUNK],
+            Err(_) => 0,
+        }
+    }
+
+    /// Learns that `epoch` of `wave` has passed.
+    pub(super) fn learn(&mut self, wave: u32, epoch: u32) {
+        if self.get(wave) >= epoch {
+            return;
+        }
+        let at = match self.place(wave) {
+            Ok(at) => at,
+            Err(at) => {
+                self.0.insert(at, (wave / CHUNK as u32, Arc::new([0; CHUNK])));
+                at
+            }
+        };
+        Arc::make_mut(&mut self.0[at].1)[wave as usize % CHUNK] = epoch;
+    }
+
+    fn place(&self, wave: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&(wave / CHUNK as u32), |chunk| chunk.0)
+    }
+
+    /// Learns all that `other` knows.
+    pub(super) fn join(&mut self, other: &Clock) {
+        for (number, theirs) in &other.0 {
+            match self.0.binary_search_by_key(number, |chunk| chunk.0) {
+                Err(at) => self.0.insert(at, (*number, Arc::clone(theirs))),
+                Ok(at) if Arc::ptr_eq(&self.0[at].1, theirs) => {}
+                Ok(at) => {
+                    let ours = &mut self.0[at].1;
+                    if ours.iter().zip(theirs.iter()).any(|(a, b)| a < b) {
+                        let ours = Arc::make_mut(ours);
+                        ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a = (*a).max(*b));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it knows all that `other` knows.
+    pub(super) fn covers(&self, other: &Clock) -> bool {
+        other.0.iter().all(|(number, theirs)| match self.0.binary_search_by_key(number, |chunk| chunk.0) {
+            Err(_) => theirs.iter().all(|epoch| *epoch == 0),
+            Ok(at) => {
+                let ours = &self.0[at].1;
+                Arc::ptr_eq(ours, theirs) || ours.iter().zip(theirs.iter()).all(|(a, b)| a >= b)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_learn_and_join() {
+        let (mut a, mut b) = (Clock::default(), Clock::default());
+        a.learn(3, 7);
+        a.learn(3, 5);
+        a.learn(1000, 1);
+        b.learn(3, 9);
+        b.learn(200, 2);
+        assert!(!a.covers(&b) && !b.covers(&a) && a.covers(&Clock::default()));
+        let before = a.clone();
+        a.join(&b);
+        assert_eq!([3, 200, 1000, 4].map(|w| a.get(w)), [9, 2, 1, 0]);
+        assert_eq!([3, 200, 1000].map(|w| before.get(w)), [7, 0, 1], "a clone keeps its own");
+        assert!(a.covers(&b) && a.covers(&before));
+    }
+}

@@ -1,0 +1,430 @@
+//! What a GPU does not tell: checks for uninitialised memory, races and barriers, and a profile.
+//!
+//! Nothing of this costs anything until it is asked for: a dispatch that is observed runs in another loop, [`Observer::run`],
+//! which looks at every instruction before its handler does. Out of bounds, use after free and misaligned atomics are
+//! found without it, always: see [`Fault`](crate::Fault).
+//!
+//! While checks are on, the workgroups of a dispatch run on one thread, in order (or as [`Schedule`](crate::Schedule) shuffles
+//! them), so that the same run finds the same. A profile alone uses all threads.
+
+mod access;
+mod clock;
+mod finding;
+mod init;
+mod plan;
+pub(crate) mod profile;
+mod race;
+mod settings;
+mod shadow;
+pub(crate) mod source;
+
+pub use finding::{Finding, FindingKind};
+pub use plan::Class;
+pub use profile::{
+    Counters, DispatchProfile, Hint, InstructionProfile, KernelProfile, Limit, Occupancy, Profile, occupancy,
+};
+pub use settings::{ProfileFormat, SETTINGS, SettingsError, apply_settings};
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::dispatch::Dispatch;
+use crate::exec::{Ctx, Flow, LANES, Program, Stop, Trap, Wave};
+use crate::fault::{Access, FaultPlace, Space};
+use crate::gpu::Gpu;
+use crate::memory::Memory;
+use crate::module::Kernel;
+use access::Touch;
+use finding::Findings;
+use plan::Step;
+use profile::Tallies;
+
+/// Which checks to make beyond those that are always made. All are off by default: they take time.
+///
+/// Without any of them an access outside a live allocation (or LDS, or scratch), to freed or read-only memory, or a misaligned atomic operation
+/// ends the dispatch with a [`Fault`](crate::Fault).
+///
+/// ```
+/// use amdgpu_sim::{AllocKind, Checks, CodeObject, Config, Dispatch, Gpu};
+///
+/// # let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/observe.co"));
+/// let gpu = Gpu::new(Config { checks: Checks { race: true, ..Checks::default() }, ..Config::default() });
+/// let module = gpu.load(&CodeObject::parse(code)?)?;
+/// // A reduction in LDS that has forgotten its barriers.
+/// let kernel = module.kernel("reduce_racy").unwrap();
+/// let [input, out] = [1024, 4].map(|bytes| gpu.memory().alloc(bytes, 0, AllocKind::Device).unwrap());
+/// let arguments = [input.to_le_bytes(), out.to_le_bytes()].concat();
+/// gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([1, 1, 1], [256, 1, 1])?)?;
+/// let findings = gpu.take_findings();
+/// assert!(findings[0].to_string().starts_with("kernel reduce_racy: race at LDS address 0x"), "{}", findings[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What a race is
+/// Two accesses to a common byte by different waves of a dispatch, of which at least one writes and nothing orders the two. What
+/// orders waves:
+/// - a barrier: all waves of the workgroup know all that any of them knew before (one that has ended, too);
+/// - atomic operations on global memory: one publishes what its wave knows of others, and of itself all up to its last
+///   `s_waitcnt vmcnt(0)`. That is what a release is compiled to, so a forgotten `__threadfence()` is found. An atomic operation that
+///   returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: what an atomic load is compiled to), learns
+///   what was published at its place;
+/// - atomic operations on LDS, which publish all that their wave has done, as LDS works in order;
+/// - global wave sync, whose instructions publish as atomic operations on global memory do, and learn what all others have published;
+/// - a store that a coherent load finds: on gfx90a an atomic store is compiled to an ordinary one.
+///
+/// No races are
+/// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
+///   loads of global memory coherent, and counts as atomic);
+/// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
+/// - two stores of the same value.
+///
+/// Not found are races between dispatches and with the host, between lanes of one wave, a forgotten acquire, and those with a third or
+/// later wave that reads what two others have read. Found where there is none: a flag that waves of a workgroup pass with an atomic load
+/// or store of workgroup scope (not `atomicAdd`, `atomicExch` and so on), as these are ordinary instructions in machine code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Checks {
+    /// Reads of device memory, LDS and scratch that nothing has written. Has to be on before the memory is allocated. A word of
+    /// which some bytes are written counts as written: the others may be padding.
+    pub init: bool,
+    /// Races in LDS and in global memory, between waves of a workgroup and between workgroups of a dispatch.
+    pub race: bool,
+    /// Waves of a workgroup that wait for each other at different barriers, or end while others still have barriers to pass.
+    pub barrier: bool,
+    /// A dispatch with findings ends in [`FaultKind::Checks`](crate::FaultKind::Checks) (once it has run to its end) instead of success. The findings
+    /// are in it, and can be [taken](Gpu::take_findings) all the same.
+    pub fail: bool,
+}
+
+impl Checks {
+    /// Every check, and dispatches that fail where one has something to say.
+    pub const ALL: Checks = Checks { init: true, race: true, barrier: true, fail: true };
+
+    /// Whether any check is to be made.
+    pub fn any(self) -> bool {
+        self.init || self.race || self.barrier
+    }
+}
+
+/// What has been observed on a GPU and not been asked for yet.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    findings: Mutex<Findings>,
+    profile: Mutex<profile::Store>,
+}
+
+impl Gpu {
+    /// What the [checks](crate::Config::checks) have found since the last call: each once for the same two instructions, in the order in which
+    /// they were found. 256 different ones are kept at most.
+    pub fn take_findings(&self) -> Vec<Finding> {
+        self.records().findings.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The [profile](crate::Config::profile) of all dispatches that have ended.
+    pub fn profile(&self) -> Profile {
+        self.records().profile.lock().unwrap_or_else(PoisonError::into_inner).profile()
+    }
+}
+
+/// A dispatch to be observed.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) program: &'a Program,
+    pub(crate) dispatch: &'a Dispatch,
+    /// Workgroups in each dimension.
+    pub(crate) groups: [u32; 3],
+    /// Bytes of LDS of a workgroup.
+    pub(crate) lds: u32,
+}
+
+impl Subject<'_> {
+    /// Waves of a whole workgroup.
+    fn waves(&self) -> u32 {
+        self.dispatch.workgroup.iter().product::<u32>().div_ceil(LANES as u32)
+    }
+
+    /// Where the micro-operation `pc` is, for the wave of that number in the dispatch.
+    fn place(&self, pc: u32, wave: u32, lane: Option<u32>) -> FaultPlace {
+        let (group, id) = (wave / self.waves(), wave % self.waves());
+        let [nx, ny, _] = self.groups;
+        let position = [group % nx, group / nx % ny, group / nx / ny];
+        FaultPlace::of(self.kernel, self.program, pc, position, id, lane)
+    }
+}
+
+/// One worker's observations of a dispatch.
+pub(crate) struct Observer<'a> {
+    subject: Subject<'a>,
+    plan: Vec<Step>,
+    tallies: Option<Tallies>,
+    race: Option<race::Dispatch>,
+    init: Option<init::Dispatch>,
+    barrier: bool,
+    findings: Findings,
+}
+
+/// What is kept of a workgroup while it runs.
+#[derive(Default)]
+pub(crate) struct GroupState {
+    /// Number of its first wave in the dispatch.
+    first: u32,
+    /// Barriers that each wave has come to, and where the last one was.
+    barriers: Vec<(u32, u32)>,
+    race: race::Group,
+    init: init::Group,
+}
+
+impl<'a> Observer<'a> {
+    /// An observer, if the GPU's configuration asks for one.
+    pub(crate) fn of(subject: Subject<'a>) -> Option<Self> {
+        let config = subject.gpu.config();
+        if !config.checks.any() && !config.profile {
+            return None;
+        }
+        let plan = plan::plan(subject.program);
+        Some(Self {
+            tallies: config.profile.then(|| Tallies::new(plan.len())),
+            race: config.checks.race.then(|| race::Dispatch::new(config.arch)),
+            init: config.checks.init.then(|| init::Dispatch::new(subject.gpu.memory_arc())),
+            barrier: config.checks.barrier,
+            findings: Findings::default(),
+            plan,
+            subject,
+        })
+    }
+
+    /// Workgroup number `index` begins.
+    pub(crate) fn begin(&mut self, group: &mut GroupState, index: u64, waves: usize) {
+        group.first = (index as u32).wrapping_mul(self.subject.waves());
+        group.barriers.clear();
+        group.barriers.resize(waves, (0, 0));
+        if let Some(tallies) = &mut self.tallies {
+            tallies.workgroup(waves);
+        }
+        if self.race.is_some() {
+            group.race.begin(group.first, waves);
+        }
+        if self.init.is_some() {
+            group.init.begin(self.subject.lds as usize, waves);
+        }
+    }
+
+    /// Runs `wave` as [`run`](crate::exec::run) does, for `turn` instructions at most, and looks at each of them before.
+    pub(crate) fn run(&mut self, group: &mut GroupState, wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
+        let program = ctx.program;
+        for _ in 0..turn {
+            let pc = wave.pc;
+            let Some(m) = program.single(pc) else {
+                wave.trap = Some(Trap::WildJump(0));
+                return Stop::Trap;
+            };
+            self.before(group, wave, ctx, pc);
+            wave.instructions += 1;
+            // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
+            // that `wave` was made for.
+            match unsafe { (m.run)(wave, m, ctx) } {
+                Flow::Next => wave.pc += 1,
+                Flow::Jump => {}
+                Flow::Barrier => {
+                    wave.pc += 1;
+                    if let Some(place) = group.barriers.get_mut(wave.id as usize) {
+                        *place = (place.0 + 1, pc);
+                    }
+                    return Stop::Barrier;
+                }
+                Flow::Yield => {
+                    wave.pc += 1;
+                    return Stop::Yield;
+                }
+                Flow::End => return Stop::End,
+                Flow::Trap => return Stop::Trap,
+            }
+        }
+        Stop::Yield
+    }
+
+    fn before(&mut self, group: &mut GroupState, wave: &Wave, ctx: &Ctx<'_>, pc: u32) {
+        let step = self.plan[pc as usize];
+        let Self { subject, tallies, race, init, findings, .. } = self;
+        if let Some(race) = race {
+            if step.waits {
+                group.race.performed(wave.id as usize);
+            }
+            race.global_sync(&mut group.race, wave.id as usize, step.syncs);
+        }
+        let Some(class) = step.class else { return };
+        if let Some(tallies) = tallies {
+            tallies.instruction(pc, class, wave.exec());
+        }
+        if !step.touches {
+            return;
+        }
+        let Some(inst) = subject.program.source_at(pc).inst.as_ref() else { return };
+        let GroupState { first, race: group_race, init: group_init, .. } = group;
+        let number = first.wrapping_add(wave.id);
+        let lane_bytes = ctx.env.scratch.wave_bytes() / LANES as u64;
+        access::touches(inst, wave, subject.program, &ctx.env, &mut |touch| {
+            if touch.mask == 0 {
+                return;
+            }
+            if let Some(tallies) = tallies {
+                tallies.touch(pc, touch);
+            }
+            if let Some(init) = init {
+                init.access(group_init, touch, wave.id as usize, lane_bytes, &mut |found| {
+                    uninitialized(subject, findings, touch, pc, number, &found);
+                });
+            }
+            if let Some(race) = race {
+                let memory = subject.gpu.memory();
+                let unchanged =
+                    |lane: usize, address: u64| writes_the_same(wave, touch, lane, address, ctx.lds, memory);
+                race.access(group_race, touch, wave.id as usize, pc, &unchanged, &mut |found| {
+                    raced(subject, findings, touch, pc, number, &found);
+                });
+            }
+        });
+    }
+
+    /// All waves of the workgroup that have not ended wait at barriers, and are let go on. `ended` answers for each wave.
+    pub(crate) fn barrier(&mut self, group: &mut GroupState, ended: impl Fn(usize) -> bool) {
+        if self.barrier {
+            let wave = |id: usize| group.first.wrapping_add(id as u32);
+            let mut waiting = (0..group.barriers.len()).filter(|id| !ended(*id));
+            let Some(first) = waiting.next() else { return };
+            let (count, pc) = group.barriers[first];
+            let address = |pc: u32| self.subject.program.source_at(pc).address;
+            for other in waiting {
+                let other_pc = group.barriers[other].1;
+                if other_pc != pc && !self.findings.count(2, address(pc), address(other_pc)) {
+                    let kind = FindingKind::DifferentBarriers {
+                        other: Box::new(self.subject.place(other_pc, wave(other), None)),
+                    };
+                    let place = self.subject.place(pc, wave(first), None);
+                    self.findings.add(self.subject.finding(kind, place, None));
+                }
+            }
+            let missing = (0..group.barriers.len()).find(|id| ended(*id) && group.barriers[*id].0 < count);
+            if let Some(missing) = missing.filter(|_| !self.findings.count(3, address(pc), 0)) {
+                let kind = FindingKind::MissedBarrier { ended: missing as u32 };
+                let place = self.subject.place(pc, wave(first), None);
+                self.findings.add(self.subject.finding(kind, place, None));
+            }
+        }
+        if let Some(race) = &mut self.race {
+            group.race.barrier(race);
+        }
+    }
+
+    /// A workgroup has ended.
+    pub(crate) fn end(&mut self, group: &GroupState) {
+        if group.race.is_incomplete() {
+            self.incomplete();
+        }
+    }
+
+    fn incomplete(&mut self) {
+        if !self.findings.count(4, self.subject.program.source_at(self.subject.program.entry()).address, 0) {
+            let place = self.subject.place(self.subject.program.entry(), 0, None);
+            self.findings.add(self.subject.finding(FindingKind::Incomplete, place, None));
+        }
+    }
+
+    /// The worker has no more to do: what it has observed.
+    pub(crate) fn done(mut self) -> Observations {
+        if self.race.as_ref().is_some_and(race::Dispatch::is_incomplete) {
+            self.incomplete();
+        }
+        Observations { plan: self.plan, tallies: self.tallies, findings: self.findings }
+    }
+}
+
+/// What was observed of a dispatch.
+pub(crate) struct Observations {
+    plan: Vec<Step>,
+    tallies: Option<Tallies>,
+    findings: Findings,
+}
+
+impl Observations {
+    /// Adds what another worker has observed of the same dispatch.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        if let (Some(ours), Some(theirs)) = (&mut self.tallies, &other.tallies) {
+            ours.merge(theirs);
+        }
+        other.findings.take().into_iter().for_each(|finding| self.findings.add(finding));
+    }
+
+    /// The dispatch is done: hands everything to the GPU. Returns what was found, if a dispatch with findings is to fail.
+    pub(crate) fn finish(mut self, subject: &Subject<'_>) -> Vec<Finding> {
+        let records = subject.gpu.records();
+        if let Some(tallies) = self.tallies {
+            let mut profile = records.profile.lock().unwrap_or_else(PoisonError::into_inner);
+            profile.add(subject, &self.plan, &tallies);
+        }
+        let found = self.findings.take();
+        if found.is_empty() {
+            return found;
+        }
+        let mut all = records.findings.lock().unwrap_or_else(PoisonError::into_inner);
+        found.iter().cloned().for_each(|finding| all.add(finding));
+        if subject.gpu.config().checks.fail { found } else { Vec::new() }
+    }
+}
+
+impl Subject<'_> {
+    fn finding(&self, kind: FindingKind, place: FaultPlace, address: Option<u64>) -> Finding {
+        let nearest = address.and_then(|address| self.gpu.memory().nearest(address));
+        Finding { kernel: self.kernel.info().name.clone(), kind, place: Box::new(place), nearest, count: 1 }
+    }
+}
+
+fn uninitialized(
+    subject: &Subject<'_>,
+    findings: &mut Findings,
+    touch: &Touch,
+    pc: u32,
+    wave: u32,
+    found: &init::Unwritten,
+) {
+    if findings.count(0, subject.program.source_at(pc).address, 0) {
+        return;
+    }
+    let access = if touch.kind == access::Kind::Update { Access::Atomic } else { Access::Read };
+    let (space, address, bytes) = (touch.space, found.address, touch.bytes);
+    let kind = FindingKind::Uninitialized { space, address, bytes, access };
+    let place = subject.place(pc, wave, found.lane);
+    findings.add(subject.finding(kind, place, (space == Space::Global).then_some(address)));
+}
+
+fn raced(subject: &Subject<'_>, findings: &mut Findings, touch: &Touch, pc: u32, wave: u32, found: &race::Conflict) {
+    let address = |pc: u32| subject.program.source_at(pc).address;
+    if findings.count(1, address(pc), address(found.other.pc)) {
+        return;
+    }
+    let lane = |lane: u8| (lane != shadow::SCALAR).then_some(u32::from(lane));
+    let kind = FindingKind::Race {
+        space: touch.space,
+        address: found.address,
+        access: found.kind.access(),
+        other_access: found.other.kind.access(),
+        other: Box::new(subject.place(found.other.pc, found.other.wave, lane(found.other.lane))),
+    };
+    let place = subject.place(pc, wave, lane(found.lane));
+    findings.add(subject.finding(kind, place, (touch.space == Space::Global).then_some(found.address)));
+}
+
+/// Whether a lane's store would leave memory as it is.
+fn writes_the_same(wave: &Wave, touch: &Touch, lane: usize, address: u64, lds: &[u8], memory: &Memory) -> bool {
+    let Some((row, shift)) = touch.data else { return false };
+    let mut there = [0; 16];
+    let Some(there) = there.get_mut(..touch.bytes as usize) else { return false };
+    let known = if touch.space == Space::Lds {
+        let place = usize::try_from(address).ok().and_then(|at| lds.get(at..)?.get(..there.len()));
+        place.map(|bytes| there.copy_from_slice(bytes)).is_some()
+    } else {
+        memory.read(address, there).is_ok()
+    };
+    let byte = |i: usize| (wave.row(row + (i / 4) as u16)[lane] >> (8 * (i % 4) as u32 + shift)) as u8;
+    known && there.iter().enumerate().all(|(i, value)| *value == byte(i))
+}

@@ -1,0 +1,166 @@
+//! What the observer has to do at each micro-operation of a program.
+
+use super::access::touches_memory;
+use crate::exec::Program;
+use crate::isa::inst::{Format, Inst, Operand, Special};
+use crate::isa::{Flags, Op};
+
+/// What an instruction is, for the profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "profile", derive(serde::Serialize))]
+#[cfg_attr(feature = "profile", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Class {
+    /// Scalar arithmetic and moves.
+    Salu,
+    /// Vector arithmetic, moves between lanes included.
+    Valu,
+    /// Matrix products.
+    Mfma,
+    /// Scalar memory.
+    Smem,
+    /// Vector loads: flat, global, scratch, buffer.
+    VectorLoad,
+    /// Vector stores.
+    VectorStore,
+    /// Atomic operations on global memory.
+    VectorAtomic,
+    /// LDS loads, stores and atomics.
+    Lds,
+    /// Branches, calls and returns.
+    Branch,
+    /// `s_barrier`.
+    Barrier,
+    /// Cache write-backs and invalidations.
+    Cache,
+    /// Everything else: `s_endpgm`, `s_sleep`, messages.
+    Other,
+}
+
+impl Class {
+    /// All classes, in the order in which reports list them.
+    pub const ALL: [Class; 12] = [
+        Class::Salu,
+        Class::Valu,
+        Class::Mfma,
+        Class::Smem,
+        Class::VectorLoad,
+        Class::VectorStore,
+        Class::VectorAtomic,
+        Class::Lds,
+        Class::Branch,
+        Class::Barrier,
+        Class::Cache,
+        Class::Other,
+    ];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Salu => "scalar ALU",
+            Class::Valu => "vector ALU",
+            Class::Mfma => "matrix",
+            Class::Smem => "scalar memory",
+            Class::VectorLoad => "vector load",
+            Class::VectorStore => "vector store",
+            Class::VectorAtomic => "vector atomic",
+            Class::Lds => "LDS",
+            Class::Branch => "branch",
+            Class::Barrier => "barrier",
+            Class::Cache => "cache",
+            Class::Other => "other",
+        }
+    }
+
+    /// Whether the lanes of a wave matter to instructions of this class.
+    pub fn is_vector(self) -> bool {
+        matches!(
+            self,
+            Class::Valu | Class::Mfma | Class::VectorLoad | Class::VectorStore | Class::VectorAtomic | Class::Lds
+        )
+    }
+
+    /// The class of an instruction.
+    pub fn of(inst: &Inst) -> Self {
+        let info = inst.op.info();
+        match inst.format {
+            Format::Sopp if inst.op == Op::s_barrier => Class::Barrier,
+            Format::Sopp if inst.op.mnemonic().contains("branch") => Class::Branch,
+            Format::Sopp => Class::Other,
+            _ if matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64) => Class::Branch,
+            Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk => Class::Salu,
+            Format::Smem if inst.op.mnemonic().starts_with("s_dcache") => Class::Cache,
+            Format::Smem => Class::Smem,
+            _ if info.is(Flags::mfma) => Class::Mfma,
+            Format::Ds => Class::Lds,
+            Format::Mubuf if inst.src[2] == Operand::None => Class::Cache,
+            Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf | Format::Mimg => {
+                if info.is(Flags::atomic) {
+                    Class::VectorAtomic
+                } else if inst.src[1] != Operand::None || inst.op == Op::buffer_store_lds_dword {
+                    Class::VectorStore
+                } else {
+                    Class::VectorLoad
+                }
+            }
+            Format::Exp | Format::Vintrp => Class::Other,
+            _ => Class::Valu,
+        }
+    }
+}
+
+/// What there is to do before one micro-operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The instruction's class; `None` for a micro-operation that only helps another.
+    pub(super) class: Option<Class>,
+    /// Whether it touches memory.
+    pub(super) touches: bool,
+    /// Whether an `s_waitcnt vmcnt(0)` stands before it.
+    pub(super) waits: bool,
+    /// Whether it is one of global wave sync, which waves of all workgroups wait for each other with.
+    pub(super) syncs: bool,
+}
+
+/// What there is to do before every micro-operation of a program.
+pub(super) fn plan(program: &Program) -> Vec<Step> {
+    let helper = Step { class: None, touches: false, waits: false, syncs: false };
+    let mut steps = vec![helper; program.micros().len()];
+    let (mut waits, mut next_source) = (false, 0);
+    let mut at = 0;
+    while at < steps.len() {
+        let source = program.source_number(at);
+        // Waits have no micro-operation of their own: they count for the instruction after them.
+        for skipped in next_source..=source {
+            let inst = program.sources()[skipped].inst.as_ref();
+            if inst.is_some_and(|i| i.op == Op::s_waitcnt && waits_for_memory(i)) {
+                waits = true;
+            }
+        }
+        next_source = source + 1;
+        let mut end = at + 1;
+        while end < steps.len() && program.source_number(end) == source {
+            end += 1;
+        }
+        steps[at].waits = std::mem::take(&mut waits);
+        if let Some(inst) = program.sources()[source].inst.as_ref().filter(|i| !has_no_micro(i.op)) {
+            let reads_flags = inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz)));
+            let real = (at + usize::from(reads_flags)).min(end - 1);
+            steps[real].class = Some(Class::of(inst));
+            steps[real].touches = touches_memory(inst);
+            steps[real].syncs = inst.format == Format::Ds && inst.op.info().is(Flags::gds);
+        }
+        at = end;
+    }
+    steps
+}
+
+/// Instructions that are left out of a program.
+fn has_no_micro(op: Op) -> bool {
+    matches!(op, Op::s_waitcnt | Op::s_nop | Op::s_setprio)
+}
+
+/// Whether `s_waitcnt` waits until no access to memory is left: its vmcnt, in bits 15:14 and 3:0, is zero.
+fn waits_for_memory(inst: &Inst) -> bool {
+    matches!(inst.src[0], Operand::Imm(n) if n & 0xc00f == 0)
+}

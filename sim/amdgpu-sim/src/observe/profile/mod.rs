@@ -1,0 +1,14 @@
+//! The profile: what kernels did, counted instruction by instruction.
+
+mod counters;
+mod flame;
+mod occupancy;
+mod report;
+mod store;
+
+pub use counters::{Counters, InstructionProfile};
+pub use occupancy::{Limit, Occupancy, occupancy};
+pub use store::{DispatchProfile, Hint, KernelProfile, Profile};
+
+pub(super) use counters::Tallies;
+pub(super) use store::Store;

@@ -1,0 +1,379 @@
+//! The race check: accesses to the same bytes, at least one a write, that nothing orders.
+//!
+//! The model is that of the documentation of [`Checks`](super::Checks). Every wave counts *epochs*, and has a [`Clock`]: for every
+//! other wave the last epoch that happened before now. An access happened before another if its epoch is in the other wave's clock.
+//! An epoch ends where what comes after has not been published by what was: at barriers, at waits, at atomic operations on LDS.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::access::{self, Touch};
+use super::clock::Clock;
+use super::shadow::{Cell, Entry, NOBODY, SCALAR, Shadow};
+use crate::fault::Space;
+use crate::isa::Arch;
+
+/// What an access is to the memory model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Read,
+    CoherentRead,
+    Write,
+    CoherentWrite,
+    Update,
+}
+
+impl Kind {
+    fn of(touch: &Touch, arch: Arch) -> Self {
+        // For LDS the bits mean nothing: they are there where the compiler did not know which memory it is.
+        match (touch.kind, touch.coherent && touch.space != Space::Lds) {
+            (access::Kind::Read, false) => Self::Read,
+            (access::Kind::Read, true) => Self::CoherentRead,
+            (access::Kind::Write, true) if arch != Arch::Gfx90a => Self::CoherentWrite,
+            (access::Kind::Write, _) => Self::Write,
+            (access::Kind::Update, _) => Self::Update,
+        }
+    }
+
+    fn reads_only(self) -> bool {
+        matches!(self, Self::Read | Self::CoherentRead)
+    }
+
+    fn is_atomic(self) -> bool {
+        !matches!(self, Self::Read | Self::Write)
+    }
+}
+
+/// Whether two accesses that nothing orders are a race.
+fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
+    if a.reads_only() && b.reads_only() || a.is_atomic() && b.is_atomic() {
+        return false;
+    }
+    let store_and_atomic = |a: Kind, b: Kind| a == Kind::Write && b.is_atomic();
+    let hidden_store = arch == Arch::Gfx90a && space == Space::Global;
+    !(hidden_store && (store_and_atomic(a, b) || store_and_atomic(b, a)))
+}
+
+/// A race that has just been found.
+pub(super) struct Conflict {
+    pub(super) lane: u8,
+    pub(super) address: u64,
+    pub(super) kind: Kind,
+    /// The access before.
+    pub(super) other: Entry,
+}
+
+/// A wave, as far as order goes.
+struct Order {
+    number: u32,
+    epoch: u32,
+    /// All its accesses of epochs up to this one have been performed.
+    performed: u32,
+    /// It has accessed global memory in this epoch.
+    busy: bool,
+    /// Its last instruction was one of global wave sync.
+    synced: bool,
+    seen: Arc<Clock>,
+}
+
+/// What a workgroup has to itself.
+#[derive(Default)]
+pub(super) struct Group {
+    waves: Vec<Order>,
+    lds: Shadow,
+    /// What was published at a word of LDS.
+    published: HashMap<u64, Arc<Clock>>,
+}
+
+impl Group {
+    /// For a workgroup whose first wave has this number.
+    pub(super) fn begin(&mut self, first: u32, waves: usize) {
+        self.lds.clear();
+        self.published.clear();
+        self.waves.clear();
+        let wave = |i| Order {
+            number: first.wrapping_add(i),
+            epoch: 1,
+            performed: 0,
+            busy: false,
+            synced: false,
+            seen: Arc::default(),
+        };
+        self.waves.extend((0..waves as u32).map(wave));
+    }
+
+    /// `s_waitcnt vmcnt(0)`.
+    pub(super) fn performed(&mut self, wave: usize) {
+        let wave = &mut self.waves[wave];
+        if wave.busy {
+            wave.busy = false;
+            wave.performed = wave.epoch;
+            wave.epoch += 1;
+        }
+    }
+
+    /// All waves have come to a barrier, or ended.
+    pub(super) fn barrier(&mut self, dispatch: &mut Dispatch) {
+        let mut all = Clock::default();
+        for wave in &mut self.waves {
+            all.join(&wave.seen);
+        }
+        for wave in &mut self.waves {
+            all.learn(wave.number, wave.epoch);
+            wave.epoch += 1;
+        }
+        let all = Arc::new(all);
+        for wave in &mut self.waves {
+            wave.seen = Arc::clone(&all);
+            dispatch.note(wave);
+        }
+    }
+
+    /// Whether some memory was left out.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.lds.incomplete
+    }
+}
+
+/// What a dispatch has in common.
+pub(super) struct Dispatch {
+    arch: Arch,
+    memory: Shadow,
+    /// What was published at a word of global memory.
+    published: HashMap<u64, Arc<Clock>>,
+    /// What was published through global wave sync.
+    synced: Arc<Clock>,
+    /// The clocks that waves have had, and from which epoch on.
+    history: HashMap<u32, Vec<(u32, Arc<Clock>)>>,
+}
+
+impl Dispatch {
+    pub(super) fn new(arch: Arch) -> Self {
+        Self {
+            arch,
+            memory: Shadow::default(),
+            published: HashMap::new(),
+            synced: Arc::default(),
+            history: HashMap::new(),
+        }
+    }
+
+    /// Whether some memory was left out.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.memory.incomplete
+    }
+
+    /// Wave `id` of `group` goes on: after an instruction of global wave sync, or (`syncs`) with one.
+    pub(super) fn global_sync(&mut self, group: &mut Group, id: usize, syncs: bool) {
+        let wave = &mut group.waves[id];
+        if std::mem::take(&mut wave.synced) {
+            Arc::make_mut(&mut wave.seen).join(&self.synced);
+            self.note(wave);
+        }
+        if syncs {
+            wave.synced = true;
+            let all = Arc::make_mut(&mut self.synced);
+            all.join(&wave.seen);
+            all.learn(wave.number, wave.performed);
+        }
+    }
+
+    fn note(&mut self, wave: &Order) {
+        let history = self.history.entry(wave.number).or_default();
+        history.push((wave.epoch, Arc::clone(&wave.seen)));
+    }
+
+    /// What a store published.
+    fn published_by(&self, store: &Entry) -> Clock {
+        let mut clock = Clock::default();
+        if let Some(history) = self.history.get(&store.wave) {
+            let next = history.partition_point(|(epoch, _)| *epoch <= store.epoch);
+            if let Some((_, seen)) = next.checked_sub(1).and_then(|at| history.get(at)) {
+                clock = (**seen).clone();
+            }
+        }
+        // A number too large to be kept is taken for all there was.
+        let lag = if store.lag == u16::MAX { 0 } else { u32::from(store.lag) };
+        clock.learn(store.wave, store.epoch.saturating_sub(1 + lag));
+        clock
+    }
+
+    /// Looks at what wave `id` of `group` is about to do. `unchanged` answers whether a lane's store would leave memory as it is.
+    pub(super) fn access(
+        &mut self,
+        group: &mut Group,
+        touch: &Touch,
+        id: usize,
+        pc: u32,
+        unchanged: &dyn Fn(usize, u64) -> bool,
+        report: &mut dyn FnMut(Conflict),
+    ) {
+        let local = touch.space == Space::Lds;
+        if touch.space == Space::Private {
+            return;
+        }
+        let kind = Kind::of(touch, self.arch);
+        if kind == Kind::Update && touch.returns || kind == Kind::CoherentRead && !local {
+            self.acquire(group, touch, id);
+        }
+        let wave = &mut group.waves[id];
+        if !local {
+            wave.busy = true;
+        }
+        let entry = Entry {
+            wave: wave.number,
+            epoch: wave.epoch,
+            pc,
+            lane: SCALAR,
+            kind,
+            lag: u16::try_from(wave.epoch - 1 - wave.performed.min(wave.epoch - 1)).unwrap_or(u16::MAX),
+        };
+        let mut eyes = Eyes { seen: Arc::clone(&wave.seen), last: (NOBODY, 0) };
+        let (arch, space) = (self.arch, touch.space);
+        let shadow = if local { &mut group.lds } else { &mut self.memory };
+        for (lane, address) in touch.lanes() {
+            let lane_number = if touch.scalar { SCALAR } else { lane as u8 };
+            let entry = Entry { lane: lane_number, ..entry };
+            let mut told = false;
+            shadow.visit(address, touch.bytes, &mut |at, cell| {
+                if let Some(other) = eyes.look(cell, &entry, arch, space) {
+                    let same = kind == Kind::Write && other.kind == Kind::Write && unchanged(lane, address);
+                    if !told && !same {
+                        told = true;
+                        report(Conflict { lane: lane_number, address: at, kind, other });
+                    }
+                }
+                eyes.remember(cell, entry);
+            });
+        }
+        if kind == Kind::Update {
+            self.release(group, touch, id);
+        }
+    }
+
+    fn acquire(&mut self, group: &mut Group, touch: &Touch, id: usize) {
+        let local = touch.space == Space::Lds;
+        let wave = &mut group.waves[id];
+        let mut seen = Arc::clone(&wave.seen);
+        let mut learn = |clock: &Arc<Clock>| {
+            if !seen.covers(clock) {
+                if clock.covers(&seen) {
+                    seen = Arc::clone(clock);
+                } else {
+                    Arc::make_mut(&mut seen).join(clock);
+                }
+            }
+        };
+        let mut stores: Vec<Entry> = Vec::new();
+        for (_, address) in touch.lanes() {
+            for word in words(address, touch.bytes) {
+                let published = if local { &group.published } else { &self.published };
+                if let Some(clock) = published.get(&word) {
+                    learn(clock);
+                }
+            }
+            let number = wave.number;
+            let shadow = if local { &mut group.lds } else { &mut self.memory };
+            shadow.visit(address, touch.bytes, &mut |_, cell| {
+                let store = cell.write;
+                let stored = matches!(store.kind, Kind::Write | Kind::CoherentWrite);
+                let known = |s: &Entry| (s.wave, s.epoch) == (store.wave, store.epoch);
+                if stored && store.wave != NOBODY && store.wave != number && !stores.iter().any(known) {
+                    stores.push(store);
+                }
+            });
+        }
+        for store in stores {
+            learn(&Arc::new(self.published_by(&store)));
+        }
+        if !Arc::ptr_eq(&seen, &wave.seen) {
+            wave.seen = seen;
+            self.note(wave);
+        }
+    }
+
+    fn release(&mut self, group: &mut Group, touch: &Touch, id: usize) {
+        let local = touch.space == Space::Lds;
+        let wave = &mut group.waves[id];
+        let mut clock = (*wave.seen).clone();
+        clock.learn(wave.number, if local { wave.epoch } else { wave.performed });
+        let clock = Arc::new(clock);
+        let published = if local { &mut group.published } else { &mut self.published };
+        for (_, address) in touch.lanes() {
+            for word in words(address, touch.bytes) {
+                let there = published.entry(word).or_insert_with(|| Arc::clone(&clock));
+                if !there.covers(&clock) {
+                    if clock.covers(there) {
+                        *there = Arc::clone(&clock);
+                    } else {
+                        Arc::make_mut(there).join(&clock);
+                    }
+                }
+            }
+        }
+        if local {
+            // What comes after has not been published.
+            wave.epoch += 1;
+        }
+    }
+}
+
+/// The words that some bytes lie in.
+fn words(address: u64, bytes: u32) -> std::ops::RangeInclusive<u64> {
+    address / 4..=address.saturating_add(u64::from(bytes.max(1)) - 1) / 4
+}
+
+/// One wave's look at cells.
+struct Eyes {
+    seen: Arc<Clock>,
+    /// The wave asked about last, and its epoch.
+    last: (u32, u32),
+}
+
+impl Eyes {
+    /// Whether `entry` happened before what `now` does.
+    fn before(&mut self, entry: &Entry, now: &Entry) -> bool {
+        if entry.wave == now.wave {
+            return true;
+        }
+        if self.last.0 != entry.wave {
+            self.last = (entry.wave, self.seen.get(entry.wave));
+        }
+        self.last.1 >= entry.epoch
+    }
+
+    /// The access that `now` races with.
+    fn look(&mut self, cell: &Cell, now: &Entry, arch: Arch, space: Space) -> Option<Entry> {
+        let reads = if now.kind.reads_only() { &[][..] } else { &cell.reads[..] };
+        std::iter::once(&cell.write).chain(reads).copied().find(|entry| {
+            entry.wave != NOBODY && conflict(arch, space, entry.kind, now.kind) && !self.before(entry, now)
+        })
+    }
+
+    fn remember(&mut self, cell: &mut Cell, now: Entry) {
+        if !now.kind.reads_only() {
+            cell.write = now;
+            cell.reads.iter_mut().for_each(|read| read.wave = NOBODY);
+            return;
+        }
+        let place = cell.reads.iter().position(|read| read.wave == now.wave);
+        let place = place.or_else(|| cell.reads.iter().position(|read| read.wave == NOBODY));
+        if let Some(at) = place {
+            cell.reads[at] = now;
+        } else if let Some(at) = (0..2).find(|at| self.before(&cell.reads[*at], &now)) {
+            cell.reads[at] = now;
+        }
+    }
+}
+
+impl Kind {
+    /// What a report calls it.
+    pub(super) fn access(self) -> crate::fault::Access {
+        match self {
+            Self::Read | Self::CoherentRead => crate::fault::Access::Read,
+            Self::Write | Self::CoherentWrite => crate::fault::Access::Write,
+            Self::Update => crate::fault::Access::Atomic,
+        }
+    }
+}

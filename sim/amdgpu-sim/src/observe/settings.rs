@@ -1,0 +1,158 @@
+//! Settings from the environment that every runtime on top of this crate has: checks, profile, schedule.
+
+use std::path::{Path, PathBuf};
+
+use super::{Checks, Profile};
+use crate::dispatch::Schedule;
+use crate::gpu::Config;
+
+/// A value of a setting that makes no sense. Its `Display` says which, and what is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}={value:?}: {wanted}")]
+pub struct SettingsError {
+    name: &'static str,
+    value: String,
+    wanted: String,
+}
+
+const CHECK: &str = "HIP_SIM_CHECK";
+const PROFILE: &str = "HIP_SIM_PROFILE";
+const SEED: &str = "HIP_SIM_SEED";
+
+/// The variables that [`apply_settings`] reads.
+pub const SETTINGS: [&str; 3] = [CHECK, PROFILE, SEED];
+
+/// What a profile is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProfileFormat {
+    /// Tables to read.
+    Text,
+    /// JSON (feature `profile`).
+    Json,
+    /// A flame graph.
+    Svg,
+}
+
+impl ProfileFormat {
+    /// The format that a file's name asks for: `.json`, `.svg`, anything else for text.
+    pub fn of(path: &Path) -> Self {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => Self::Json,
+            Some("svg") => Self::Svg,
+            _ => Self::Text,
+        }
+    }
+
+    /// `profile` in this format; `None` for JSON without the feature `profile`.
+    pub fn render(self, profile: &Profile) -> Option<String> {
+        match self {
+            Self::Text => Some(profile.to_string()),
+            Self::Svg => Some(profile.to_svg()),
+            #[cfg(feature = "profile")]
+            Self::Json => Some(profile.to_json()),
+            #[cfg(not(feature = "profile"))]
+            Self::Json => None,
+        }
+    }
+}
+
+/// Changes `config` as the environment asks, and returns where the profile is to be written, if anywhere. `variable` gives a
+/// variable's value.
+///
+/// - `HIP_SIM_CHECK`: words with commas between: `memory` (always on, may be named), `init`, `race`, `barrier`, `all`; and `warn`, for
+///   dispatches with findings not to fail ([`Checks::fail`]).
+/// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
+/// - `HIP_SIM_SEED`: `none` for [`Schedule::InOrder`], a number for [`Schedule::Shuffled`].
+///
+/// # Errors
+/// [`SettingsError`] for a value that makes no sense. `config` may have been changed in part.
+pub fn apply_settings(
+    config: &mut Config,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<PathBuf>, SettingsError> {
+    if let Some(value) = variable(CHECK) {
+        config.checks = checks(&value)?;
+    }
+    if let Some(value) = variable(SEED) {
+        config.schedule = match value.trim() {
+            "none" => Schedule::InOrder,
+            number => Schedule::Shuffled(number.parse().map_err(|_| SettingsError {
+                name: SEED,
+                value: value.clone(),
+                wanted: "a number from 0 to 18446744073709551615 is wanted, or none for workgroups in order".into(),
+            })?),
+        };
+    }
+    let Some(value) = variable(PROFILE) else { return Ok(None) };
+    let refuse = |wanted: &str| SettingsError { name: PROFILE, value: value.clone(), wanted: wanted.into() };
+    let path = PathBuf::from(&value);
+    if path.file_name().is_none() {
+        return Err(refuse("the name of a file is wanted: FILE.txt, FILE.json or FILE.svg"));
+    }
+    if ProfileFormat::of(&path).render(&Profile::default()).is_none() {
+        return Err(refuse("JSON needs the feature `profile`, which this program was compiled without"));
+    }
+    config.profile = true;
+    Ok(Some(path))
+}
+
+fn checks(value: &str) -> Result<Checks, SettingsError> {
+    let mut checks = Checks { fail: true, ..Checks::default() };
+    for word in value.split(',').map(str::trim) {
+        match word {
+            "memory" => {}
+            "init" => checks.init = true,
+            "race" => checks.race = true,
+            "barrier" => checks.barrier = true,
+            "all" => (checks.init, checks.race, checks.barrier) = (true, true, true),
+            "warn" => checks.fail = false,
+            _ => {
+                let wanted = "memory, init, race, barrier, all and warn are wanted, with commas between".to_owned();
+                return Err(SettingsError { name: CHECK, value: value.to_owned(), wanted });
+            }
+        }
+    }
+    Ok(checks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(variables: &[(&str, &str)]) -> Result<(Config, Option<PathBuf>), String> {
+        let mut config = Config::default();
+        let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        let path = apply_settings(&mut config, find).map_err(|e| e.to_string())?;
+        Ok((config, path))
+    }
+
+    #[test]
+    fn what_makes_sense() {
+        let (config, path) = apply(&[]).unwrap();
+        assert_eq!((config.checks, config.profile, path), (Checks::default(), false, None));
+        let checks = |value| apply(&[(CHECK, value)]).unwrap().0.checks;
+        assert_eq!(checks("memory"), Checks { fail: true, ..Checks::default() });
+        assert_eq!(checks("memory, race"), Checks { race: true, fail: true, ..Checks::default() });
+        assert_eq!(checks("all"), Checks::ALL);
+        assert_eq!(checks("init,barrier,warn"), Checks { init: true, barrier: true, ..Checks::default() });
+        let (config, path) = apply(&[(PROFILE, "out/x.svg"), (SEED, "17")]).unwrap();
+        assert!(config.profile && path.is_some_and(|p| p.ends_with("x.svg")));
+        assert_eq!(config.schedule, Schedule::Shuffled(17));
+        assert_eq!(apply(&[(SEED, "none")]).unwrap().0.schedule, Schedule::InOrder);
+    }
+
+    #[test]
+    fn what_does_not() {
+        for (name, value, says) in [
+            (CHECK, "races", "memory, init, race, barrier"),
+            (CHECK, "", "HIP_SIM_CHECK=\"\""),
+            (SEED, "-1", "a number from 0"),
+            (PROFILE, "", "the name of a file"),
+            (PROFILE, "..", "the name of a file"),
+        ] {
+            let error = apply(&[(name, value)]).unwrap_err();
+            assert!(error.contains(says), "{name}={value}: {error}");
+        }
+        assert_eq!(apply(&[(PROFILE, "a.json")]).is_ok(), cfg!(feature = "profile"));
+    }
+}

@@ -1,0 +1,156 @@
+//! What is remembered of every byte of memory for the race check: who wrote it last, and who has read it since.
+
+use std::collections::HashMap;
+
+/// One access: by which wave, when, from which instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// The wave's number in the dispatch; [`NOBODY`] where there was no access.
+    pub(super) wave: u32,
+    /// The wave's epoch.
+    pub(super) epoch: u32,
+    /// Index of the micro-operation.
+    pub(super) pc: u32,
+    /// The lane, or [`SCALAR`].
+    pub(super) lane: u8,
+    pub(super) kind: super::race::Kind,
+    /// Epochs between this one and the last whose writes had been performed when this access was made.
+    pub(super) lag: u16,
+}
+
+/// No wave.
+pub(super) const NOBODY: u32 = u32::MAX;
+/// Not a lane: the access of a scalar instruction.
+pub(super) const SCALAR: u8 = 64;
+
+impl Entry {
+    const NONE: Entry = Entry { wave: NOBODY, epoch: 0, pc: 0, lane: 0, kind: super::race::Kind::Read, lag: 0 };
+}
+
+/// The accesses to a word, or to a byte.
+#[derive(Clone, Copy)]
+pub(super) struct Cell {
+    /// The last that wrote.
+    pub(super) write: Entry,
+    /// Two that have read since. Of more readers the others are forgotten.
+    pub(super) reads: [Entry; 2],
+}
+
+const EMPTY: Cell = Cell { write: Entry::NONE, reads: [Entry::NONE; 2] };
+
+/// Bytes that a page covers.
+const PAGE: u64 = 4096;
+/// Cells that all pages together may have: about 3 GiB. Beyond it nothing more is remembered.
+const MOST_CELLS: usize = 64 << 20;
+
+/// Cells of words, until a part of a word is accessed; then of bytes.
+struct Page {
+    cells: Box<[Cell]>,
+}
+
+impl Page {
+    /// Bytes of a cell.
+    fn unit(&self) -> u64 {
+        PAGE / self.cells.len() as u64
+    }
+
+    fn split(&mut self) {
+        self.cells = self.cells.iter().flat_map(|cell| [*cell; 4]).collect();
+    }
+}
+
+/// Cells by address.
+#[derive(Default)]
+pub(super) struct Shadow {
+    pages: Vec<Page>,
+    index: HashMap<u64, usize>,
+    /// The page used last.
+    last: Option<(u64, usize)>,
+    cells: usize,
+    /// Some memory was left out, as there would have been too much to remember.
+    pub(super) incomplete: bool,
+}
+
+impl Shadow {
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        if !self.pages.is_empty() {
+            *self = Self::default();
+        }
+    }
+
+    /// Calls `visit` for the cells of `bytes` bytes at `address`, with the address of each.
+    pub(super) fn visit(&mut self, address: u64, bytes: u32, visit: &mut impl FnMut(u64, &mut Cell)) {
+        let words = address % 4 == 0 && bytes % 4 == 0;
+        let Some(end) = address.checked_add(u64::from(bytes)) else { return };
+        let mut at = address;
+        while at < end {
+            let number = at / PAGE;
+            let stop = end.min((number + 1).saturating_mul(PAGE));
+            let Some(page) = self.page(number, words) else {
+                at = stop;
+                continue;
+            };
+            let unit = page.unit();
+            while at < stop {
+                visit(at, &mut page.cells[(at % PAGE / unit) as usize]);
+                at += unit;
+            }
+        }
+    }
+
+    fn page(&mut self, number: u64, words: bool) -> Option<&mut Page> {
+        let at = match self.last {
+            Some((last, at)) if last == number => at,
+            _ => {
+                let at = match self.index.get(&number) {
+                    Some(at) => *at,
+                    None => {
+                        if self.cells >= MOST_CELLS {
+                            self.incomplete = true;
+                            return None;
+                        }
+                        let count = (PAGE / 4) as usize;
+                        self.pages.push(Page { cells: vec![EMPTY; count].into_boxed_slice() });
+                        self.cells += count;
+                        self.index.insert(number, self.pages.len() - 1);
+                        self.pages.len() - 1
+                    }
+                };
+                self.last = Some((number, at));
+                at
+            }
+        };
+        let page = &mut self.pages[at];
+        if !words && page.unit() == 4 {
+            self.cells += 3 * page.cells.len();
+            page.split();
+        }
+        Some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visited(shadow: &mut Shadow, address: u64, bytes: u32, wave: u32) -> Vec<(u64, u32)> {
+        let mut seen = Vec::new();
+        shadow.visit(address, bytes, &mut |at, cell| {
+            seen.push((at, cell.write.wave));
+            cell.write.wave = wave;
+        });
+        seen
+    }
+
+    #[test]
+    fn words_become_bytes_where_a_part_is_accessed() {
+        let mut shadow = Shadow::default();
+        assert_eq!(visited(&mut shadow, 4092, 8, 1), [(4092, NOBODY), (4096, NOBODY)]);
+        assert_eq!(visited(&mut shadow, 4094, 1, 2), [(4094, 1)]);
+        let bytes = visited(&mut shadow, 4092, 8, 3);
+        assert_eq!(bytes, [(4092, 1), (4093, 1), (4094, 2), (4095, 1), (4096, 1)]);
+        shadow.clear();
+        assert_eq!(visited(&mut shadow, 4096, 4, 1), [(4096, NOBODY)]);
+    }
+}

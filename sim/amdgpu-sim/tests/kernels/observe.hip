@@ -1,0 +1,176 @@
+// Kernels for the checks and the profile: right ones, and wrong ones whose mistakes are known.
+#define K extern "C" __global__ void
+
+// A tree over 256 values, with a barrier before every step...
+K reduce(const int *in, int *out) {
+    __shared__ int s[256];
+    unsigned t = threadIdx.x;
+    s[t] = in[blockIdx.x * 256 + t];
+    for (unsigned step = 128; step > 0; step /= 2) {
+        __syncthreads();
+        if (t < step) s[t] += s[t + step];
+    }
+    if (t == 0) out[blockIdx.x] = s[0];
+}
+
+// ... and without any.
+K reduce_racy(const int *in, int *out) {
+    __shared__ volatile int s[256];
+    unsigned t = threadIdx.x;
+    s[t] = in[blockIdx.x * 256 + t];
+    for (unsigned step = 128; step > 0; step /= 2)
+        if (t < step) s[t] += s[t + step];
+    if (t == 0) out[blockIdx.x] = s[0];
+}
+
+K copy(const int *in, int *out) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i];
+}
+
+K copy_strided(const int *in, int *out, unsigned stride) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i * stride];
+}
+
+// Reads what its neighbour in LDS should have written.
+K lds_unwritten(int *out) {
+    __shared__ volatile int s[128];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x + 64];
+}
+
+K scratch_unwritten(int *out, unsigned write, unsigned read) {
+    volatile int a[64];
+    a[(write + threadIdx.x) % 64] = 1;
+    out[threadIdx.x] = a[(read + threadIdx.x) % 64];
+}
+
+K add_to(int *sum) { atomicAdd(sum, 1); }
+
+// LDS: a write along rows, a read along columns, 64 lanes.
+K columns(int *out) {
+    __shared__ volatile int s[64 * 64];
+    for (unsigned i = 0; i < 64; i++) s[i * 64 + threadIdx.x] = (int)i;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x * 64 + 7];
+}
+
+K padded_columns(int *out) {
+    __shared__ volatile int s[64 * 65];
+    for (unsigned i = 0; i < 64; i++) s[i * 65 + threadIdx.x] = (int)i;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x * 65 + 7];
+}
+
+// 16 lanes of each wave go round the loop, a hundred times.
+K divergent(float *out) {
+    float x = (float)threadIdx.x;
+    if (threadIdx.x % 64 < 16)
+        for (int i = 0; i < 100; i++) asm volatile("v_add_f32 %0, 1.0, %0" : "+v"(x));
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+// The last workgroup adds up what the others have left, which a fence makes visible...
+__device__ void last_block(const int *in, int *part, unsigned *count, int *out, bool fence) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = in[blockIdx.x];
+        if (fence) __threadfence();
+        last = atomicAdd(count, 1) == gridDim.x - 1;
+        if (fence) __threadfence();
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        int sum = 0;
+        for (unsigned i = 0; i < gridDim.x; i++) sum += part[i];
+        *out = sum;
+    }
+}
+K fenced(const int *in, int *part, unsigned *count, int *out) { last_block(in, part, count, out, true); }
+// ... or does not.
+K unfenced(const int *in, int *part, unsigned *count, int *out) { last_block(in, part, count, out, false); }
+
+// All workgroups write the same place: different values, or one.
+K all_write(unsigned *out) { *out = blockIdx.x * 100 + threadIdx.x / 64; }
+K all_set(unsigned *flag) { if (threadIdx.x < 1000) *flag = 1; }
+
+K histogram(const unsigned *in, unsigned *bins) {
+    __shared__ unsigned local[64];
+    if (threadIdx.x < 64) local[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&local[in[blockIdx.x * blockDim.x + threadIdx.x] % 64], 1u);
+    __syncthreads();
+    if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+}
+
+// Workgroup n waits for the flag of workgroup n - 1, then adds to what that one has left.
+K chain(int *flags, int *values) {
+    if (threadIdx.x != 0) return;
+    int value = 0;
+    if (blockIdx.x > 0) {
+        while (__hip_atomic_load(&flags[blockIdx.x - 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0)
+            __builtin_amdgcn_s_sleep(1);
+        value = values[blockIdx.x - 1];
+    }
+    values[blockIdx.x] = value + 1;
+    __hip_atomic_store(&flags[blockIdx.x], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+K locked(int *lock, int *sum) {
+    if (threadIdx.x % 64 != 0) return;
+    while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(1);
+    __threadfence();
+    *sum += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+K different_barriers(int *out) {
+    if (threadIdx.x < 64) {
+        out[threadIdx.x] = 1;
+        __builtin_amdgcn_s_barrier();
+        out[threadIdx.x] += 2;
+    } else {
+        __builtin_amdgcn_s_barrier();
+        out[threadIdx.x] = 3;
+    }
+}
+
+K early_end(int *out, unsigned n) {
+    if (threadIdx.x >= n) return;
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}
+
+// Who comes when: a ticket for each wave.
+K tickets(unsigned *next, unsigned *out) {
+    if (threadIdx.x % 64 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 64] = atomicAdd(next, 1u);
+}
+
+// Waves that look at each other's work without waiting: the result is the order.
+K lookers(int *place, int *out) {
+    volatile int *p = place;
+    int seen = 0;
+    for (int i = 0; i < 20; i++) {
+        int old = *p;
+        seen = seen * 31 + old;
+        *p = old + 1;
+    }
+    if (threadIdx.x % 64 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 64] = seen;
+}
+
+// What a runtime runs before a cooperative launch.
+K gws_init(unsigned less_one) { __builtin_amdgcn_ds_gws_init(less_one, 0); }
+
+// Every workgroup leaves a value for the next one, and all meet in between: by global wave sync, or (racy) not at all.
+K gws_share(int *data, int *out, unsigned sync) {
+    if (threadIdx.x == 0) data[blockIdx.x] = (int)blockIdx.x;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0 && sync) __builtin_amdgcn_ds_gws_barrier(gridDim.x - 1, 0);
+    __syncthreads();
+    __threadfence();
+    if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
+}

@@ -1,0 +1,294 @@
+//! The checks: what they find in kernels with known mistakes, and that they find nothing in kernels without.
+
+mod common;
+
+use std::sync::Arc;
+
+use amdgpu_sim::{
+    Access, AllocKind, Arch, Checks, Config, Fault, FaultKind, Finding, FindingKind, Gpu, Module, Schedule, Space,
+};
+use common::{Args, Random, launch, load, upload, zeros};
+
+const GFX90A: &[u8] = include_bytes!("kernels/observe.co");
+const GFX942: &[u8] = include_bytes!("kernels/observe-gfx942.co");
+
+fn with(config: Config) -> (Gpu, Arc<Module>) {
+    let code = if config.arch == Arch::Gfx90a { GFX90A } else { GFX942 };
+    let gpu = Gpu::new(Config { instruction_budget: Some(50_000_000), ..config });
+    let module = load(&gpu, code);
+    (gpu, module)
+}
+
+fn checked(arch: Arch, checks: Checks) -> (Gpu, Arc<Module>) {
+    with(Config { arch, checks, ..Config::default() })
+}
+
+const RACE: Checks = Checks { init: false, race: true, barrier: false, fail: false };
+const INIT: Checks = Checks { init: true, race: false, barrier: false, fail: false };
+const BARRIER: Checks = Checks { init: false, race: false, barrier: true, fail: false };
+
+/// Runs a kernel that has to end well, and takes what the checks say.
+fn run(gpu: &Gpu, module: &Module, name: &str, blocks: u32, threads: u32, args: &Args) -> Vec<Finding> {
+    launch(gpu, module, name, [blocks, 1, 1], [threads, 1, 1], args).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    gpu.take_findings()
+}
+
+fn nothing(findings: &[Finding]) {
+    assert!(findings.is_empty(), "{}", findings[0]);
+}
+
+/// The kinds of access of a race, the earlier one last.
+fn race(finding: &Finding) -> (Space, Access, Access) {
+    match &finding.kind {
+        FindingKind::Race { space, access, other_access, .. } => (*space, *access, *other_access),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn on_both(test: impl Fn(Arch)) {
+    Arch::ALL.into_iter().for_each(test);
+}
+
+#[test]
+fn a_reduction_needs_its_barriers() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, RACE);
+        let (input, out) = (upload(&gpu, &[1_i32; 512]), zeros::<i32>(&gpu, 2));
+        let args = Args::default().pointer(&input).pointer(&out);
+        nothing(&run(&gpu, &module, "reduce", 2, 256, &args));
+        assert_eq!(out.get(), [256, 256]);
+        let found = run(&gpu, &module, "reduce_racy", 2, 256, &args);
+        assert!(!found.is_empty());
+        for finding in &found {
+            assert_eq!(race(finding).0, Space::Lds, "{finding}");
+            let FindingKind::Race { other, .. } = &finding.kind else { unreachable!() };
+            assert_eq!(other.workgroup, finding.place.workgroup);
+            assert_ne!(other.wave, finding.place.wave, "{finding}");
+            assert!(finding.place.lane.is_some() && other.lane.is_some());
+        }
+        let text = found[0].to_string();
+        for part in ["kernel reduce_racy: race at LDS address 0x", "no barrier between them", "wave", "lane"] {
+            assert!(text.contains(part), "{text}");
+        }
+        // Both workgroups do it; it is said once.
+        assert!(found.iter().any(|f| f.count >= 2), "{text}");
+        nothing(&gpu.take_findings());
+    });
+}
+
+#[test]
+fn workgroups_that_share_memory_need_atomics_or_fences() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, RACE);
+        let input = upload(&gpu, &[1_i32; 8]);
+        for (name, racy) in [("fenced", false), ("unfenced", true)] {
+            let (part, count, out) = (zeros::<i32>(&gpu, 8), zeros::<u32>(&gpu, 1), zeros::<i32>(&gpu, 1));
+            let args = Args::default().pointer(&input).pointer(&part).pointer(&count).pointer(&out);
+            let found = run(&gpu, &module, name, 8, 128, &args);
+            if racy {
+                assert_eq!(found.iter().map(race).collect::<Vec<_>>(), [(Space::Global, Access::Read, Access::Write)]);
+                let text = found[0].to_string();
+                assert!(text.contains("nothing orders the two workgroups") && text.contains("device memory"), "{text}");
+            } else {
+                nothing(&found);
+            }
+        }
+        let out = zeros::<u32>(&gpu, 1);
+        let found = run(&gpu, &module, "all_write", 4, 128, &Args::default().pointer(&out));
+        // Of one workgroup, and of several: the same instruction.
+        assert_eq!(found.iter().map(race).collect::<Vec<_>>(), [(Space::Global, Access::Write, Access::Write)]);
+        assert_eq!(found[0].nearest.unwrap().allocation.base, out.address);
+        nothing(&run(&gpu, &module, "all_set", 4, 128, &Args::default().pointer(&out)));
+    });
+}
+
+#[test]
+fn atomics_locks_and_flags_are_no_races() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, RACE);
+        let mut random = Random(3);
+        let data: Vec<u32> = (0..1024).map(|_| random.next() as u32).collect();
+        let (input, bins) = (upload(&gpu, &data), zeros::<u32>(&gpu, 64));
+        nothing(&run(&gpu, &module, "histogram", 4, 256, &Args::default().pointer(&input).pointer(&bins)));
+        assert_eq!(bins.get().iter().sum::<u32>(), 1024);
+
+        let (flags, values) = (zeros::<i32>(&gpu, 20), zeros::<i32>(&gpu, 20));
+        nothing(&run(&gpu, &module, "chain", 20, 64, &Args::default().pointer(&flags).pointer(&values)));
+        assert_eq!(values.get(), (1..=20).collect::<Vec<_>>());
+
+        let (lock, sum) = (zeros::<i32>(&gpu, 1), zeros::<i32>(&gpu, 1));
+        nothing(&run(&gpu, &module, "locked", 6, 256, &Args::default().pointer(&lock).pointer(&sum)));
+        assert_eq!(sum.get(), [24]);
+
+        let next = zeros::<u32>(&gpu, 1);
+        let out = zeros::<u32>(&gpu, 12);
+        nothing(&run(&gpu, &module, "tickets", 3, 256, &Args::default().pointer(&next).pointer(&out)));
+    });
+}
+
+#[test]
+fn global_wave_sync_orders_workgroups() {
+    let (gpu, module) = checked(Arch::Gfx90a, RACE);
+    let share = |sync: u32| {
+        nothing(&run(&gpu, &module, "gws_init", 1, 1, &Args::default().value(7_u32)));
+        let (data, out) = (zeros::<i32>(&gpu, 8), zeros::<i32>(&gpu, 8));
+        let args = Args::default().pointer(&data).pointer(&out).value(sync);
+        (run(&gpu, &module, "gws_share", 8, 128, &args), out.get())
+    };
+    let (found, out) = share(1);
+    nothing(&found);
+    assert_eq!(out, [1, 2, 3, 4, 5, 6, 7, 0]);
+    assert!(!share(0).0.is_empty());
+}
+
+#[test]
+fn races_are_found_in_every_order_of_waves() {
+    for seed in 0..6 {
+        let (gpu, module) = with(Config { checks: RACE, schedule: Schedule::Shuffled(seed), ..Config::default() });
+        let (input, out) = (upload(&gpu, &[1_i32; 512]), zeros::<i32>(&gpu, 2));
+        let args = Args::default().pointer(&input).pointer(&out);
+        nothing(&run(&gpu, &module, "reduce", 2, 256, &args));
+        assert!(!run(&gpu, &module, "reduce_racy", 2, 256, &args).is_empty());
+        let (part, count, out) = (zeros::<i32>(&gpu, 8), zeros::<u32>(&gpu, 1), zeros::<i32>(&gpu, 1));
+        let args = Args::default().pointer(&input).pointer(&part).pointer(&count).pointer(&out);
+        nothing(&run(&gpu, &module, "fenced", 8, 128, &args));
+        let (flags, values) = (zeros::<i32>(&gpu, 20), zeros::<i32>(&gpu, 20));
+        nothing(&run(&gpu, &module, "chain", 20, 64, &Args::default().pointer(&flags).pointer(&values)));
+        let (lock, sum) = (zeros::<i32>(&gpu, 1), zeros::<i32>(&gpu, 1));
+        nothing(&run(&gpu, &module, "locked", 6, 256, &Args::default().pointer(&lock).pointer(&sum)));
+    }
+}
+
+/// The place of an uninitialised read.
+fn unwritten(finding: &Finding) -> (Space, u64, Access) {
+    match finding.kind {
+        FindingKind::Uninitialized { space, address, access, .. } => (space, address, access),
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn reads_of_memory_that_nothing_has_written() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, INIT);
+        let memory = gpu.memory();
+        let [a, b, c] = [(); 3].map(|()| memory.alloc(4 * 256, 0, AllocKind::Device).unwrap());
+        let copy = |from: u64, to: u64| run(&gpu, &module, "copy", 1, 256, &Args::default().value(from).value(to));
+        // The host writes all but one word: lane 37 of wave 1 reads it.
+        memory.write(a, &[1; 4 * 101]).unwrap();
+        memory.fill(a + 4 * 102, &[0], 4 * 154).unwrap();
+        let found = copy(a, b);
+        assert_eq!(found.iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, a + 404, Access::Read)]);
+        assert_eq!((found[0].place.wave, found[0].place.lane), (1, Some(37)));
+        let text = found[0].to_string();
+        assert!(text.contains("at byte 404 of 1024 bytes of device memory"), "{text}");
+        // What a kernel has written is written, and what the host copies is as it was.
+        nothing(&copy(b, c));
+        memory.copy(c + 4, a + 404, 4).unwrap();
+        assert_eq!(copy(c, b).iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, c + 4, Access::Read)]);
+        // A sum that nobody has set to zero.
+        let sum = memory.alloc(4, 0, AllocKind::Device).unwrap();
+        let add = || run(&gpu, &module, "add_to", 1, 64, &Args::default().value(sum));
+        assert_eq!(add().iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, sum, Access::Atomic)]);
+        nothing(&add());
+        // Memory that the host writes by itself is not watched.
+        let pinned = memory.alloc(1024, 0, AllocKind::Host).unwrap();
+        nothing(&copy(pinned, b));
+    });
+}
+
+#[test]
+fn reads_of_local_memory_and_scratch_that_nothing_has_written() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, INIT);
+        let out = zeros::<i32>(&gpu, 128);
+        let found = run(&gpu, &module, "lds_unwritten", 1, 64, &Args::default().pointer(&out));
+        assert_eq!(found.iter().map(unwritten).collect::<Vec<_>>(), [(Space::Lds, 256, Access::Read)]);
+        let scratch = |write: u32, read: u32| {
+            run(&gpu, &module, "scratch_unwritten", 2, 64, &Args::default().pointer(&out).value(write).value(read))
+        };
+        nothing(&scratch(5, 5));
+        let found = scratch(5, 6);
+        assert_eq!(found.len(), 1);
+        assert_eq!((unwritten(&found[0]).0, found[0].place.lane, found[0].count), (Space::Private, Some(0), 128));
+    });
+}
+
+#[test]
+fn barriers_that_not_all_waves_come_to() {
+    on_both(|arch| {
+        let (gpu, module) = checked(arch, BARRIER);
+        let out = zeros::<i32>(&gpu, 256);
+        let found = run(&gpu, &module, "different_barriers", 1, 128, &Args::default().pointer(&out));
+        let [Finding { kind: FindingKind::DifferentBarriers { other }, place, .. }] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(place.instruction == "s_barrier" && other.instruction == "s_barrier" && place.pc != other.pc);
+        assert!(found[0].to_string().contains("wait at different barriers"), "{}", found[0]);
+        let early = |n: u32| run(&gpu, &module, "early_end", 1, 256, &Args::default().pointer(&out).value(n));
+        nothing(&early(256));
+        let found = early(130);
+        let [Finding { kind: FindingKind::MissedBarrier { ended: 3 }, .. }] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(found[0].to_string().contains("wave 3 has ended without coming to the barrier"), "{}", found[0]);
+        nothing(&run(
+            &gpu,
+            &module,
+            "reduce",
+            1,
+            256,
+            &Args::default().pointer(&zeros::<i32>(&gpu, 256)).pointer(&out),
+        ));
+    });
+}
+
+#[test]
+fn a_dispatch_with_findings_fails_if_asked_to() {
+    let (gpu, module) = checked(Arch::Gfx90a, Checks::ALL);
+    let out = zeros::<u32>(&gpu, 1);
+    let args = Args::default().pointer(&out);
+    let fault: Fault = launch(&gpu, &module, "all_write", [4, 1, 1], [128, 1, 1], &args).unwrap_err();
+    let FaultKind::Checks(findings) = &fault.kind else { panic!("{fault}") };
+    assert_eq!(findings[..], gpu.take_findings()[..]);
+    let text = fault.to_string();
+    assert!(
+        text.starts_with("kernel all_write: the checks found something\n  kernel all_write: race at address"),
+        "{text}"
+    );
+    // It has run to its end all the same.
+    assert_ne!(out.get(), [0]);
+    launch(&gpu, &module, "all_set", [4, 1, 1], [128, 1, 1], &args).unwrap();
+}
+
+#[test]
+fn the_same_run_finds_the_same() {
+    let texts = || {
+        let (gpu, module) = checked(Arch::Gfx90a, Checks { fail: false, ..Checks::ALL });
+        let (input, out) = (upload(&gpu, &[1_i32; 2048]), zeros::<i32>(&gpu, 8));
+        let args = Args::default().pointer(&input).pointer(&out);
+        let found = run(&gpu, &module, "reduce_racy", 8, 256, &args);
+        found
+            .into_iter()
+            .map(|f| (f.place.offset, f.place.workgroup, f.place.wave, f.place.lane, f.count))
+            .collect::<Vec<_>>()
+    };
+    let first = texts();
+    assert!(!first.is_empty());
+    assert_eq!(first, texts());
+}
+
+#[test]
+fn an_unchecked_gpu_finds_nothing_and_memory_faults_are_found_without_checks() {
+    let (gpu, module) = with(Config::default());
+    let out = zeros::<u32>(&gpu, 256);
+    nothing(&run(&gpu, &module, "all_write", 4, 128, &Args::default().pointer(&out)));
+    let gone = gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap();
+    gpu.memory().free(gone).unwrap();
+    let fault =
+        launch(&gpu, &module, "copy", [1, 1, 1], [256, 1, 1], &Args::default().value(gone).pointer(&out)).unwrap_err();
+    let text = fault.to_string();
+    for part in ["use after free: read of 4 bytes", "at byte 0 of freed 1024 bytes of device memory", "lane 0"] {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What the checks find, told on standard error, and the profile, written to a file when the process ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use amdgpu_sim::{Finding, Gpu, Profile, ProfileFormat};
+
+use crate::runtime::runtime;
+use crate::status::is_forked;
+
+/// Findings that are told; of more than this the process keeps silent.
+const MOST_TOLD: usize = 1000;
+
+/// Tells what the last dispatches of a device have been found to do, each once a process.
+pub(crate) fn tell_findings(gpu: &Gpu) {
+    static TOLD: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
+    if !gpu.config().checks.any() {
+        return;
+    }
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    for finding in gpu.take_findings() {
+        if told.len() < MOST_TOLD && !told.iter().any(|other| other.is_alike(&finding)) {
+            eprintln!("hip-sim: {finding}");
+            told.push(finding);
+        }
+    }
+}
+
+/// Where `path` leads: `%p` in it stands for the process's number.
+fn expanded(path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
+        None => path.to_owned(),
+    }
+}
+
+/// Writes the profile of all devices, if one was asked for.
+pub(crate) fn write_profile() {
+    let Ok(runtime) = runtime() else { return };
+    let Some(path) = &runtime.profile else { return };
+    let mut profile = Profile::default();
+    for device in &runtime.devices {
+        profile.extend(device.gpu.profile());
+    }
+    let path = expanded(path);
+    // The settings were refused if the format could not be written.
+    let text = ProfileFormat::of(&path).render(&profile).unwrap_or_default();
+    if let Err(error) = fs::write(&path, text) {
+        eprintln!("hip-sim: the profile can't be written to {}: {error}", path.display());
+    }
+}
+
+/// Has the profile written when the process ends.
+#[cfg(unix)]
+pub(crate) fn write_profile_at_exit() {
+    extern "C" fn at_exit() {
+        // The child of a fork has none of its own. A panic must not leave this function.
+        if !is_forked() {
+            let _ = std::panic::catch_unwind(write_profile);
+        }
+    }
+    // SAFETY: `at_exit` stays for ever, and what it uses is never dropped.
+    let failed = unsafe { libc::atexit(at_exit) };
+    debug_assert_eq!(failed, 0);
+}
+
+/// The profile is written after every launch, as there is no way to be called at the process's end.
+#[cfg(not(unix))]
+pub(crate) fn write_profile_at_exit() {}
+
+/// A launch has ended.
+pub(crate) fn launched(gpu: &Gpu) {
+    tell_findings(gpu);
+    if cfg!(not(unix)) && gpu.config().profile && !is_forked() {
+        write_profile();
+    }
+}

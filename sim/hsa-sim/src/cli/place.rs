@@ -1,0 +1,103 @@
+//! Where things are: our library, and ROCm.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use rocm_sdk::Layout;
+
+/// The name that ROCm asks for.
+const NAME: &str = "libhsa-runtime64.so.1";
+/// The loader that a tree of packages brings along, as it brings its own C library.
+const LOADER: &str = "ld-linux-x86-64.so.2";
+
+/// Our library, which is installed beside this program.
+pub(super) fn library() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("HIP_SIM_LIBRARY") {
+        let path = PathBuf::from(given);
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            bail!("HIP_SIM_LIBRARY={}: there is no such file", path.display())
+        };
+    }
+    let program = std::env::current_exe().context("this program's own path is unknown")?;
+    let beside = program.with_file_name("libhsa-runtime64");
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    bail!(
+        "there is no {} (both are made by `cargo install hsa-sim --features cli`; HIP_SIM_LIBRARY can name another)",
+        beside.display()
+    )
+}
+
+/// A folder in which our library has the name that ROCm asks for.
+pub(super) fn library_folder() -> Result<PathBuf> {
+    let library = library()?.canonicalize()?;
+    let cache = match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) if Path::new(&cache).is_absolute() => PathBuf::from(cache),
+        _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),
+    };
+    // One folder for each library: programs that run are not to see it change.
+    let mut hash = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(&library, &mut hash);
+    let folder = cache.join("hip-sim").join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
+    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let link = folder.join(NAME);
+    if std::fs::read_link(&link).is_ok_and(|target| target == library) {
+        return Ok(folder);
+    }
+    let new = folder.join(format!("new-{}", std::process::id()));
+    std::os::unix::fs::symlink(&library, &new).with_context(|| format!("writing {}", new.display()))?;
+    std::fs::rename(&new, &link).with_context(|| format!("writing {}", link.display()))?;
+    Ok(folder)
+}
+
+/// A ROCm installation.
+#[derive(Debug)]
+pub(super) struct Rocm {
+    pub(super) root: PathBuf,
+    /// The folder of its libraries.
+    pub(super) libraries: PathBuf,
+    /// The loader to start programs by, where the libraries have a C library of their own.
+    pub(super) loader: Option<PathBuf>,
+}
+
+impl Rocm {
+    /// The installation of a folder or of a release that `rocm-sdk install` has installed; else the one that programs find; else the newest
+    /// that is installed.
+    pub(super) fn find(wanted: Option<&str>) -> Result<Self> {
+        let installed = || rocm_sdk::install::installed().unwrap_or_default();
+        if let Some(wanted) = wanted {
+            if let Some(found) = installed().into_iter().find(|installed| installed.release() == wanted) {
+                return Self::at(&found.root());
+            }
+            let path = std::path::absolute(wanted)?;
+            return Self::at(&path).with_context(|| {
+                let names: Vec<_> = installed().iter().map(|installed| installed.release().to_owned()).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                format!("{wanted} is neither a release that `rocm-sdk install` has installed ({names}) nor a folder with ROCm")
+            });
+        }
+        match rocm_sdk::layout() {
+            Ok(layout) => Ok(Self::of(&layout)),
+            Err(error) => match installed().last() {
+                Some(newest) => Self::at(&newest.root()),
+                None => Err(error).context("no ROCm was found (`rocm-sdk install 7.2` installs it without root)"),
+            },
+        }
+    }
+
+    fn at(root: &Path) -> Result<Self> {
+        let layout = Layout::at(root).with_context(|| format!("{} has no ROCm", root.display()))?;
+        Ok(Self::of(&layout))
+    }
+
+    fn of(layout: &Layout) -> Self {
+        let libraries = layout.lib().to_owned();
+        let loader = Some(libraries.join(LOADER)).filter(|loader| loader.is_file());
+        // Debian's own is the system's: the loader there needs no help.
+        let loader = loader.filter(|_| layout.root() != Path::new("/usr"));
+        Self { root: layout.root().to_owned(), libraries, loader }
+    }
+}

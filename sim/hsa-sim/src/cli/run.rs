@@ -1,0 +1,115 @@
+//! Running a program.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+
+use super::place::{Rocm, library_folder};
+use super::{Gpu, name};
+
+/// `hip-sim run`.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    program: Program,
+    /// What to tell of on stderr, beside faults
+    #[arg(long, env = "HIP_SIM_LOG", value_enum)]
+    log: Option<Log>,
+}
+
+/// `hip-sim trace`.
+#[derive(Debug, Args)]
+pub(super) struct Trace {
+    #[command(flatten)]
+    program: Program,
+    /// Tell of each call of HSA, too
+    #[arg(long)]
+    calls: bool,
+}
+
+#[derive(Debug, Args)]
+struct Program {
+    #[command(flatten)]
+    gpu: Gpu,
+    /// A release that `rocm-sdk install` has installed, or a folder
+    #[arg(long, value_name = "REL|DIR")]
+    rocm: Option<String>,
+    /// Program and its arguments
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+/// What to tell of.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Log {
+    /// Calls of HSA that fail
+    Errors,
+    /// Every kernel
+    Kernels,
+    /// Every call of HSA
+    Calls,
+}
+
+impl Run {
+    pub(super) fn run(&self) -> Result<()> {
+        self.program.run(self.log)
+    }
+
+    #[cfg(test)]
+    pub(super) fn gpu(&self) -> &Gpu {
+        &self.program.gpu
+    }
+}
+
+impl Trace {
+    pub(super) fn run(&self) -> Result<()> {
+        self.program.run(Some(if self.calls { Log::Calls } else { Log::Kernels }))
+    }
+}
+
+impl Program {
+    /// Becomes the program.
+    fn run(&self, log: Option<Log>) -> Result<()> {
+        // Before the program is started: its own account of a bad variable is HIP's "no device".
+        self.gpu.devices()?;
+        let rocm = Rocm::find(self.rocm.as_deref())?;
+        let ours = library_folder()?;
+        let [program, arguments @ ..] = &self.command[..] else { anyhow::bail!("no program given") };
+        let before = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty());
+        let folders = [ours.as_os_str(), rocm.libraries.as_os_str()].into_iter().chain(before.as_deref());
+        let folders = folders.collect::<Vec<_>>().join(OsStr::new(":"));
+        let mut command = match &rocm.loader {
+            Some(loader) => {
+                let mut command = Command::new(loader);
+                command.arg("--library-path").arg(folders);
+                command.arg("--argv0").arg(program).arg(found(program)?);
+                command
+            }
+            None => {
+                let mut command = Command::new(program);
+                command.env("LD_LIBRARY_PATH", folders);
+                command
+            }
+        };
+        command.args(arguments).envs(self.gpu.variables()).env("ROCM_PATH", &rocm.root);
+        if let Some(log) = log.and_then(name) {
+            command.env("HIP_SIM_LOG", log);
+        }
+        let error = command.exec();
+        Err(error).with_context(|| format!("could not start {}", program.to_string_lossy()))
+    }
+}
+
+/// A program's file: a loader that is called by name doesn't look in `PATH`.
+fn found(program: &OsStr) -> Result<PathBuf> {
+    if program.to_string_lossy().contains('/') {
+        return Ok(program.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    found.with_context(|| format!("{} is not on PATH", program.to_string_lossy()))
+}

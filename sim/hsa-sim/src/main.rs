@@ -1,0 +1,14 @@
+//! The command `hip-sim`: runs ROCm programs on the software GPU. `hip-sim --help` tells the rest.
+
+#[cfg(target_os = "linux")]
+mod cli;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    cli::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("hip-sim is for Linux");
+}

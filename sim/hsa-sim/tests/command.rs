@@ -1,0 +1,79 @@
+//! The command `hip-sim`.
+#![cfg(all(target_os = "linux", feature = "cli"))]
+
+mod support;
+
+use std::process::Command;
+
+const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co");
+
+/// Runs the command: whether it succeeded, stdout, stderr.
+fn hip_sim(arguments: &[&str], variables: &[(&str, &str)]) -> (bool, String, String) {
+    let cache = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hip-sim"));
+    command.args(arguments).env("XDG_CACHE_HOME", cache.path()).env("HIP_SIM_LIBRARY", support::library());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What `trace` runs in [`a_traced_program_tells_of_its_kernels`].
+#[test]
+fn traced() {
+    if std::env::var_os("HSA_SIM_TEST_TRACED").is_none() {
+        return;
+    }
+    let device = hip::Device::get(0).unwrap();
+    assert_eq!(device.properties().unwrap().arch.to_string(), "gfx90a:sramecc+:xnack-");
+    assert_eq!(hip::Device::count().unwrap(), 2);
+    let module = hip::Module::load(&device, &std::fs::read(KERNELS).unwrap()).unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let kernel = module.kernel("empty").unwrap();
+    // SAFETY: a kernel that does nothing.
+    unsafe { kernel.launch(&stream, hip::LaunchConfig::new(3, 64), ()) }.unwrap();
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_traced_program_tells_of_its_kernels() {
+    if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
+        return;
+    }
+    let tree = support::trees().join("7.2/usr");
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["trace", "--devices", "2", "--rocm", tree.to_str().unwrap(), "--"];
+    let arguments = [&arguments[..], &[program.to_str().unwrap(), "--exact", "traced", "--nocapture"]].concat();
+    let variables = [("HSA_SIM_TEST_TRACED", "1"), ("HIP_RS_BACKEND", "rocm")];
+    let (success, out, err) = hip_sim(&arguments, &variables);
+    assert!(success && out.contains("1 passed"), "{out}{err}");
+    assert!(
+        err.contains("hsa-sim: kernel empty: grid 192x1x1 in workgroups of 64x1x1, 0 bytes of LDS: 3 waves"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let (success, _, err) = hip_sim(&["run", "--devices", "65", "--", "true"], &[]);
+    assert!(!success && err.contains("HIP_SIM_DEVICES") && err.contains("1 to 64"), "{err}");
+    let (success, _, err) = hip_sim(&["run", "--rocm", "/nowhere", "--", "true"], &[]);
+    assert!(!success && err.contains("/nowhere"), "{err}");
+    let (success, _, err) = hip_sim(&["disasm", "/nowhere"], &[]);
+    assert!(!success && err.contains("/nowhere"), "{err}");
+}
+
+#[test]
+fn kernels_are_disassembled() {
+    let (success, out, err) = hip_sim(&["disasm", KERNELS, "--kernel", "empty"], &[]);
+    assert!(success && out.starts_with("empty: 1 instructions") && out.contains("0:  s_endpgm"), "{out}{err}");
+    let (success, _, err) = hip_sim(&["disasm", KERNELS, "--kernel", "none"], &[]);
+    assert!(!success && err.contains("vector_add"), "{err}");
+}
+
+#[test]
+fn info_shows_each_gpu() {
+    let (success, out, err) = hip_sim(&["info", "--arch", "gfx942", "--devices", "2", "--memory", "3G"], &[]);
+    assert!(success, "{err}");
+    assert_eq!(out.matches("amdgcn-amd-amdhsa--gfx942").count(), 2, "{out}");
+    assert!(out.contains("GPU 1") && out.contains("3.0 GiB"), "{out}");
+}
