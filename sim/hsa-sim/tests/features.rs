@@ -81,7 +81,7 @@ fn managed_memory_is_seen_by_both() {
     let mut data = null_mut();
     // SAFETY: 4096 bytes, of which the first 256 are used; the kernel has ended before they are read.
     unsafe {
-        ok(hipMallocManaged(&mut data, 4096, hipMemAttachGlobal as u32));
+        ok(hipMallocManaged(&mut data, 4096, hipMemAttachGlobal));
         let numbers = std::slice::from_raw_parts_mut(data.cast::<c_int>(), 64);
         (0..).zip(&mut *numbers).for_each(|(n, place)| *place = n);
         launch(kernel(c"increment"), 1, 64, null_mut(), &data);
