@@ -22,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   hip-sim run --rocm 7.2 -- ./my-program           on ROCm from `rocm-sdk install 7.2`
   hip-sim run --arch gfx942 --devices 4 -- ./a     four MI300
   hip-sim run --schedule 1 -- ./a                  the order of waves shuffled by a seed, to find races
+  hip-sim run --checks race --profile p.svg -- ./a  races told of, and a flame graph
   hip-sim trace -- ./my-program                    each kernel with its grid, instructions and time
   hip-sim disasm kernels.hipfb --kernel saxpy      the code of a kernel"
 )]
@@ -74,6 +75,13 @@ struct Gpu {
     /// shuffled (the same number gives the same order)
     #[arg(long, env = "HIP_SIM_SCHEDULE", value_name = "ORDER")]
     schedule: Option<String>,
+    /// More checks, with commas between: `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
+    /// with findings fails, with `warn` it is only told of. Bounds are always checked
+    #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
+    checks: Option<String>,
+    /// A file for a profile of all kernels: `.svg` for a flame graph, anything else for tables; `%p` is the process's number
+    #[arg(long, env = "HIP_SIM_PROFILE", value_name = "FILE")]
+    profile: Option<String>,
 }
 
 /// Processors.
@@ -112,6 +120,8 @@ impl Gpu {
             ("HIP_SIM_THREADS", self.threads.clone()),
             ("HIP_SIM_MISALIGNED", self.misaligned.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
+            ("HIP_SIM_CHECK", self.checks.clone()),
+            ("HIP_SIM_PROFILE", self.profile.clone()),
         ];
         all.into_iter().filter_map(|(variable, value)| Some((variable, value?))).collect()
     }
