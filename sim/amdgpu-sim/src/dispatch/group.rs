@@ -120,6 +120,7 @@ impl Group {
             view,
             scratch: self.scratch,
             misaligned: job.gpu.config().misaligned,
+            beyond_lds: job.gpu.config().beyond_lds,
             start: job.start,
             outside: job.gpu.outside(),
         };

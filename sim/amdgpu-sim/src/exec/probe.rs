@@ -45,6 +45,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
         start: Instant::now(),
         outside: &Outside::default(),
     };
