@@ -79,8 +79,8 @@ pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, Sourc
 pub use gpu::{BeyondLds, Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{
-    Agent, Agents, AllocKind, Allocation, MAX_AGENTS, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest, Request,
-    Rights,
+    Agent, Agents, AllocKind, Allocation, MAX_AGENTS, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest, PAGE,
+    Physical, Request, Rights,
 };
 pub use module::{Kernel, Module};
 pub use observe::{

@@ -60,7 +60,8 @@
 //!   `.svg` (a flame graph), anything else for text. `%p` in the name is the process's number. With the feature `profile` source
 //!   lines are in it, for kernels compiled with `-g`,
 //! - `HIP_SIM_SEED`: a number: workgroups and waves run in an order that it decides, on one thread: the same for the same
-//!   number, so that a race that shows can be had again. `none`: one thread, workgroups in order.
+//!   number, so that a race that shows can be had again,
+//! - `HIP_SIM_SCHEDULE`: `parallel` (the default), `in-order` (one thread, workgroups in order), or a number, as `HIP_SIM_SEED`.
 //!
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use amdgpu_sim::{Arch, Config, Misaligned, Schedule};
+use amdgpu_sim::{Arch, BeyondLds, Config, Misaligned, Schedule};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: u64 = 64;
@@ -59,6 +59,12 @@ impl Settings {
             Some("fault") => Misaligned::Fault,
             Some(other) => return Err(format!("HIP_SIM_MISALIGNED={other:?}: allow, words or fault is wanted")),
         };
+        gpu.beyond_lds = match variable("HIP_SIM_BEYOND_LDS")?.as_deref().map(str::trim) {
+            // Tensile takes its zeros from there, rocFFT's idle lanes load there.
+            None | Some("ignore") => BeyondLds::Ignore,
+            Some("fault") => BeyondLds::Fault,
+            Some(other) => return Err(format!("HIP_SIM_BEYOND_LDS={other:?}: ignore or fault is wanted")),
+        };
         gpu.schedule = match variable("HIP_SIM_SCHEDULE")?.as_deref().map(str::trim) {
             None | Some("parallel") => Schedule::Parallel,
             Some("in-order") => Schedule::InOrder,
@@ -106,6 +112,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "fault"),
+            ("HIP_SIM_BEYOND_LDS", "fault"),
             ("HIP_SIM_SCHEDULE", "7"),
         ])
         .unwrap();
@@ -115,6 +122,7 @@ mod tests {
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
         assert_eq!(settings.gpu.misaligned, Misaligned::Fault);
+        assert_eq!(settings.gpu.beyond_lds, BeyondLds::Fault);
         assert_eq!(settings.gpu.schedule, Schedule::Shuffled(7));
     }
 
@@ -129,6 +137,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
             ("HIP_SIM_MISALIGNED", "maybe"),
+            ("HIP_SIM_BEYOND_LDS", "maybe"),
             ("HIP_SIM_SCHEDULE", "random"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();

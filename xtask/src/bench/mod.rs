@@ -20,7 +20,8 @@ pub(crate) enum Figure {
     Sizes,
     /// A hip-sys call against a plain function pointer.
     Call,
-    /// The software GPU: lane-instructions a second.
+    /// The software GPU: lane-instructions a second, and how it stands to native Rust and to an interpreter of one lane at a
+    /// time, with the targets.
     Sim,
     /// An empty kernel's launch on the software GPU.
     Launch,
@@ -51,6 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (figure, package, bench, features) in [
         (Figure::Call, "hip-sys", "call", ""),
         (Figure::Sim, "amdgpu-sim", "lanes", ""),
+        (Figure::Sim, "amdgpu-sim", "targets", ""),
         (Figure::Launch, "hip", "launch", "sim"),
     ] {
         if wants(figure) {

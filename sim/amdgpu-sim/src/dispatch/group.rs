@@ -16,6 +16,8 @@ const OBSERVED_TURN: u64 = 1 << 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// Not begun: it has no registers yet.
+    Waiting,
     Ready,
     AtBarrier,
     Ended,
@@ -24,7 +26,17 @@ enum State {
 /// A workgroup that is being run. Its registers and memory serve one workgroup after the other.
 pub(super) struct Group {
     position: [u32; 3],
-    waves: Vec<Wave>,
+    /// The present workgroup's work-items in each dimension: at the grid's edge less than the whole.
+    size: [u32; 3],
+    /// Registers. A wave takes them when it has its first turn and gives them back when it ends, so that where no wave has to
+    /// wait for another a workgroup gets by with those of one, which the CPU's caches hold.
+    registers: Vec<Wave>,
+    /// Those that no wave has, the last ones given back last.
+    free: Vec<usize>,
+    /// Which registers a wave has, once it has begun.
+    has: Vec<usize>,
+    /// What each wave of a whole workgroup starts with, once there has been one.
+    starts: Vec<registers::Whole>,
     states: Vec<State>,
     /// How long each wave's next turn is.
     turns: Vec<Turn>,
@@ -65,7 +77,11 @@ impl Group {
         let scratch = unsafe { Scratch::new(base, job.scratch, waves) };
         Some(Self {
             position: [0; 3],
-            waves: (0..waves).map(|_| Wave::new(job.program)).collect(),
+            size: job.dispatch.workgroup,
+            registers: Vec::with_capacity(waves as usize),
+            free: Vec::with_capacity(waves as usize),
+            has: vec![0; waves as usize],
+            starts: Vec::with_capacity(waves as usize),
             states: vec![State::Ended; waves as usize],
             turns: (0..waves).map(|_| Turn::default()).collect(),
             count: 0,
@@ -82,22 +98,43 @@ impl Group {
         let [nx, ny, _] = job.groups.map(u64::from);
         // Each fits: it is below the number of groups in its dimension.
         self.position = [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
-        let size: [u32; 3] = std::array::from_fn(|d| {
+        self.size = std::array::from_fn(|d| {
             let (grid, whole) = (job.dispatch.grid[d], job.dispatch.workgroup[d]);
             (grid - self.position[d] * whole).min(whole)
         });
-        self.count = size.iter().product::<u32>().div_ceil(LANES as u32) as usize;
+        self.count = self.size.iter().product::<u32>().div_ceil(LANES as u32) as usize;
         if let Some(observer) = observer {
             observer.begin(&mut self.observed, index, self.count);
         }
         self.order.clear();
         self.order.extend(0..self.count);
         self.lds.fill(0);
-        for (id, wave) in self.waves[..self.count].iter_mut().enumerate() {
-            registers::set_up(job, wave, id as u32, self.position, size, &self.scratch);
-            self.states[id] = State::Ready;
-            self.turns[id].reset();
+        self.states[..self.count].fill(State::Waiting);
+        self.turns[..self.count].iter_mut().for_each(Turn::reset);
+        // A workgroup that was cut off has kept some.
+        self.free.clear();
+        self.free.extend((0..self.registers.len()).rev());
+    }
+
+    /// Gives wave `id` its registers, set up for its first instruction.
+    fn begin_wave(&mut self, job: &Job<'_>, id: usize) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.registers.push(Wave::new(job.program));
+            self.registers.len() - 1
+        });
+        let wave = &mut self.registers[place];
+        match self.starts.get(id) {
+            Some(start) if self.size == job.dispatch.workgroup => start.set_up(job, wave, id as u32, self.position),
+            _ => {
+                let position = registers::set_up(job, wave, id as u32, self.position, self.size, &self.scratch);
+                // Waves begin in any order.
+                if self.size == job.dispatch.workgroup && id == self.starts.len() {
+                    self.starts.push(registers::Whole::new(wave, position));
+                }
+            }
         }
+        self.has[id] = place;
+        self.states[id] = State::Ready;
     }
 
     /// Waves of the present workgroup.
@@ -113,18 +150,33 @@ impl Group {
         job: &Job<'_>,
         view: &mut View,
         spend: &mut dyn FnMut(u64) -> bool,
-        mut shuffle: Option<&mut Shuffle>,
-        mut observer: Option<&mut Observer<'_>>,
+        shuffle: Option<&mut Shuffle>,
+        observer: Option<&mut Observer<'_>>,
     ) -> (Progress, u64) {
+        let mut lds = std::mem::take(&mut self.lds);
         let env = Env {
             view,
             scratch: self.scratch,
             misaligned: job.gpu.config().misaligned,
             beyond_lds: job.gpu.config().beyond_lds,
+            sramecc: job.gpu.config().sramecc,
             start: job.start,
             outside: job.gpu.outside(),
         };
-        let mut ctx = Ctx { program: job.program, lds: &mut self.lds, env };
+        let mut ctx = Ctx { program: job.program, lds: &mut lds, env };
+        let went = self.take_turns(job, &mut ctx, spend, shuffle, observer);
+        self.lds = lds;
+        went
+    }
+
+    fn take_turns(
+        &mut self,
+        job: &Job<'_>,
+        ctx: &mut Ctx<'_>,
+        spend: &mut dyn FnMut(u64) -> bool,
+        mut shuffle: Option<&mut Shuffle>,
+        mut observer: Option<&mut Observer<'_>>,
+    ) -> (Progress, u64) {
         let mut instructions = 0;
         loop {
             let mut gave_way = false;
@@ -132,11 +184,14 @@ impl Group {
             if let Some(shuffle) = &mut shuffle {
                 shuffle.shuffle(&mut self.order);
             }
-            for &id in &self.order {
-                let (wave, state) = (&mut self.waves[id], &mut self.states[id]);
-                if *state != State::Ready {
-                    continue;
+            for turn in 0..self.order.len() {
+                let id = self.order[turn];
+                match self.states[id] {
+                    State::Waiting => self.begin_wave(job, id),
+                    State::Ready => {}
+                    State::AtBarrier | State::Ended => continue,
                 }
+                let (wave, state) = (&mut self.registers[self.has[id]], &mut self.states[id]);
                 let before = wave.instructions;
                 let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
                 if !held {
@@ -144,11 +199,11 @@ impl Group {
                 }
                 let (stop, waits) = match (&mut observer, &mut shuffle) {
                     _ if held => (Stop::Yield, true),
-                    (None, None) => self.turns[id].run(wave, &mut ctx),
-                    (None, Some(shuffle)) => (run_exactly(wave, &mut ctx, shuffle.turn()), false),
+                    (None, None) => self.turns[id].run(wave, ctx),
+                    (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
                     (Some(observer), shuffle) => {
                         let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
-                        (observer.run(&mut self.observed, wave, &mut ctx, turn), false)
+                        (observer.run(&mut self.observed, wave, ctx, turn), false)
                     }
                 };
                 waiting &= waits;
@@ -160,7 +215,10 @@ impl Group {
                         let trap = wave.trap.clone().unwrap_or(Trap::Unsupported("a wave stopped without a reason"));
                         return (Progress::Failed(trap, place()), instructions);
                     }
-                    Stop::End => *state = State::Ended,
+                    Stop::End => {
+                        *state = State::Ended;
+                        self.free.push(self.has[id]);
+                    }
                     Stop::Barrier => *state = State::AtBarrier,
                     Stop::Yield => gave_way = true,
                 }

@@ -2,18 +2,52 @@
 
 use super::Job;
 use crate::exec::mem::{APERTURE_LIMIT, PRIVATE_BASE, SHARED_BASE, Scratch};
-use crate::exec::{LANES, Wave, slot};
+use crate::exec::{LANES, Start, Wave, slot};
 
-/// Sets up wave `id` of the workgroup at `group`, whose size is `size` (less than whole at the grid's edge).
-pub(super) fn set_up(job: &Job<'_>, wave: &mut Wave, id: u32, group: [u32; 3], size: [u32; 3], scratch: &Scratch) {
+/// What a wave of every whole workgroup of a dispatch starts with; only the workgroup's position differs.
+pub(super) struct Whole {
+    start: Start,
+    /// The slots of the position's parts, where the kernel asked for them.
+    position: [Option<u16>; 3],
+}
+
+impl Whole {
+    /// Of a wave that was just set up, with the slots of the position's parts.
+    pub(super) fn new(wave: &Wave, position: [Option<u16>; 3]) -> Self {
+        Self { start: wave.start(), position }
+    }
+
+    /// Sets up wave `id`, the same that `new` was given, for the workgroup at `group`.
+    pub(super) fn set_up(&self, job: &Job<'_>, wave: &mut Wave, id: u32, group: [u32; 3]) {
+        wave.restart(job.program, &self.start);
+        wave.id = id;
+        for (slot, value) in self.position.into_iter().zip(group) {
+            if let Some(slot) = slot {
+                wave.set_slot(slot, value);
+            }
+        }
+    }
+}
+
+/// Sets up wave `id` of the workgroup at `group`, whose size is `size` (less than whole at the grid's edge). Returns the slots of
+/// the position's parts.
+pub(super) fn set_up(
+    job: &Job<'_>,
+    wave: &mut Wave,
+    id: u32,
+    group: [u32; 3],
+    size: [u32; 3],
+    scratch: &Scratch,
+) -> [Option<u16>; 3] {
     wave.reset(job.program);
     wave.id = id;
     work_items(job, wave, size);
-    scalars(job, wave, group, scratch);
+    let position = scalars(job, wave, group, scratch);
     wave.set_slot64(slot::SHARED_BASE, SHARED_BASE);
     wave.set_slot64(slot::SHARED_LIMIT, SHARED_BASE | APERTURE_LIMIT);
     wave.set_slot64(slot::PRIVATE_BASE, PRIVATE_BASE);
     wave.set_slot64(slot::PRIVATE_LIMIT, PRIVATE_BASE | APERTURE_LIMIT);
+    position
 }
 
 /// EXEC, and the work-item ids packed in v0: 10 bits each, x lowest; those that the kernel did not ask for are zero.
@@ -43,10 +77,10 @@ fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3]) {
     }
 }
 
-/// User SGPRs, then system SGPRs.
+/// User SGPRs, then system SGPRs. Returns the slots of the workgroup's position.
 ///
 /// Preloading of kernel arguments is not done: such a kernel begins with code that loads them, for firmware that doesn't either.
-fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) {
+fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) -> [Option<u16>; 3] {
     let descriptor = &job.kernel.info().descriptor;
     let offset = (scratch.wave_bytes() * u64::from(wave.id)) as u32;
     let mut next = 0;
@@ -85,10 +119,12 @@ fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) {
     let mut put = |word: u32| {
         wave.set_slot(next, word);
         next += 1;
+        next - 1
     };
+    let mut position = [None; 3];
     for (d, wanted) in descriptor.workgroup_ids().into_iter().enumerate() {
         if wanted {
-            put(group[d]);
+            position[d] = Some(put(group[d]));
         }
     }
     if descriptor.workgroup_info() {
@@ -97,4 +133,5 @@ fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) {
     if descriptor.private_segment() {
         put(offset);
     }
+    position
 }

@@ -12,3 +12,31 @@ pub(super) fn has_avx2() -> bool {
 pub(super) fn has_avx2() -> bool {
     false
 }
+
+/// The handler `body::<..., FAST>` compiled for the baseline, or for AVX2 if `$fast`. Inside the function that defines `body`.
+macro_rules! versions {
+    ($fast:expr, [$($generics:tt)*], [$($names:ident),*]) => {{
+        fn plain<$($generics)*>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            body::<$($names,)* false>(w, m, ctx)
+        }
+
+        /// # Safety
+        /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn quick<$($generics)*>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            body::<$($names,)* true>(w, m, ctx)
+        }
+
+        let fast: bool = $fast;
+        #[cfg(target_arch = "x86_64")]
+        let handler: $crate::exec::Handler = if fast { quick::<$($names),*> } else { plain::<$($names),*> };
+        #[cfg(not(target_arch = "x86_64"))]
+        let handler: $crate::exec::Handler = {
+            let _ = fast;
+            plain::<$($names),*>
+        };
+        handler
+    }};
+}
+pub(super) use versions;

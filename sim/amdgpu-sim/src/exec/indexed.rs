@@ -45,6 +45,11 @@ impl Indexing {
         micro
     }
 
+    /// Whether registers are indexed here.
+    pub(super) fn is_on(&self) -> bool {
+        self.mode != 0
+    }
+
     fn index(&mut self, inst: &Inst, micro: Micro, vgprs: u16) -> Micro {
         match inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vopc => {}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
 use super::{
-    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, matrix, mem, program::Source, salu, slot, valu,
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
 };
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
 use crate::isa::{self, Flags, Op};
@@ -37,7 +37,7 @@ pub(crate) struct Lowering {
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
-    pub(super) avx2: bool,
+    pub(crate) avx2: bool,
     /// The kernel's MODE is not simply "keep all denormals": float operations have to look.
     pub(super) flush: bool,
     /// MODE may ask for another rounding than to nearest even, or for half-precision overflow to be limited.
@@ -342,7 +342,7 @@ fn zero_flags(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
 }
 
 /// The word index that a direct branch at word `at` goes to.
-fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
+pub(super) fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
     let offset = match (inst.format, inst.op) {
         (
             Format::Sopp,
@@ -367,7 +367,7 @@ fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
     Some(i64::from(at) + 1 + i64::from(offset))
 }
 
-fn ends_flow(op: Op) -> bool {
+pub(super) fn ends_flow(op: Op) -> bool {
     matches!(op, Op::s_endpgm | Op::s_endpgm_saved | Op::s_branch | Op::s_setpc_b64)
 }
 
@@ -448,6 +448,48 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
     (vgprs, agprs)
 }
 
+/// How many scalar registers, from the first on, the code may name.
+fn scalars(code: &BTreeMap<u32, Option<Inst>>) -> usize {
+    let mut most = 0;
+    for inst in code.values().flatten() {
+        if inst.op.mnemonic().contains("movrel") {
+            return usize::from(slot::FLAT_SCRATCH);
+        }
+        for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
+            if let Operand::Sgpr(n) = operand {
+                // The widest operand has 16.
+                most = most.max(usize::from(n) + 16);
+            }
+        }
+    }
+    most.min(usize::from(slot::FLAT_SCRATCH))
+}
+
+/// The last instructions whose micro-operations follow each other.
+#[derive(Default)]
+struct Recent {
+    code: Vec<Inst>,
+    /// Where the next one's micro-operation has to be.
+    next: usize,
+}
+
+impl Recent {
+    fn push(&mut self, micro: usize, inst: Inst) {
+        if micro != self.next {
+            self.code.clear();
+        }
+        if self.code.len() == 3 {
+            self.code.remove(0);
+        }
+        self.code.push(inst);
+        self.next = micro + 1;
+    }
+
+    fn instructions(&self) -> &[Inst] {
+        &self.code
+    }
+}
+
 impl Program {
     /// Lowers the kernel whose first instruction is at address `entry` of `text`, which lies at `text_address`.
     ///
@@ -494,6 +536,8 @@ impl Program {
         let mut sources = Vec::with_capacity(code.len() + 1);
         let mut index = vec![u32::MAX; text.len()];
         let mut branches = Vec::new();
+        let mut recent = Recent::default();
+        let mut singles = BTreeMap::new();
         let mut iter = code.iter().peekable();
         while let Some((&at, inst)) = iter.next() {
             let source = sources.len() as u32;
@@ -516,8 +560,17 @@ impl Program {
                     l.micro(inst, source)
                 };
                 micros.push(l.indexing.apply(inst, micro, layout.vgprs));
+                recent.push(micros.len() - 1, *inst);
             }
             let next = at + u32::from(inst.size) / 4;
+            if inst.op == Op::v_addc_co_u32 && !overlaps && !l.indexing.is_on() {
+                let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
+                if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
+                    let first = micros.len() - count;
+                    singles.insert(first as u32, micros[first]);
+                    micros[first] = Micro { source: micros[first].source, ..fused };
+                }
+            }
             if !ends_flow(inst.op) && iter.peek().is_none_or(|(n, _)| **n != next) {
                 branches.push((micros.len(), i64::from(next)));
                 micros.push(plain(jump, source));
@@ -544,6 +597,9 @@ impl Program {
             prepares: l.prepares,
             choices: l.choices,
             indexed: l.indexing.finish(),
+            singles,
+            scalars: scalars(code),
+            clear: liveness::clear(code, start, &layout),
             text_address,
             index,
         }

@@ -37,6 +37,7 @@
 mod cpu;
 mod gws;
 mod indexed;
+mod liveness;
 mod lower;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
@@ -67,7 +68,7 @@ pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
 pub(crate) use run::{Stop, run, run_exactly};
 pub(crate) use trap::Trap;
-pub(crate) use wave::{Mode, Row, Wave, slot};
+pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 
 /// Lanes of a wave.
 pub(crate) const LANES: usize = 64;

@@ -46,6 +46,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
         scratch,
         misaligned: Misaligned::default(),
         beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

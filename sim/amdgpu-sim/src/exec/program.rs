@@ -1,5 +1,7 @@
 //! A kernel in the form that is run.
 
+use std::collections::BTreeMap;
+
 use super::{Ctx, Flow, Mode, Wave};
 use crate::isa::Arch;
 use crate::isa::inst::Inst;
@@ -79,9 +81,14 @@ impl Layout {
         self.vgprs + self.agprs + PREPARED_ROWS + i
     }
 
+    /// The first of the two rows, the last ones, where a result waits that is not written straight to its destination.
+    pub(super) fn result(&self) -> u16 {
+        self.constant_row(self.constants)
+    }
+
     /// How many rows a wave has.
     pub(super) fn rows(&self) -> usize {
-        usize::from(self.constant_row(self.constants))
+        usize::from(self.result()) + 2
     }
 }
 
@@ -107,6 +114,12 @@ pub(crate) struct Program {
     pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
+    /// What stood where `micros` has an operation for several instructions.
+    pub(super) singles: BTreeMap<u32, Micro>,
+    /// Scalar registers, from the first on, that the code may name.
+    pub(super) scalars: usize,
+    /// Rows to clear before a workgroup; `None` for all of them.
+    pub(super) clear: Option<super::liveness::Clear>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }
@@ -115,6 +128,11 @@ impl Program {
     /// The micro-operations. The last one traps: control can't run off the end.
     pub(crate) fn micros(&self) -> &[Micro] {
         &self.micros
+    }
+
+    /// The micro-operation at `pc` that carries out one instruction only, where [`micros`](Self::micros) has one for several.
+    pub(crate) fn single(&self, pc: u32) -> Option<&Micro> {
+        self.singles.get(&pc).or_else(|| self.micros.get(pc as usize))
     }
 
     /// What the micro-operations come from, by address.

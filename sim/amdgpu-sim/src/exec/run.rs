@@ -59,7 +59,7 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
 pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     let program = ctx.program;
     for _ in 0..turn {
-        let Some(m) = program.micros().get(wave.pc as usize) else {
+        let Some(m) = program.single(wave.pc) else {
             wave.trap = Some(Trap::WildJump(0));
             return Stop::Trap;
         };

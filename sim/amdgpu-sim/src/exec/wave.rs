@@ -96,14 +96,21 @@ impl Mode {
     }
 }
 
+/// The registers that a wave starts with: scalars, and the work-item ids in `v0`.
+pub(crate) struct Start {
+    slots: Box<[u32]>,
+    items: Row,
+    exec: u64,
+}
+
 /// One wave: registers, program counter, mode.
 ///
 /// A wave is made once for a program and [`reset`](Wave::reset) for every workgroup.
 pub(crate) struct Wave {
     pub(super) rows: Box<[Row]>,
     pub(super) slots: Box<[u32]>,
-    /// What a vector operation has computed, before it is written (low and high half).
-    result: Box<[Row; 2]>,
+    /// [`Layout::result`](super::program::Layout::result).
+    result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
     /// The MODE register.
@@ -133,7 +140,7 @@ impl Wave {
         Wave {
             rows,
             slots,
-            result: Box::new([Row::ZERO; 2]),
+            result: layout.result(),
             pc: program.entry(),
             mode: program.mode(),
             id: 0,
@@ -158,6 +165,36 @@ impl Wave {
         self.instructions = 0;
     }
 
+    /// The registers as they are now, just set up, for [`restart`](Wave::restart).
+    pub(crate) fn start(&self) -> Start {
+        Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items: self.rows[0], exec: self.exec() }
+    }
+
+    /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
+    /// setting up again, as registers that the code writes before it reads them are left alone.
+    pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
+        match &program.clear {
+            None => self.rows[..self.writable].fill(Row::ZERO),
+            Some(clear) => {
+                for row in if start.exec == u64::MAX { &clear.whole } else { &clear.partial } {
+                    self.rows[usize::from(*row)] = Row::ZERO;
+                }
+            }
+        }
+        self.rows[0] = start.items;
+        // What the code does not name it can't have changed.
+        for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
+            if let (Some(to), Some(from)) = (self.slots.get_mut(range.clone()), start.slots.get(range)) {
+                to.copy_from_slice(from);
+            }
+        }
+        self.pc = program.entry();
+        self.mode = program.mode();
+        self.trap = None;
+        self.gws = None;
+        self.instructions = 0;
+    }
+
     /// A vector register (or constant) by row, as a micro-operation names it.
     #[inline(always)]
     pub(crate) fn row(&self, row: u16) -> &[u32; LANES] {
@@ -170,18 +207,18 @@ impl Wave {
         &mut self.rows[usize::from(row)].0
     }
 
-    /// The rows to read, and where the result of an operation goes until it is written.
+    /// The first of the two rows where the result of an operation goes that is not written straight to its destination.
     #[inline(always)]
-    pub(super) fn rows_and_result(&mut self) -> (&[Row], [&mut [u32; LANES]; 2]) {
-        let [low, high] = &mut *self.result;
-        (&self.rows, [&mut low.0, &mut high.0])
+    pub(super) fn result_row(&self) -> u16 {
+        self.result
     }
 
-    /// The rows to write, and the result of an operation.
+    /// All other rows, and the result of an operation, low and high half.
     #[inline(always)]
-    pub(super) fn rows_mut_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
-        let [low, high] = &mut *self.result;
-        (&mut self.rows, [&mut low.0, &mut high.0])
+    pub(super) fn rows_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
+        let (rows, result) = self.rows.split_at_mut(usize::from(self.result));
+        let (low, high) = result.split_at_mut(1);
+        (rows, [&mut low[0].0, &mut high[0].0])
     }
 
     /// A scalar register or constant.

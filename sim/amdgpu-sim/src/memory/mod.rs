@@ -7,17 +7,21 @@
 mod agent;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+mod mapping;
+mod pages;
 mod storage;
 mod table;
 mod written;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
+pub use mapping::Physical;
+pub use pages::PAGE;
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
@@ -152,6 +156,28 @@ pub enum MemoryError {
         /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
         total: u64,
     },
+    /// A range that is not made of whole pages, or reaches past the end of what it is a part of.
+    #[error("{size} bytes at {address:#x} are not whole pages of {PAGE} bytes, or not inside")]
+    NotWholePages {
+        /// Its start.
+        address: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// A range that is not, or not wholly, in one that was reserved.
+    #[error("{size} bytes at {address:#x} are not in a reserved address range")]
+    NotReserved {
+        /// Its start.
+        address: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// The operating system does not give what is needed to map memory; only Linux does.
+    #[error("the system gives no {what}")]
+    NoPages {
+        /// What.
+        what: &'static str,
+    },
     /// A GPU that the address space does not have.
     #[error("there is no {agent} in this address space of {count} GPUs")]
     NoAgent {
@@ -273,6 +299,8 @@ impl Request {
 pub struct Memory {
     table: RwLock<Arc<Table>>,
     freed: Mutex<Freed>,
+    /// Address ranges of [`reserve`](Self::reserve), by their starts. Locked after `table`.
+    reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
     /// Whether it is kept which bytes of new allocations are written.
@@ -282,7 +310,13 @@ pub struct Memory {
 impl Memory {
     /// Memory of GPUs with these limits, [`MAX_AGENTS`] at most.
     pub(crate) fn new(limits: Vec<u64>) -> Self {
-        Self { table: RwLock::default(), freed: Mutex::default(), limits, tracks_writes: AtomicBool::new(false) }
+        Self {
+            table: RwLock::default(),
+            freed: Mutex::default(),
+            reservations: Mutex::default(),
+            limits,
+            tracks_writes: AtomicBool::new(false),
+        }
     }
 
     /// From now on it is kept which bytes of device memory have been written.
@@ -481,7 +515,8 @@ impl Memory {
         freed.remembered.push_back(region.allocation);
         let size = region.allocation.size;
         if let Some(storage) = region.storage {
-            if size <= QUARANTINE_BYTES {
+            // A mapping's addresses are the program's to choose; nobody else gets them.
+            if size <= QUARANTINE_BYTES && matches!(*storage, Storage::Heap(_)) {
                 freed.kept.push_back((storage, size));
                 freed.kept_bytes += size;
             }
@@ -608,17 +643,24 @@ impl Memory {
         Ok(())
     }
 
-    /// Proves that `len` bytes at `address` are inside one live allocation, and returns the table that keeps it alive.
+    /// Proves that `len` bytes at `address` are inside one live allocation, or mappings side by side, and returns the table that keeps it alive.
     fn check(&self, address: u64, len: u64) -> Result<Arc<Table>, MemoryError> {
         let table = self.snapshot();
         if len == 0 {
             return Ok(table);
         }
-        match table.find(address).map(|r| r.allocation) {
-            None => Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) }),
-            Some(a) if len > a.end() - address => Err(MemoryError::PastTheEnd { address, len, allocation: a }),
-            Some(_) => Ok(table),
+        let Some(first) = table.find(address) else {
+            return Err(MemoryError::NotAllocated { address, nearest: self.nearest(address) });
+        };
+        let mut last = first;
+        while len > last.allocation.end() - address {
+            // Mappings that follow each other are one range for the host.
+            match table.find(last.allocation.end()) {
+                Some(next) if last.mapping().is_some() && next.mapping().is_some() => last = next,
+                _ => return Err(MemoryError::PastTheEnd { address, len, allocation: first.allocation }),
+            }
         }
+        Ok(table)
     }
 
     /// Whether `len` bytes at `address` are inside one live allocation.

@@ -3,24 +3,42 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use super::mapping::Mapping;
+
 /// Bytes on each side that belong to nobody, so that neighbours never touch.
 const GUARD: u64 = 1024;
 
+/// The memory of an allocation, given back on drop.
+pub(crate) enum Storage {
+    /// From the host's allocator.
+    Heap(#[allow(dead_code, reason = "it is kept for its drop")] Heap),
+    /// Mapped pages.
+    Mapping(Mapping),
+}
+
+impl Storage {
+    /// `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides, from the host's allocator. Returns them and
+    /// the address of the first, or `None` if the host has no more memory.
+    pub(crate) fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
+        Heap::zeroed(size, align).map(|(heap, base)| (Self::Heap(heap), base))
+    }
+}
+
 /// A block of zeroed host memory, given back on drop.
-pub(crate) struct Storage {
+pub(crate) struct Heap {
     ptr: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: a `Storage` is a plain block of memory; nothing in it belongs to a thread.
-unsafe impl Send for Storage {}
-// SAFETY: no method gives access to the bytes through `&Storage`; the users of the address synchronise with atomics.
-unsafe impl Sync for Storage {}
+// SAFETY: a `Heap` is a plain block of memory; nothing in it belongs to a thread.
+unsafe impl Send for Heap {}
+// SAFETY: no method gives access to the bytes through `&Heap`; the users of the address synchronise with atomics.
+unsafe impl Sync for Heap {}
 
-impl Storage {
+impl Heap {
     /// `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides. Returns the block and the address
     /// of the first of the bytes, or `None` if the host has no more memory.
-    pub(crate) fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
+    fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
         // The alignment is made here: asking the allocator for it would have it touch (and so commit) every page.
         let total = size.checked_add(align)?.checked_add(2 * GUARD)?;
         let layout = Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()?;
@@ -32,7 +50,7 @@ impl Storage {
     }
 }
 
-impl Drop for Storage {
+impl Drop for Heap {
     fn drop(&mut self) {
         // SAFETY: `ptr` came from `alloc_zeroed` with this layout and is given back once.
         unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
@@ -41,7 +59,7 @@ impl Drop for Storage {
 
 /// A block of host memory with an address, not in the table of allocations.
 pub(crate) struct Block {
-    _storage: Storage,
+    _heap: Heap,
     base: u64,
     size: u64,
 }
@@ -49,8 +67,8 @@ pub(crate) struct Block {
 impl Block {
     /// `size` zeroed bytes aligned to `align`, or `None` if the host has no more memory.
     pub(crate) fn zeroed(size: u64, align: u64) -> Option<Self> {
-        let (storage, base) = Storage::zeroed(size, align)?;
-        Some(Self { _storage: storage, base, size })
+        let (heap, base) = Heap::zeroed(size, align)?;
+        Some(Self { _heap: heap, base, size })
     }
 
     /// Address of the first byte.

@@ -214,7 +214,7 @@ impl<'a> Observer<'a> {
         let program = ctx.program;
         for _ in 0..turn {
             let pc = wave.pc;
-            let Some(m) = program.micros().get(pc as usize) else {
+            let Some(m) = program.single(pc) else {
                 wave.trap = Some(Trap::WildJump(0));
                 return Stop::Trap;
             };

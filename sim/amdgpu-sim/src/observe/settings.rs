@@ -17,10 +17,11 @@ pub struct SettingsError {
 
 const CHECK: &str = "HIP_SIM_CHECK";
 const PROFILE: &str = "HIP_SIM_PROFILE";
+const SCHEDULE: &str = "HIP_SIM_SCHEDULE";
 const SEED: &str = "HIP_SIM_SEED";
 
 /// The variables that [`apply_settings`] reads.
-pub const SETTINGS: [&str; 3] = [CHECK, PROFILE, SEED];
+pub const SETTINGS: [&str; 4] = [CHECK, PROFILE, SCHEDULE, SEED];
 
 /// What a profile is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +63,8 @@ impl ProfileFormat {
 /// - `HIP_SIM_CHECK`: words with commas between: `memory` (always on, may be named), `init`, `race`, `barrier`, `all`; and `warn`, for
 ///   dispatches with findings not to fail ([`Checks::fail`]).
 /// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
-/// - `HIP_SIM_SEED`: `none` for [`Schedule::InOrder`], a number for [`Schedule::Shuffled`].
+/// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, or a number for [`Schedule::Shuffled`].
+/// - `HIP_SIM_SEED`: a number for [`Schedule::Shuffled`], whatever the schedule says otherwise.
 ///
 /// # Errors
 /// [`SettingsError`] for a value that makes no sense. `config` may have been changed in part.
@@ -73,15 +75,15 @@ pub fn apply_settings(
     if let Some(value) = variable(CHECK) {
         config.checks = checks(&value)?;
     }
-    if let Some(value) = variable(SEED) {
+    if let Some(value) = variable(SCHEDULE) {
         config.schedule = match value.trim() {
-            "none" => Schedule::InOrder,
-            number => Schedule::Shuffled(number.parse().map_err(|_| SettingsError {
-                name: SEED,
-                value: value.clone(),
-                wanted: "a number from 0 to 18446744073709551615 is wanted, or none for workgroups in order".into(),
-            })?),
+            "parallel" => Schedule::Parallel,
+            "in-order" => Schedule::InOrder,
+            _ => seed(SCHEDULE, &value, "parallel, in-order or a number is wanted")?,
         };
+    }
+    if let Some(value) = variable(SEED) {
+        config.schedule = seed(SEED, &value, "a number from 0 to 18446744073709551615 is wanted")?;
     }
     let Some(value) = variable(PROFILE) else { return Ok(None) };
     let refuse = |wanted: &str| SettingsError { name: PROFILE, value: value.clone(), wanted: wanted.into() };
@@ -94,6 +96,15 @@ pub fn apply_settings(
     }
     config.profile = true;
     Ok(Some(path))
+}
+
+fn seed(name: &'static str, value: &str, wanted: &str) -> Result<Schedule, SettingsError> {
+    let number = value.trim().parse();
+    number.map(Schedule::Shuffled).map_err(|_| SettingsError {
+        name,
+        value: value.to_owned(),
+        wanted: wanted.to_owned(),
+    })
 }
 
 fn checks(value: &str) -> Result<Checks, SettingsError> {
@@ -138,7 +149,10 @@ mod tests {
         let (config, path) = apply(&[(PROFILE, "out/x.svg"), (SEED, "17")]).unwrap();
         assert!(config.profile && path.is_some_and(|p| p.ends_with("x.svg")));
         assert_eq!(config.schedule, Schedule::Shuffled(17));
-        assert_eq!(apply(&[(SEED, "none")]).unwrap().0.schedule, Schedule::InOrder);
+        let schedule = |value| apply(&[(SCHEDULE, value)]).unwrap().0.schedule;
+        assert_eq!(schedule("in-order"), Schedule::InOrder);
+        assert_eq!(schedule("parallel"), Schedule::Parallel);
+        assert_eq!(schedule("4"), Schedule::Shuffled(4));
     }
 
     #[test]
@@ -147,6 +161,7 @@ mod tests {
             (CHECK, "races", "memory, init, race, barrier"),
             (CHECK, "", "HIP_SIM_CHECK=\"\""),
             (SEED, "-1", "a number from 0"),
+            (SCHEDULE, "random", "parallel, in-order"),
             (PROFILE, "", "the name of a file"),
             (PROFILE, "..", "the name of a file"),
         ] {

@@ -71,6 +71,7 @@ impl Compiler {
         call!(compiler, b"LLVMInitializeAMDGPUTarget", (),);
         call!(compiler, b"LLVMInitializeAMDGPUTargetMC", (),);
         call!(compiler, b"LLVMInitializeAMDGPUAsmPrinter", (),);
+        call!(compiler, b"LLVMInitializeAMDGPUAsmParser", (),);
         Ok(compiler)
     }
 

@@ -1,15 +1,17 @@
 //! Kernels from LLVM IR, for what HIP C++ hardly reaches, compiled on the spot by rustc's own LLVM.
 
 #![allow(missing_docs, reason = "a test")]
-#![allow(clippy::precedence, reason = "tables of short formulas")]
+#![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 
 mod atomics;
 #[path = "../common/mod.rs"]
 mod common;
 mod compiler;
+mod flow;
 mod interpret;
 mod intrinsics;
 mod modes;
+mod modifiers;
 #[path = "../suite/numbers.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod numbers;

@@ -99,24 +99,29 @@ impl Program {
         program
     }
 
-    fn ir(&self, name: &str) -> String {
-        let mut text = format!("define amdgpu_kernel void @{name}(ptr addrspace(1) %in, ptr addrspace(1) %out) {{\n");
-        text += "  %lane = call i32 @llvm.amdgcn.workitem.id.x()\n";
-        let address = |text: &mut String, name: &str, base: &str, cells: usize, at: usize| {
+    /// A kernel with a row of inputs and results for each item; or, if it is `uniform`, for each workgroup, so that all is done
+    /// in scalar registers as far as there are scalar instructions.
+    fn ir(&self, name: &str, uniform: bool) -> String {
+        let (space, id) = if uniform { (4, "workgroup") } else { (1, "workitem") };
+        let mut text = format!(
+            "define amdgpu_kernel void @{name}(ptr addrspace({space}) noalias %in, ptr addrspace(1) noalias %out) {{\n"
+        );
+        let _ = writeln!(text, "  %lane = call i32 @llvm.amdgcn.{id}.id.x()");
+        let address = |text: &mut String, name: &str, (base, space): (&str, u32), cells: usize, at: usize| {
             let _ = writeln!(text, "  %{name}.row = mul i32 %lane, {}", cells * CELL);
             let _ = writeln!(text, "  %{name}.at = add i32 %{name}.row, {}", at * CELL);
-            let _ = writeln!(text, "  %{name}.to = getelementptr i8, ptr addrspace(1) %{base}, i32 %{name}.at");
+            let _ = writeln!(text, "  %{name}.to = getelementptr i8, ptr addrspace({space}) %{base}, i32 %{name}.at");
         };
         for (i, ty) in self.types[..self.inputs].iter().enumerate() {
-            address(&mut text, &format!("i{i}"), "in", self.inputs, i);
-            let _ = writeln!(text, "  %v{i} = load {}, ptr addrspace(1) %i{i}.to", ty.name());
+            address(&mut text, &format!("i{i}"), ("in", space), self.inputs, i);
+            let _ = writeln!(text, "  %v{i} = load {}, ptr addrspace({space}) %i{i}.to", ty.name());
         }
         for (k, step) in self.steps.iter().enumerate() {
             let n = self.inputs + k;
             step.write(&mut text, n, self.types[n], &self.types);
         }
         for (k, ty) in self.types[self.inputs..].iter().enumerate() {
-            address(&mut text, &format!("o{k}"), "out", self.steps.len(), k);
+            address(&mut text, &format!("o{k}"), ("out", 1), self.steps.len(), k);
             let _ = writeln!(text, "  store {} %v{}, ptr addrspace(1) %o{k}.to", ty.name(), self.inputs + k);
         }
         text + "  ret void\n}\n"
@@ -277,11 +282,11 @@ fn same(ty: Type, a: Value, b: Value) -> bool {
     (0..ty.count).all(|e| a[e] == b[e] || nan(a[e]) && nan(b[e]))
 }
 
-fn programs(arch: Arch, seed: u64) {
+fn programs(arch: Arch, seed: u64, uniform: bool) {
     let Some(compiler) = Compiler::new() else { return };
     let mut random = Random(seed);
     let programs: Vec<Program> = (0..PROGRAMS).map(|_| Program::random(&mut random)).collect();
-    let ir: String = programs.iter().enumerate().map(|(i, program)| program.ir(&format!("p{i}"))).collect();
+    let ir: String = programs.iter().enumerate().map(|(i, program)| program.ir(&format!("p{i}"), uniform)).collect();
     for level in [0, 3] {
         let code = compiler.compile(&ir, arch, level);
         let gpu = Gpu::new(Config { arch, instruction_budget: Some(10_000_000), ..Config::default() });
@@ -299,7 +304,8 @@ fn programs(arch: Arch, seed: u64) {
                 .flat_map(|row| row.iter().zip(&program.types).flat_map(|(v, ty)| cell(*ty, *v)))
                 .collect();
             let (a, out) = (upload(&gpu, &bytes), zeros::<u8>(&gpu, LANES * program.steps.len() * CELL));
-            launch_1d(&gpu, &module, &format!("p{i}"), 1, LANES as u32, &Args::default().pointer(&a).pointer(&out));
+            let (groups, items) = if uniform { (LANES as u32, 1) } else { (1, LANES as u32) };
+            launch_1d(&gpu, &module, &format!("p{i}"), groups, items, &Args::default().pointer(&a).pointer(&out));
             let out = out.get();
             for (lane, inputs) in inputs.iter().enumerate() {
                 for (k, expected) in program.interpret(inputs).into_iter().enumerate() {
@@ -309,7 +315,7 @@ fn programs(arch: Arch, seed: u64) {
                         same(ty, got, expected),
                         "{arch} -O{level}, program {i} of seed {seed}, lane {lane}: %v{} is {got:x?}, not {expected:x?}, in\n{}",
                         program.inputs + k,
-                        program.ir("p")
+                        program.ir("p", uniform)
                     );
                 }
             }
@@ -319,10 +325,15 @@ fn programs(arch: Arch, seed: u64) {
 
 #[test]
 fn programs_for_gfx90a() {
-    programs(Arch::Gfx90a, 1);
+    programs(Arch::Gfx90a, 1, false);
 }
 
 #[test]
 fn programs_for_gfx942() {
-    programs(Arch::Gfx942, 2);
+    programs(Arch::Gfx942, 2, false);
+}
+
+#[test]
+fn programs_in_scalar_registers() {
+    programs(Arch::Gfx90a, 3, true);
 }

@@ -9,6 +9,7 @@ mod queue;
 mod signal;
 mod system;
 mod unsupported;
+mod vmem;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,7 +69,7 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 12] = [
+const LISTS: [&[Export]; 13] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
     isa::FUNCTIONS,
@@ -81,6 +82,7 @@ const LISTS: [&[Export]; 12] = [
     signal::WAIT_FUNCTIONS,
     system::FUNCTIONS,
     unsupported::FUNCTIONS,
+    vmem::FUNCTIONS,
 ];
 
 const fn count() -> usize {

@@ -40,19 +40,6 @@ unsupported! {
     hsa_amd_svm_attributes_get
     hsa_amd_svm_attributes_set
     hsa_amd_svm_prefetch_async
-    hsa_amd_vmem_address_free
-    hsa_amd_vmem_address_reserve
-    hsa_amd_vmem_address_reserve_align
-    hsa_amd_vmem_export_shareable_handle
-    hsa_amd_vmem_get_access
-    hsa_amd_vmem_get_alloc_properties_from_handle
-    hsa_amd_vmem_handle_create
-    hsa_amd_vmem_handle_release
-    hsa_amd_vmem_import_shareable_handle
-    hsa_amd_vmem_map
-    hsa_amd_vmem_retain_alloc_handle
-    hsa_amd_vmem_set_access
-    hsa_amd_vmem_unmap
     hsa_code_object_deserialize
     hsa_code_object_destroy
     hsa_code_object_get_info

@@ -9,22 +9,34 @@ use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_A
 use crate::runtime::{Result, Runtime};
 use crate::signal::{Pending, Signal};
 
-/// Where a range lies.
-enum Place {
-    /// Wholly in memory that the GPUs know.
-    Known,
-    /// In the program's own memory.
-    Own,
+/// Bytes from an address on that are known to the GPUs, in allocations that touch each other; 0 where there is none. Memory that is
+/// mapped piece by piece is used as one.
+fn known(space: &Memory, address: u64, len: u64) -> u64 {
+    let mut bytes = 0;
+    while bytes < len {
+        match space.find(address + bytes) {
+            Some(allocation) => bytes = allocation.end() - address,
+            None => break,
+        }
+    }
+    bytes.min(len)
 }
 
-/// Looks a range up. One that begins in an allocation must end in it.
-fn place(space: &Memory, address: u64, len: u64) -> Result<Place> {
-    match space.find(address) {
-        Some(allocation) if len <= allocation.end() - address => Ok(Place::Known),
-        Some(_) => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
-        None if address == 0 || address.checked_add(len).is_none() => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
-        None => Ok(Place::Own),
+/// Whether a range is known to the GPUs; if not, it is the program's own. One that begins in an allocation must not leave it.
+fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
+    if address == 0 || address.checked_add(len).is_none() {
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
+    match known(space, address, len) {
+        0 => Ok(false),
+        bytes if bytes == len => Ok(true),
+        _ => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
+    }
+}
+
+/// Bytes from an address on, `len` at most, that are in one allocation.
+fn piece(space: &Memory, address: u64, len: u64) -> u64 {
+    space.find(address).map_or(len, |allocation| (allocation.end() - address).min(len))
 }
 
 /// Copies `len` bytes; the ranges may overlap.
@@ -34,10 +46,16 @@ pub(crate) fn copy_bytes(space: &Memory, to: u64, from: u64, len: u64) -> Result
     if len == 0 {
         return Ok(());
     }
-    match (place(space, to, len)?, place(space, from, len)?) {
-        (Place::Known, Place::Known) => space.copy(to, from, len).map_err(|error| super::status_of(&error)),
-        _ => copy_by_system(to, from, len),
+    if !is_known(space, to, len)? | !is_known(space, from, len)? {
+        return copy_by_system(to, from, len);
     }
+    let mut done = 0;
+    while done < len {
+        let part = piece(space, to + done, len - done).min(piece(space, from + done, len - done));
+        space.copy(to + done, from + done, part).map_err(|error| super::status_of(&error))?;
+        done += part;
+    }
+    Ok(())
 }
 
 fn copy_by_system(to: u64, from: u64, len: u64) -> Result<()> {
@@ -69,7 +87,15 @@ fn copy_by_system(to: u64, from: u64, len: u64) -> Result<()> {
 
 /// Fills `count` words.
 pub(crate) fn fill_words(space: &Memory, to: u64, value: u32, count: u64) -> Result<()> {
-    space.fill(to, &value.to_le_bytes(), count).map_err(|error| super::status_of(&error))
+    let len = count.checked_mul(4).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+    let mut done = 0;
+    while done < len {
+        // Allocations end at words, so no word is cut.
+        let part = (piece(space, to + done, len - done) / 4).max(1);
+        space.fill(to + done, &value.to_le_bytes(), part).map_err(|error| super::status_of(&error))?;
+        done += 4 * part;
+    }
+    Ok(())
 }
 
 /// A block of rows in memory.
@@ -104,15 +130,15 @@ impl Copy {
     pub(crate) fn check(&self, space: &Memory) -> Result<()> {
         match *self {
             Self::Linear { to, from, len } if len > 0 => {
-                place(space, to, len)?;
-                place(space, from, len).map(drop)
+                is_known(space, to, len)?;
+                is_known(space, from, len).map(drop)
             }
             Self::Rect { to, from, range: [bytes, rows, slices] } if bytes > 0 && rows > 0 && slices > 0 => {
                 for rect in [to, from] {
                     let first = rect.row(0, 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
                     let last = rect.row(rows - 1, slices - 1).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
                     let len = (last - first).checked_add(bytes).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-                    place(space, first, len)?;
+                    is_known(space, first, len)?;
                 }
                 Ok(())
             }

@@ -6,6 +6,7 @@
 mod copy;
 mod lock;
 mod pool;
+mod vmem;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -15,8 +16,9 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use amdgpu_sim::{AllocKind, MemoryError, Request};
 
 use crate::abi::{
-    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_LOCKED, HSA_STATUS_ERROR_INVALID_ALLOCATION,
-    HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
+    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_LOCKED,
+    HSA_EXT_POINTER_TYPE_RESERVED_ADDR, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT,
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
 };
 use crate::agent::{AgentId, AgentSet, Agents};
 use crate::runtime::Result;
@@ -24,6 +26,7 @@ use crate::runtime::Result;
 pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
 use lock::Locks;
 pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
+use vmem::Virtual;
 
 /// What a piece of memory is to the program.
 #[derive(Clone, Debug)]
@@ -50,6 +53,7 @@ pub(crate) type Deallocated = unsafe extern "C" fn(*mut c_void, *mut c_void);
 pub(crate) struct Memories {
     records: RwLock<BTreeMap<u64, Record>>,
     locks: Mutex<Locks>,
+    vmem: Virtual,
     /// Bytes of the host's memory in use. The GPUs count theirs themselves.
     host_used: AtomicU64,
 }
@@ -70,6 +74,12 @@ impl Memories {
             Some(gpu) => agents.gpu_memory.saturating_sub(agents.space().used_of(gpu)),
             None => host_memory().saturating_sub(self.host_used.load(Ordering::Relaxed)),
         }
+        .saturating_sub(self.vmem.used(agent))
+    }
+
+    /// Virtual memory.
+    pub(crate) fn vmem(&self) -> &Virtual {
+        &self.vmem
     }
 
     /// Takes `size` bytes of the host's memory into account, or of a GPU's, which counts itself.
@@ -148,8 +158,26 @@ impl Memories {
     /// The record around an address.
     pub(crate) fn find(&self, address: u64) -> Option<Record> {
         let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, record) = records.range(..=address).next_back()?;
-        (address - record.base < record.size).then(|| record.clone())
+        let found = records.range(..=address).next_back();
+        if let Some((_, record)) = found.filter(|(_, record)| address - record.base < record.size) {
+            return Some(record.clone());
+        }
+        drop(records);
+        let record = |base, size, pool, kind, access| Record {
+            base,
+            size,
+            pool,
+            kind,
+            access,
+            user_data: 0,
+            callbacks: Vec::new(),
+        };
+        if let Some((base, size, pool, access)) = self.vmem.mapping(address) {
+            return Some(record(base, size, pool, HSA_EXT_POINTER_TYPE_HSA_VMEM, access.into_iter().collect()));
+        }
+        let (base, size) = self.vmem.reservation(address)?;
+        let pool = Pool { agent: AgentId::CPU, kind: PoolKind::HostFine };
+        Some(record(base, size, pool, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, AgentSet::default()))
     }
 
     /// Changes the record around an address.
@@ -231,6 +259,7 @@ impl Memories {
             let _ = agents.space().free(record.base);
         }
         self.locks.lock().unwrap_or_else(PoisonError::into_inner).clear(agents.space());
+        self.vmem.clear(agents.space());
     }
 }
 

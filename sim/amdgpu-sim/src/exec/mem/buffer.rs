@@ -351,10 +351,10 @@ fn residency(w: &mut Wave, row: u16) {
 }
 
 fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
+    let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
     if let Some(row) = scratch_row(w, m, ctx, shape) {
         // SAFETY: a whole row inside the wave's scratch, which is a multiple of rows.
-        unsafe { bulk::read_row(row, w.row_mut(m.dst)) };
+        unsafe { bulk::read_row::<false>(row, w.row_mut(m.dst)) };
         return Flow::Next;
     }
     let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
@@ -369,7 +369,7 @@ fn store(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
     if let Some(row) = scratch_row(w, m, ctx, shape) {
         // SAFETY: a whole row inside the wave's scratch, which is a multiple of rows.
-        unsafe { bulk::write_row(row, w.row(m.src[1])) };
+        unsafe { bulk::write_row::<false>(row, w.row(m.src[1])) };
         return Flow::Next;
     }
     let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };

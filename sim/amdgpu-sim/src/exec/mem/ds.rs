@@ -418,7 +418,7 @@ fn write2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 }
 
 fn read_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
+    let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
     let (offset, bytes) = (m.aux >> 16, shape.bytes());
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Read);
     let ignored = checked.is_err() && ignored(ctx, &checked);

@@ -6,7 +6,7 @@ use super::space::{Addresses, Lds, Private, Space, View};
 use super::transfer::{self, NOWHERE, Part, Shape, Width};
 use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
 use crate::exec::lower::Wide;
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave, cpu};
 use crate::fault::Access;
 use crate::isa::Flags;
 use crate::isa::inst::{Format, Inst, Operand};
@@ -84,14 +84,14 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         m.dst = l.row(inst.dst)?;
     }
     Some(match (inst.format, scalar, stores) {
-        (Format::Global, false, false) => load::<GLOBAL, VECTOR>,
-        (Format::Global, true, false) => load::<GLOBAL, SCALAR>,
-        (Format::Global, false, true) => store::<GLOBAL, VECTOR>,
-        (Format::Global, true, true) => store::<GLOBAL, SCALAR>,
-        (Format::Flat, _, false) => load::<FLAT, VECTOR>,
-        (Format::Flat, _, true) => store::<FLAT, VECTOR>,
-        (_, _, false) => load::<PRIVATE, SCRATCH>,
-        (_, _, true) => store::<PRIVATE, SCRATCH>,
+        (Format::Global, false, false) => load::<GLOBAL, VECTOR>(l.avx2),
+        (Format::Global, true, false) => load::<GLOBAL, SCALAR>(l.avx2),
+        (Format::Global, false, true) => store::<GLOBAL, VECTOR>(l.avx2),
+        (Format::Global, true, true) => store::<GLOBAL, SCALAR>(l.avx2),
+        (Format::Flat, _, false) => load::<FLAT, VECTOR>(l.avx2),
+        (Format::Flat, _, true) => store::<FLAT, VECTOR>(l.avx2),
+        (_, _, false) => load::<PRIVATE, SCRATCH>(l.avx2),
+        (_, _, true) => store::<PRIVATE, SCRATCH>(l.avx2),
     })
 }
 
@@ -212,18 +212,56 @@ impl Action for Atomic {
     }
 }
 
+/// Zero if each lane has `step` more than the one before it.
+#[inline(always)]
+fn differences<const FAST: bool>(row: &[u32; LANES], step: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        return unsafe { differences_fast(row, step) };
+    }
+    let mut off = 0;
+    for (lane, value) in row.iter().enumerate() {
+        off |= value.wrapping_sub(row[0]) ^ (lane as u32 * step);
+    }
+    off
+}
+
+/// As [`differences`]. By hand: the compiler leaves the first lane out, and its loads then lie across what was just stored.
+///
+/// # Safety
+/// The CPU has to have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn differences_fast(row: &[u32; LANES], step: u32) -> u32 {
+    use std::arch::x86_64::*;
+    let step = step as i32;
+    // SAFETY: the loads stay within the row; the CPU has AVX2.
+    unsafe {
+        let mut expected = _mm256_add_epi32(
+            _mm256_set1_epi32(row[0] as i32),
+            _mm256_mullo_epi32(_mm256_set1_epi32(step), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
+        );
+        let next = _mm256_set1_epi32(step.wrapping_mul(8));
+        let mut off = _mm256_setzero_si256();
+        for eight in row.chunks_exact(8) {
+            off = _mm256_or_si256(off, _mm256_xor_si256(_mm256_loadu_si256(eight.as_ptr().cast()), expected));
+            expected = _mm256_add_epi32(expected, next);
+        }
+        u32::from(_mm256_testz_si256(off, off) == 0)
+    }
+}
+
 /// The first lane's address, if all lanes are enabled and their addresses follow each other, `bytes` apart, word-aligned.
 /// Then the lanes' data is one block: what most instructions of most kernels move.
 #[inline(always)]
-fn block<const MODE: u8>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
+fn block<const MODE: u8, const FAST: bool>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
     if w.exec() != u64::MAX {
         return None;
     }
     let low = w.row(m.src[0]);
-    let mut off = 0;
-    for (lane, address) in low.iter().enumerate() {
-        off |= address.wrapping_sub(low[0]) ^ (lane as u32 * bytes);
-    }
+    let mut off = differences::<FAST>(low, bytes);
     // The last lane's low half must not have wrapped: the high half, or the 64-bit sum, would not follow.
     if low[0] > u32::MAX - LANES as u32 * bytes {
         return None;
@@ -231,9 +269,7 @@ fn block<const MODE: u8>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
     let offset = i64::from((m.aux >> 16) as u16 as i16);
     let base = if MODE == VECTOR {
         let high = w.row(m.src[0] + 1);
-        for half in high {
-            off |= half ^ high[0];
-        }
+        off |= differences::<FAST>(high, 0);
         (u64::from(high[0]) << 32).wrapping_add_signed(offset)
     } else {
         w.slot64(m.src[2]).wrapping_add_signed(offset)
@@ -244,16 +280,16 @@ fn block<const MODE: u8>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
 
 /// Loads whole words from a block.
 #[inline(always)]
-fn load_block<const N: usize>(w: &mut Wave, first: u64, dst: u16) {
+fn load_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, dst: u16) {
     if N == 1 {
         // SAFETY: the caller has had the block checked.
-        unsafe { bulk::read_row(first, w.row_mut(dst)) };
+        unsafe { bulk::read_row::<FAST>(first, w.row_mut(dst)) };
         return;
     }
     let mut block = [[0; LANES]; N];
     for (part, words) in block.iter_mut().enumerate() {
         // SAFETY: the caller has had the block checked: `N` rows.
-        unsafe { bulk::read_row(first + (part * bulk::ROW) as u64, words) };
+        unsafe { bulk::read_row::<FAST>(first + (part * bulk::ROW) as u64, words) };
     }
     let words = block.as_flattened();
     for word in 0..N {
@@ -265,10 +301,10 @@ fn load_block<const N: usize>(w: &mut Wave, first: u64, dst: u16) {
 
 /// Stores whole words to a block.
 #[inline(always)]
-fn store_block<const N: usize>(w: &Wave, first: u64, src: u16) {
+fn store_block<const N: usize, const FAST: bool>(w: &Wave, first: u64, src: u16) {
     if N == 1 {
         // SAFETY: the caller has had the block checked.
-        unsafe { bulk::write_row(first, w.row(src)) };
+        unsafe { bulk::write_row::<FAST>(first, w.row(src)) };
         return;
     }
     let mut block = [[0; LANES]; N];
@@ -280,52 +316,66 @@ fn store_block<const N: usize>(w: &Wave, first: u64, src: u16) {
     }
     for (part, words) in block.iter().enumerate() {
         // SAFETY: the caller has had the block checked: `N` rows.
-        unsafe { bulk::write_row(first + (part * bulk::ROW) as u64, words) };
+        unsafe { bulk::write_row::<FAST>(first + (part * bulk::ROW) as u64, words) };
     }
 }
 
 /// Moves a block, if it is one and wholly inside an allocation. Everything else takes the way lane by lane.
 #[inline(always)]
-fn move_block<const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, shape: Shape, access: Access) -> bool {
+fn move_block<const MODE: u8, const FAST: bool>(
+    w: &mut Wave,
+    m: &Micro,
+    ctx: &mut Ctx<'_>,
+    shape: Shape,
+    access: Access,
+) -> bool {
     let Width::Words(words) = shape.width else { return false };
-    let Some(first) = block::<MODE>(w, m, shape.bytes()) else { return false };
+    let Some(first) = block::<MODE, FAST>(w, m, shape.bytes()) else { return false };
     // An address in an aperture is in no allocation.
     if ctx.env.view.allowed(first, u64::from(shape.bytes()) * LANES as u64, access).is_err() {
         return false;
     }
     match (access, words) {
-        (Access::Read, 1) => load_block::<1>(w, first, m.dst),
-        (Access::Read, 2) => load_block::<2>(w, first, m.dst),
-        (Access::Read, 3) => load_block::<3>(w, first, m.dst),
-        (Access::Read, _) => load_block::<4>(w, first, m.dst),
-        (_, 1) => store_block::<1>(w, first, m.src[1]),
-        (_, 2) => store_block::<2>(w, first, m.src[1]),
-        (_, 3) => store_block::<3>(w, first, m.src[1]),
-        (_, _) => store_block::<4>(w, first, m.src[1]),
+        (Access::Read, 1) => load_block::<1, FAST>(w, first, m.dst),
+        (Access::Read, 2) => load_block::<2, FAST>(w, first, m.dst),
+        (Access::Read, 3) => load_block::<3, FAST>(w, first, m.dst),
+        (Access::Read, _) => load_block::<4, FAST>(w, first, m.dst),
+        (_, 1) => store_block::<1, FAST>(w, first, m.src[1]),
+        (_, 2) => store_block::<2, FAST>(w, first, m.src[1]),
+        (_, 3) => store_block::<3, FAST>(w, first, m.src[1]),
+        (_, _) => store_block::<4, FAST>(w, first, m.src[1]),
     }
     true
 }
 
-fn load<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
-    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Read) {
-        return Flow::Next;
+fn load<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
+        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Read) {
+            return Flow::Next;
+        }
+        let at = addresses::<MODE>(w, m);
+        let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
+        let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+        done(w, result)
     }
-    let at = addresses::<MODE>(w, m);
-    let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
-    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
-    done(w, result)
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
-fn store<const SPACE: u8, const MODE: u8>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
-    if SPACE != PRIVATE && move_block::<MODE>(w, m, ctx, shape, Access::Write) {
-        return Flow::Next;
+fn store<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let shape = Shape::unpack(m.aux);
+        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Write) {
+            return Flow::Next;
+        }
+        let at = addresses::<MODE>(w, m);
+        let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
+        let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
+        done(w, result)
     }
-    let at = addresses::<MODE>(w, m);
-    let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };
-    let result = reach::<SPACE, _>(w, ctx, &at, &mut action);
-    done(w, result)
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
 /// What a load to local memory moves: `*_load_lds_*` name it only in their mnemonics.

@@ -42,6 +42,8 @@ pub(crate) struct Env<'a> {
     pub(crate) misaligned: Misaligned,
     /// What loads and stores beyond local memory do.
     pub(crate) beyond_lds: BeyondLds,
+    /// Whether loads of half a register clear the other half.
+    pub(crate) sramecc: bool,
     /// What the clocks count from.
     pub(crate) start: Instant,
     /// The GPU besides its memory.

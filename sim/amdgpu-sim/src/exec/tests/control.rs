@@ -96,6 +96,7 @@ fn undecodable_words_trap_only_when_reached() {
             scratch,
             misaligned: Misaligned::default(),
             beyond_lds: crate::BeyondLds::default(),
+            sramecc: false,
             start: Instant::now(),
             outside: &Outside::default(),
         };

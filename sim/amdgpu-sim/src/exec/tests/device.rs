@@ -83,6 +83,7 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         scratch,
         misaligned: Misaligned::default(),
         beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

@@ -3,6 +3,7 @@
 //!
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
+mod address;
 mod atomics;
 mod bytes;
 mod compare;
@@ -97,6 +98,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
         scratch,
         misaligned: Misaligned::default(),
         beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

@@ -3,7 +3,7 @@
 //! Each relation is compiled once: its negation and its EXEC-writing form are flags of the micro-operation.
 
 use super::half::F16;
-use super::{Entry, Handler, LANES, Lane, Mask, Place, gather, loops, prepare};
+use super::{Entry, Handler, LANES, Lane, Mask, Place, gather, loops, prepared};
 use crate::exec::Micro;
 use crate::isa::Op;
 use crate::isa::inst::Inst;
@@ -21,7 +21,7 @@ trait Compare {
 
 loops! {
     fn compare<O: Compare>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mask = prepared::<FAST>(w, m, ctx);
         let mut flags = [0; LANES];
         {
             let a = (w.row(m.src[0]), w.row(m.src[0] + u16::from(O::A::WIDE)));

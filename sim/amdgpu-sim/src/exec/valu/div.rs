@@ -3,7 +3,7 @@
 //! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`. The scaling keeps
 //! every intermediate value normal; where only one operand is scaled, VCC tells `div_fmas` to undo it.
 
-use super::{Entry, LANES, Lane, Mask, Place, gather, loops, pair, prepare, spread, store};
+use super::{CHUNK, Chunk, Entry, LANES, Lane, Mask, Place, gather, loops, pair, prepared, spread, store, target};
 use crate::isa::Op;
 
 /// What a format's scaling looks like.
@@ -145,31 +145,37 @@ impl Scale for f64 {
 
 loops! {
     fn div_scale<T: Scale>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut flags = [0; LANES];
-        {
-            let (rows, [low, high]) = w.rows_and_result();
+        let mask = prepared::<FAST>(w, m, ctx);
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        let mut out = 0;
+        for at in (0..LANES).step_by(CHUNK) {
+            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
             let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
-            for lane in 0..LANES {
-                let (value, flag) = T::scale(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane));
-                value.put(low, high, lane);
-                flags[lane] = if flag { u32::MAX } else { 0 };
+            for i in 0..CHUNK {
+                let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, at + i));
+                let (value, flag) = T::scale(a, b, c);
+                value.put(&mut chunk.low, &mut chunk.high, i);
+                flags[i] = if flag { u32::MAX } else { 0 };
             }
+            chunk.write::<T>(rows, to, at);
+            out |= gather::<FAST>(&flags) << at;
         }
-        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
+        w.set_slot64(m.dst2, out & mask);
         store::<T, FAST>(w, m, ctx, mask)
     }
 
     fn div_fmas<T: Scale>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mask = prepared::<FAST>(w, m, ctx);
         let undo = spread(w.slot64(m.src[3]));
-        {
-            let (rows, [low, high]) = w.rows_and_result();
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        for at in (0..LANES).step_by(CHUNK) {
+            let mut chunk = Chunk::ZERO;
             let [a, b, c] = [0, 1, 2].map(|i| pair::<T>(rows, m.src[i]));
-            for lane in 0..LANES {
-                let value = T::fmas(T::get(a.0, a.1, lane), T::get(b.0, b.1, lane), T::get(c.0, c.1, lane), undo[lane] != 0);
-                value.put(low, high, lane);
+            for i in 0..CHUNK {
+                let [a, b, c] = [a, b, c].map(|x| T::get(x.0, x.1, at + i));
+                T::fmas(a, b, c, undo[at + i] != 0).put(&mut chunk.low, &mut chunk.high, i);
             }
+            chunk.write::<T>(rows, to, at);
         }
         store::<T, FAST>(w, m, ctx, mask)
     }

@@ -1,7 +1,7 @@
 //! From a decoded vector instruction to a micro-operation.
 
 use super::operand::{From, Kind, Result, Source};
-use super::{Entry, Mask, Place, Prepare, cmp, entry, fp8, int, lanes, packed, round, sad, special};
+use super::{Entry, Mask, Place, Prepare, address, cmp, entry, fp8, int, lanes, packed, round, sad, special};
 use crate::exec::lower::{Wide, constant16, constant32, constant64};
 use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::Op;
@@ -10,6 +10,9 @@ use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
 /// Lowers a vector instruction: resolves its operands into `m` and returns what carries it out.
 pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     if let Some(handler) = lanes::lower(inst, l, m) {
+        return Some(handler);
+    }
+    if let Some(handler) = address::lower(inst, l, m) {
         return Some(handler);
     }
     if let Some(handler) = special::move_scalar(inst, l, m) {

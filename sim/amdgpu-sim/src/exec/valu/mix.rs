@@ -16,7 +16,7 @@ impl Lane for Mixed {
         Mixed(f32::from_bits(low[lane]))
     }
     #[inline(always)]
-    fn put(self, low: &mut Lanes, _: &mut Lanes, lane: usize) {
+    fn put(self, low: &mut [u32], _: &mut [u32], lane: usize) {
         low[lane] = self.0.to_bits();
     }
 }

@@ -5,6 +5,7 @@
 //! Operands that are not plain vector registers or constants are brought into that form first (`operand::prepare`);
 //! results that need more than a masked write are finished in `operand::finish`.
 
+mod address;
 mod cmp;
 mod conv;
 mod cube;
@@ -26,6 +27,7 @@ mod sad;
 mod special;
 mod trig;
 
+pub(super) use address::fuse;
 pub(super) use half::bits as half_bits;
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;
@@ -45,7 +47,7 @@ trait Lane: Copy {
     /// Whether it takes two registers.
     const WIDE: bool;
     fn get(low: &Lanes, high: &Lanes, lane: usize) -> Self;
-    fn put(self, low: &mut Lanes, high: &mut Lanes, lane: usize);
+    fn put(self, low: &mut [u32], high: &mut [u32], lane: usize);
 }
 
 macro_rules! lane {
@@ -59,7 +61,7 @@ macro_rules! lane {
                 $from
             }
             #[inline(always)]
-            fn put(self, low: &mut Lanes, _: &mut Lanes, lane: usize) {
+            fn put(self, low: &mut [u32], _: &mut [u32], lane: usize) {
                 let $value = self;
                 low[lane] = $to;
             }
@@ -89,7 +91,7 @@ macro_rules! wide_lane {
                 $from
             }
             #[inline(always)]
-            fn put(self, low: &mut Lanes, high: &mut Lanes, lane: usize) {
+            fn put(self, low: &mut [u32], high: &mut [u32], lane: usize) {
                 let $value = self;
                 let bits: u64 = $to;
                 low[lane] = bits as u32;
@@ -148,19 +150,96 @@ fn pair<T: Lane>(rows: &[Row], first: u16) -> (&Lanes, &Lanes) {
     (&rows[first].0, &rows[first + usize::from(T::WIDE)].0)
 }
 
-/// Writes the lanes of `mask` of the wave's result to where the instruction says.
+/// Brings the sources into their rows, if they are not there; the lanes to write.
+#[inline(always)]
+fn prepared<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
+    if m.pre == 0 {
+        return w.exec();
+    }
+    #[cfg(target_arch = "x86_64")]
+    if FAST {
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        return unsafe { prepare_fast(w, m, ctx) };
+    }
+    prepare(w, m, ctx)
+}
+
+/// # Safety
+/// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn prepare_fast(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
+    if let Some((row, slot)) = ctx.program.prepares[m.pre as usize - 1].broadcast {
+        // By far the most frequent: worth a function without a frame.
+        w.rows[usize::from(row)].0 = [w.slot(slot); LANES];
+        return w.exec();
+    }
+    // SAFETY: the CPU has what this function needs.
+    unsafe { prepare_rest_fast(w, m, ctx) }
+}
+
+/// # Safety
+/// As of [`prepare_fast`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn prepare_rest_fast(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
+    operand::prepare_inline(w, m, ctx)
+}
+
+/// Where an operation writes its result: straight to its destination if all lanes are enabled and nothing is to be done to
+/// it, or to the wave's result rows, from where [`store`] takes it.
+#[inline(always)]
+fn target(w: &Wave, m: &Micro, mask: u64) -> u16 {
+    if mask == u64::MAX && m.post == 0 { m.dst } else { w.result_row() }
+}
+
+/// Takes what went to [`target`] to where the instruction says.
 #[inline(always)]
 fn store<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
+    if m.post == 0 && mask == u64::MAX {
+        return Flow::Next;
+    }
+    store_result::<R, FAST>(w, m, ctx, mask)
+}
+
+/// Takes the wave's result to where the instruction says: the lanes of `mask`.
+#[inline(always)]
+fn store_result<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     if m.post != 0 {
         return finish(w, m, ctx, mask);
     }
-    let (rows, [low, high]) = w.rows_mut_and_result();
+    let (rows, [low, high]) = w.rows_and_result();
     let dst = usize::from(m.dst);
     write::<FAST>(&mut rows[dst].0, low, mask);
     if R::WIDE {
         write::<FAST>(&mut rows[dst + 1].0, high, mask);
     }
     Flow::Next
+}
+
+/// Lanes that are computed before any of them is written: the destination may be one of the sources. With fewer, the compiler
+/// takes some loops apart lane by lane.
+const CHUNK: usize = 32;
+
+/// The results of some lanes, low and high halves.
+struct Chunk {
+    low: [u32; CHUNK],
+    high: [u32; CHUNK],
+}
+
+impl Chunk {
+    const ZERO: Self = Self { low: [0; CHUNK], high: [0; CHUNK] };
+
+    /// Writes them, from lane `at` on.
+    #[inline(always)]
+    fn write<R: Lane>(&self, rows: &mut [Row], to: usize, at: usize) {
+        rows[to].0[at..at + CHUNK].copy_from_slice(&self.low);
+        if R::WIDE {
+            rows[to + 1].0[at..at + CHUNK].copy_from_slice(&self.high);
+        }
+    }
 }
 
 macro_rules! arity {
@@ -172,20 +251,23 @@ macro_rules! arity {
             fn f($($arg: Self::$type),*) -> Self::R;
         }
 
-        // A function of its own: its parameters don't alias, so the loop vectorises without checks.
         #[inline(always)]
-        fn $lanes<O: $trait>($($arg: (&Lanes, &Lanes),)* low: &mut Lanes, high: &mut Lanes) {
-            for lane in 0..LANES {
-                O::f($(O::$type::get($arg.0, $arg.1, lane)),*).put(low, high, lane);
+        fn $lanes<O: $trait>(rows: &mut [Row], to: usize, $($arg: u16,)*) {
+            for at in (0..LANES).step_by(CHUNK) {
+                let mut chunk = Chunk::ZERO;
+                $(let $arg = pair::<O::$type>(rows, $arg);)*
+                for i in 0..CHUNK {
+                    O::f($(O::$type::get($arg.0, $arg.1, at + i)),*).put(&mut chunk.low, &mut chunk.high, i);
+                }
+                chunk.write::<O::R>(rows, to, at);
             }
         }
 
         #[inline(always)]
         fn $body<O: $trait, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-            let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-            let (rows, [low, high]) = w.rows_and_result();
-            $(let $arg = pair::<O::$type>(rows, m.src[$n]);)*
-            $lanes::<O>($($arg,)* low, high);
+            let mask = prepared::<FAST>(w, m, ctx);
+            let to = usize::from(target(w, m, mask));
+            $lanes::<O>(&mut w.rows, to, $(m.src[$n]),*);
             store::<O::R, FAST>(w, m, ctx, mask)
         }
 
@@ -229,24 +311,7 @@ macro_rules! loops {
             #[inline(always)]
             fn body<$o: $bound, const FAST: bool>($w: &mut Wave, $m: &Micro, $ctx: &mut Ctx<'_>) -> Flow $body
 
-            fn plain<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-                body::<$o, false>(w, m, ctx)
-            }
-
-            /// # Safety
-            /// The CPU has to have AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-            unsafe fn quick<$o: $bound>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-                body::<$o, true>(w, m, ctx)
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            if fast {
-                return quick::<$o>;
-            }
-            let _ = fast;
-            plain::<$o>
+            $crate::exec::cpu::versions!(fast, [$o: $bound], [$o])
         }
     )* };
 }
@@ -354,7 +419,7 @@ fn spread(mask: u64) -> Lanes {
 
 /// The mask of the lanes whose top bit is set. `FAST` says that the caller was compiled for AVX2.
 #[inline(always)]
-fn gather<const FAST: bool>(flags: &Lanes) -> u64 {
+fn gather<const FAST: bool>(flags: &[u32]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if FAST {
         // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
@@ -372,7 +437,7 @@ fn gather<const FAST: bool>(flags: &Lanes) -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn gather_fast(flags: &Lanes) -> u64 {
+unsafe fn gather_fast(flags: &[u32]) -> u64 {
     use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
     let mut mask = 0;
     for (i, eight) in flags.chunks_exact(8).enumerate() {

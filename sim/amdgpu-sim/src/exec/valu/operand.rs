@@ -117,6 +117,12 @@ impl Prepare {
 /// Brings the sources into their rows; the lanes to write.
 #[inline(never)]
 pub(super) fn prepare(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
+    prepare_inline(w, m, ctx)
+}
+
+/// As [`prepare`], to be compiled for the CPU features that its caller has.
+#[inline(always)]
+pub(super) fn prepare_inline(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     let p = &ctx.program.prepares[m.pre as usize - 1];
     let mut mask = w.exec();
     if let Some((row, slot)) = p.broadcast {
@@ -167,6 +173,7 @@ fn dpp_lane(ctrl: u16, lane: usize) -> Option<usize> {
 }
 
 /// Moves the lanes of the first source as DPP says; the lanes to write.
+#[inline(never)]
 fn move_lanes(w: &mut Wave, p: &Prepare, dpp: &Dpp, exec: u64) -> u64 {
     let mut mask = exec;
     let rows = if p.sources[0].kind.wide() { 2 } else { 1 };
@@ -210,6 +217,7 @@ fn place(sel: SdwaSel) -> (u32, u32) {
     }
 }
 
+#[inline(always)]
 fn modify(w: &mut Wave, s: &Source) {
     let mode = w.mode;
     let to = usize::from(s.to);
@@ -360,7 +368,7 @@ fn scaled_f16(bits: u32, omod: u8, clamp: bool, dx10: bool) -> u32 {
 pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     let Some(r) = &ctx.program.prepares[m.post as usize - 1].result else { return Flow::Next };
     let mode = w.mode;
-    let (rows, [low, high]) = w.rows_mut_and_result();
+    let (rows, [low, high]) = w.rows_and_result();
     modify_result(mode, r, low, high);
     let dst = usize::from(m.dst);
     let old = rows[dst].0;

@@ -3,7 +3,7 @@
 use super::f16;
 use super::half::F16;
 use super::operand::Kind;
-use super::{Entry, LANES, Lanes, Mask, Place, loops, operations, pair, prepare, store};
+use super::{CHUNK, Chunk, Entry, LANES, Lanes, Mask, Place, loops, operations, pair, prepared, store, target};
 use crate::isa::Op;
 
 /// Two 16-bit integers.
@@ -178,22 +178,26 @@ impl Singles for Add {
 }
 
 #[inline(always)]
-fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
-    for lane in 0..LANES {
-        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[lane]));
-        out[lane] = O::f(a, b, c).to_bits();
+fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, at: usize, out: &mut [u32; CHUNK]) {
+    for (i, out) in out.iter_mut().enumerate() {
+        let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[at + i]));
+        *out = O::f(a, b, c).to_bits();
     }
 }
 
 loops! {
     fn singles<O: Singles>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let (rows, [low, high]) = w.rows_and_result();
+        let mask = prepared::<FAST>(w, m, ctx);
         // Without a third operand the first one stands in its place, unused.
         let third = if O::SOURCES.len() == 3 { m.src[2] } else { m.src[0] };
-        let [a, b, c] = [m.src[0], m.src[1], third].map(|first| pair::<Pair32>(rows, first));
-        lanes::<O>(a.0, b.0, c.0, low);
-        lanes::<O>(a.1, b.1, c.1, high);
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        for at in (0..LANES).step_by(CHUNK) {
+            let mut chunk = Chunk::ZERO;
+            let [a, b, c] = [m.src[0], m.src[1], third].map(|first| pair::<Pair32>(rows, first));
+            lanes::<O>(a.0, b.0, c.0, at, &mut chunk.low);
+            lanes::<O>(a.1, b.1, c.1, at, &mut chunk.high);
+            chunk.write::<Pair32>(rows, to, at);
+        }
         store::<Pair32, FAST>(w, m, ctx, mask)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::half::F16;
 use super::operand::Kind;
-use super::{Ctx, Entry, Flow, Handler, LANES, Micro, Wave, entry, prepare, store};
+use super::{Ctx, Entry, Flow, Handler, LANES, Micro, Wave, entry, prepare, store_result};
 use crate::exec::{Lowering, Mode};
 use crate::isa::Op;
 
@@ -405,7 +405,11 @@ fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, d: &Directed) -> Flow {
             high[lane] = (out[lane] >> 32) as u32;
         }
     }
-    if d.kind.wide() { store::<u64, false>(w, m, ctx, mask) } else { store::<u32, false>(w, m, ctx, mask) }
+    if d.kind.wide() {
+        store_result::<u64, false>(w, m, ctx, mask)
+    } else {
+        store_result::<u32, false>(w, m, ctx, mask)
+    }
 }
 
 /// The result of one lane (of one of two values, for packed operations).

@@ -1,7 +1,8 @@
 //! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
 
 use super::{
-    Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepare, spread, store, write,
+    CHUNK, Chunk, Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Row, gather, loops, pair, prepared, spread,
+    store, target, write,
 };
 use crate::exec::{Lowering, Micro};
 use crate::isa::Op;
@@ -122,84 +123,101 @@ fn row(rows: &[Row], n: u16) -> &Lanes {
 
 loops! {
     fn select<T: Lane>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mask = prepared::<FAST>(w, m, ctx);
         let chosen = spread(w.slot64(m.src[3]));
-        {
-            let (rows, [low, _]) = w.rows_and_result();
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        for at in (0..LANES).step_by(CHUNK) {
+            let mut chunk = Chunk::ZERO;
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for lane in 0..LANES {
-                low[lane] = a[lane] & !chosen[lane] | b[lane] & chosen[lane];
+            for i in 0..CHUNK {
+                chunk.low[i] = a[at + i] & !chosen[at + i] | b[at + i] & chosen[at + i];
             }
+            chunk.write::<u32>(rows, to, at);
         }
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_out<T: Carry>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut flags = [0; LANES];
-        {
-            let (rows, [low, _]) = w.rows_and_result();
+        let mask = prepared::<FAST>(w, m, ctx);
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        let mut out = 0;
+        for at in (0..LANES).step_by(CHUNK) {
+            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for lane in 0..LANES {
-                let (sum, carry) = T::f(a[lane], b[lane], 0);
-                low[lane] = sum;
-                flags[lane] = if carry { u32::MAX } else { 0 };
+            for i in 0..CHUNK {
+                let (sum, carry) = T::f(a[at + i], b[at + i], 0);
+                chunk.low[i] = sum;
+                flags[i] = if carry { u32::MAX } else { 0 };
             }
+            chunk.write::<u32>(rows, to, at);
+            out |= gather::<FAST>(&flags) << at;
         }
-        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
+        w.set_slot64(m.dst2, out & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn carry_through<T: Carry>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
+        let mask = prepared::<FAST>(w, m, ctx);
         let carries = spread(w.slot64(m.src[3]));
-        let mut flags = [0; LANES];
-        {
-            let (rows, [low, _]) = w.rows_and_result();
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        let mut out = 0;
+        for at in (0..LANES).step_by(CHUNK) {
+            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for lane in 0..LANES {
-                let (sum, carry) = T::f(a[lane], b[lane], carries[lane] & 1);
-                low[lane] = sum;
-                flags[lane] = if carry { u32::MAX } else { 0 };
+            for i in 0..CHUNK {
+                let (sum, carry) = T::f(a[at + i], b[at + i], carries[at + i] & 1);
+                chunk.low[i] = sum;
+                flags[i] = if carry { u32::MAX } else { 0 };
             }
+            chunk.write::<u32>(rows, to, at);
+            out |= gather::<FAST>(&flags) << at;
         }
-        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
+        w.set_slot64(m.dst2, out & mask);
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn multiply_add<T: Multiply>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        let mut flags = [0; LANES];
-        {
-            let (rows, [low, high]) = w.rows_and_result();
+        let mask = prepared::<FAST>(w, m, ctx);
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        let mut out = 0;
+        for at in (0..LANES).step_by(CHUNK) {
+            let (mut chunk, mut flags) = (Chunk::ZERO, [0; CHUNK]);
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
             let c = pair::<u64>(rows, m.src[2]);
-            for lane in 0..LANES {
-                let (sum, carry) = T::f(a[lane], b[lane], u64::get(c.0, c.1, lane));
-                sum.put(low, high, lane);
-                flags[lane] = if carry { u32::MAX } else { 0 };
+            for i in 0..CHUNK {
+                let (sum, carry) = T::f(a[at + i], b[at + i], u64::get(c.0, c.1, at + i));
+                sum.put(&mut chunk.low, &mut chunk.high, i);
+                flags[i] = if carry { u32::MAX } else { 0 };
             }
+            chunk.write::<u64>(rows, to, at);
+            out |= gather::<FAST>(&flags) << at;
         }
-        w.set_slot64(m.dst2, gather::<FAST>(&flags) & mask);
+        w.set_slot64(m.dst2, out & mask);
         store::<u64, FAST>(w, m, ctx, mask)
     }
 
     fn count_below<T: Below>(w, m, ctx) {
-        let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
-        {
-            let (rows, [low, _]) = w.rows_and_result();
+        let mask = prepared::<FAST>(w, m, ctx);
+        let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
+        for at in (0..LANES).step_by(CHUNK) {
+            let mut chunk = Chunk::ZERO;
             let (a, b) = (row(rows, m.src[0]), row(rows, m.src[1]));
-            for lane in 0..LANES {
-                low[lane] = (a[lane] & T::below(lane)).count_ones().wrapping_add(b[lane]);
+            for i in 0..CHUNK {
+                chunk.low[i] = (a[at + i] & T::below(at + i)).count_ones().wrapping_add(b[at + i]);
             }
+            chunk.write::<u32>(rows, to, at);
         }
         store::<u32, FAST>(w, m, ctx, mask)
     }
 
     fn broadcast<T: Lane>(w, m, _ctx) {
-        let low = [w.slot(m.src[0]); LANES];
+        let value = w.slot(m.src[0]);
         let mask = w.exec();
-        write::<FAST>(w.row_mut(m.dst), &low, mask);
+        if mask == u64::MAX {
+            w.row_mut(m.dst).fill(value);
+        } else {
+            write::<FAST>(w.row_mut(m.dst), &[value; LANES], mask);
+        }
         Flow::Next
     }
 }

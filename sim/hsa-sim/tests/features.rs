@@ -1,0 +1,272 @@
+//! What HIP builds from HSA: managed memory, memory pools, virtual memory, graphs, cooperative launches, calls from kernels to the
+//! host, peers. By HIP's raw functions, on the real runtimes.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use hip_sys::*;
+
+const CODE: &[u8] = include_bytes!("kernels/features.gfx90a.co");
+const RUNTIMES: [(&str, &str); 3] =
+    [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
+
+/// Runs `test` on each runtime, in a process of its own; false in that process.
+fn elsewhere(test: &str, variables: &[(&str, &str)], check: impl Fn(&str, bool, &str)) -> bool {
+    if support::inside().is_some() {
+        return false;
+    }
+    for (release, file) in RUNTIMES {
+        if let Some((success, text)) = support::try_on(release, &[file], test, variables) {
+            check(release, success, &text);
+        }
+    }
+    true
+}
+
+fn passes(release: &str, success: bool, text: &str) {
+    assert!(success && text.contains("1 passed"), "ROCm {release}: {text}");
+}
+
+#[track_caller]
+fn ok(status: hipError_t) {
+    assert_eq!(status, hipSuccess);
+}
+
+fn kernel(name: &std::ffi::CStr) -> hipFunction_t {
+    let (mut module, mut function) = (null_mut(), null_mut());
+    // SAFETY: a whole code object, and places for the handles.
+    unsafe {
+        ok(hipModuleLoadData(&mut module, CODE.as_ptr().cast()));
+        ok(hipModuleGetFunction(&mut function, module, name.as_ptr().cast::<c_char>()));
+    }
+    function
+}
+
+/// Launches a kernel with one argument.
+fn launch<T>(kernel: hipFunction_t, blocks: u32, threads: u32, stream: hipStream_t, argument: &T) {
+    let mut arguments = [(&raw const *argument).cast_mut().cast::<c_void>()];
+    // SAFETY: the kernels of this file take one argument at most.
+    ok(unsafe {
+        hipModuleLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, arguments.as_mut_ptr(), null_mut())
+    });
+}
+
+/// Device memory of 4096 zeros.
+fn buffer() -> *mut c_void {
+    let mut buffer = null_mut();
+    // SAFETY: a place for the pointer; the buffer has as many bytes.
+    unsafe {
+        ok(hipMalloc(&mut buffer, 4096));
+        ok(hipMemset(buffer, 0, 4096));
+    }
+    buffer
+}
+
+/// Word `index` of device memory.
+fn word(buffer: *mut c_void, index: usize) -> c_int {
+    let mut value: c_int = -1;
+    // SAFETY: inside the buffer; `value` has room.
+    ok(unsafe { hipMemcpyDtoH((&raw mut value).cast(), buffer.wrapping_byte_add(4 * index), 4) });
+    value
+}
+
+#[test]
+fn managed_memory_is_seen_by_both() {
+    if elsewhere("managed_memory_is_seen_by_both", &[], passes) {
+        return;
+    }
+    let mut data = null_mut();
+    // SAFETY: 4096 bytes, of which the first 256 are used; the kernel has ended before they are read.
+    unsafe {
+        ok(hipMallocManaged(&mut data, 4096, hipMemAttachGlobal as u32));
+        let numbers = std::slice::from_raw_parts_mut(data.cast::<c_int>(), 64);
+        (0..).zip(&mut *numbers).for_each(|(n, place)| *place = n);
+        launch(kernel(c"increment"), 1, 64, null_mut(), &data);
+        ok(hipDeviceSynchronize());
+        assert!((1..).zip(&*numbers).all(|(n, place)| *place == n), "{numbers:?}");
+        ok(hipFree(data));
+    }
+}
+
+#[test]
+fn memory_comes_from_stream_ordered_pools() {
+    if elsewhere("memory_comes_from_stream_ordered_pools", &[], passes) {
+        return;
+    }
+    let (mut stream, mut data) = (null_mut(), null_mut());
+    // SAFETY: places for the handles; copies are inside the buffer.
+    unsafe {
+        ok(hipStreamCreate(&mut stream));
+        for round in 0..20 {
+            ok(hipMallocAsync(&mut data, 1 << 20, stream));
+            ok(hipMemsetD32Async(data, round, 1 << 18, stream));
+            let mut last = -1;
+            let at = data.wrapping_byte_add((1 << 20) - 4);
+            ok(hipMemcpyDtoHAsync((&raw mut last).cast(), at, 4, stream));
+            ok(hipFreeAsync(data, stream));
+            ok(hipStreamSynchronize(stream));
+            assert_eq!(last, round);
+        }
+    }
+}
+
+#[test]
+fn a_captured_graph_is_launched_again_and_again() {
+    if elsewhere("a_captured_graph_is_launched_again_and_again", &[], passes) {
+        return;
+    }
+    let (mut stream, mut graph, mut executable) = (null_mut(), null_mut(), null_mut());
+    let (data, increment) = (buffer(), kernel(c"increment"));
+    // SAFETY: places for the handles; the buffer outlives the launches.
+    unsafe {
+        ok(hipStreamCreate(&mut stream));
+        ok(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+        (0..5).for_each(|_| launch(increment, 1, 64, stream, &data));
+        ok(hipStreamEndCapture(stream, &mut graph));
+        ok(hipGraphInstantiate(&mut executable, graph, null_mut(), null_mut(), 0));
+        (0..3).for_each(|_| ok(hipGraphLaunch(executable, stream)));
+        ok(hipStreamSynchronize(stream));
+    }
+    assert_eq!((word(data, 0), word(data, 63), word(data, 64)), (15, 15, 0));
+}
+
+#[test]
+fn blocks_of_a_cooperative_launch_wait_for_each_other() {
+    if elsewhere("blocks_of_a_cooperative_launch_wait_for_each_other", &[], passes) {
+        return;
+    }
+    let data = buffer();
+    let mut arguments = [(&raw const data).cast_mut().cast::<c_void>()];
+    let function = kernel(c"sum_over_the_grid");
+    // SAFETY: the kernel takes the buffer.
+    unsafe {
+        ok(hipModuleLaunchCooperativeKernel(function, 24, 1, 1, 128, 1, 1, 0, null_mut(), arguments.as_mut_ptr()));
+        ok(hipDeviceSynchronize());
+    }
+    assert_eq!(word(data, 1), 24);
+}
+
+#[test]
+fn kernels_print() {
+    let printed = |release: &str, success: bool, text: &str| {
+        passes(release, success, text);
+        for block in 0..2 {
+            for (thread, product) in [(0, "0.00"), (1, "1.50"), (2, "3.00")] {
+                let line = format!("thread {thread} of block {block}: {product} text");
+                assert!(text.contains(&line), "ROCm {release}: {text}");
+            }
+        }
+    };
+    if elsewhere("kernels_print", &[], printed) {
+        return;
+    }
+    launch(kernel(c"say"), 2, 3, null_mut(), &0);
+    // SAFETY: waits.
+    ok(unsafe { hipDeviceSynchronize() });
+}
+
+/// A kernel that aborts: 7.2 tells the program, and what it printed is not lost; those before end the process, as they do on a GPU.
+#[test]
+fn a_kernel_that_aborts_is_told_of() {
+    let told = |release: &str, success: bool, text: &str| {
+        assert_eq!(success, release == "7.2", "ROCm {release}: {text}");
+        // What ends the process leaves no time to print.
+        assert!(text.contains("about to fail") || release != "7.2", "ROCm {release}: {text}");
+        assert!(text.contains("hsa-sim: kernel fail: trap 2"), "ROCm {release}: {text}");
+    };
+    if elsewhere("a_kernel_that_aborts_is_told_of", &[], told) {
+        return;
+    }
+    launch(kernel(c"fail"), 1, 64, null_mut(), &0);
+    // SAFETY: waits.
+    assert_eq!(unsafe { hipDeviceSynchronize() }, hipErrorLaunchFailure);
+}
+
+/// On a stream of its own: for the default stream HIP waits before it lets the process end.
+#[test]
+fn a_process_ends_with_a_kernel_in_flight() {
+    // With a limit, so that a process that waits for the kernel after all ends, too, and says why.
+    let limit = [("HIP_SIM_BUDGET", "100000000")];
+    let ended = |release: &str, success: bool, text: &str| {
+        let fine = !success && text.contains("leaving") && !text.contains("hsa-sim");
+        assert!(fine, "ROCm {release}: {text}");
+    };
+    if elsewhere("a_process_ends_with_a_kernel_in_flight", &limit, ended) {
+        return;
+    }
+    let mut stream = null_mut();
+    // SAFETY: a place for the handle.
+    ok(unsafe { hipStreamCreate(&mut stream) });
+    launch(kernel(c"wait_for_ever"), 1, 64, stream, &buffer());
+    println!("leaving");
+    std::process::exit(3);
+}
+
+#[test]
+fn memory_is_mapped_to_reserved_addresses() {
+    if elsewhere("memory_is_mapped_to_reserved_addresses", &[], |release, success, text| {
+        // The runtime of 5.7 has its own way, without HSA.
+        if release != "5.7" {
+            passes(release, success, text);
+        }
+    }) {
+        return;
+    }
+    // SAFETY: all zero is a value of both structs; places for the handles; sizes as HIP says.
+    unsafe {
+        let mut properties: hipMemAllocationProp = std::mem::zeroed();
+        properties.type_ = hipMemAllocationTypePinned;
+        properties.location.type_ = hipMemLocationTypeDevice;
+        let mut size = 0;
+        ok(hipMemGetAllocationGranularity(&mut size, &properties, hipMemAllocationGranularityRecommended));
+        let (mut first, mut second, mut base) = (null_mut(), null_mut(), null_mut());
+        ok(hipMemCreate(&mut first, size, &properties, 0));
+        ok(hipMemCreate(&mut second, size, &properties, 0));
+        ok(hipMemAddressReserve(&mut base, 4 * size, 0, null_mut(), 0));
+        ok(hipMemMap(base, size, 0, first, 0));
+        ok(hipMemMap(base.wrapping_byte_add(size), size, 0, second, 0));
+        let mut access: hipMemAccessDesc = std::mem::zeroed();
+        access.location = properties.location;
+        access.flags = hipMemAccessFlagsProtReadWrite;
+        ok(hipMemSetAccess(base, 2 * size, &access, 1));
+        // Over both pieces at once.
+        ok(hipMemset(base, 7, 2 * size));
+        let middle = base.wrapping_byte_add(size - 128);
+        launch(kernel(c"increment"), 1, 64, null_mut(), &middle);
+        ok(hipDeviceSynchronize());
+        assert_eq!(
+            [0, 31, 32, 63, 64].map(|n| word(middle, n)),
+            [0x7070708, 0x7070708, 0x7070708, 0x7070708, 0x7070707]
+        );
+        ok(hipMemUnmap(base, 2 * size));
+        ok(hipMemRelease(first));
+        ok(hipMemRelease(second));
+        ok(hipMemAddressFree(base, 4 * size));
+    }
+}
+
+#[test]
+fn peers_use_each_others_memory() {
+    if elsewhere("peers_use_each_others_memory", &[("HIP_SIM_DEVICES", "2")], passes) {
+        return;
+    }
+    let data = buffer();
+    let mut can = 0;
+    // SAFETY: a place for the answer; buffers of 4096 bytes.
+    unsafe {
+        ok(hipDeviceCanAccessPeer(&mut can, 1, 0));
+        assert_eq!(can, 1);
+        ok(hipSetDevice(1));
+        let other = buffer();
+        ok(hipMemset(other, 1, 4096));
+        ok(hipMemcpyPeer(data, 0, other, 1, 4096));
+        assert_eq!(word(data, 9), 0x0101_0101);
+        ok(hipDeviceEnablePeerAccess(0, 0));
+        launch(kernel(c"increment"), 1, 64, null_mut(), &data);
+        ok(hipDeviceSynchronize());
+        assert_eq!(word(data, 9), 0x0101_0102);
+    }
+}
