@@ -117,7 +117,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let [loader, options @ ..] = &launcher[..] else { bail!("the tree of ROCm {release} has no loader") };
         let mut command = Command::new(loader);
         command.args(options).arg(&tool).arg(&source).arg(&made).args(&words).current_dir(paths::root());
-        command.env("ROCM_PATH", tree.folder().join("usr"));
+        // Comgr's cache would hand back what an earlier run made.
+        command.env("ROCM_PATH", tree.folder().join("usr")).env("AMD_COMGR_CACHE", "0");
         capture(&mut command)?;
         let code = std::fs::read(&made)?;
         if kept(&output).ok().as_ref() == Some(&code) {

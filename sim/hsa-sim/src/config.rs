@@ -1,8 +1,9 @@
 //! What the environment says about the GPUs.
 
 use std::env;
+use std::path::PathBuf;
 
-use amdgpu_sim::{Arch, BeyondLds, Config, Misaligned, Schedule};
+use amdgpu_sim::{Arch, BeyondLds, Config, Misaligned};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: u64 = 64;
@@ -12,6 +13,8 @@ const MAX_DEVICES: u64 = 64;
 pub(crate) struct Settings {
     pub(crate) devices: usize,
     pub(crate) gpu: Config,
+    /// Where the profile of all kernels is to be written when the process ends.
+    pub(crate) profile: Option<PathBuf>,
 }
 
 impl Settings {
@@ -65,15 +68,13 @@ impl Settings {
             Some("fault") => BeyondLds::Fault,
             Some(other) => return Err(format!("HIP_SIM_BEYOND_LDS={other:?}: ignore or fault is wanted")),
         };
-        gpu.schedule = match variable("HIP_SIM_SCHEDULE")?.as_deref().map(str::trim) {
-            None | Some("parallel") => Schedule::Parallel,
-            Some("in-order") => Schedule::InOrder,
-            Some(other) => match other.parse() {
-                Ok(seed) => Schedule::Shuffled(seed),
-                Err(_) => return Err(format!("HIP_SIM_SCHEDULE={other:?}: parallel, in-order or a seed is wanted")),
-            },
-        };
-        Ok(Self { devices, gpu })
+        let mut common = Vec::new();
+        for name in amdgpu_sim::SETTINGS {
+            common.extend(variable(name)?.map(|value| (name, value)));
+        }
+        let common = |name: &str| common.iter().find(|(other, _)| *other == name).map(|(_, value)| value.clone());
+        let profile = amdgpu_sim::apply_settings(&mut gpu, common).map_err(|error| error.to_string())?;
+        Ok(Self { devices, gpu, profile })
     }
 }
 
@@ -91,6 +92,8 @@ fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use amdgpu_sim::Schedule;
+
     use super::*;
 
     pub(crate) fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
@@ -114,6 +117,8 @@ mod tests {
             ("HIP_SIM_MISALIGNED", "fault"),
             ("HIP_SIM_BEYOND_LDS", "fault"),
             ("HIP_SIM_SCHEDULE", "7"),
+            ("HIP_SIM_CHECK", "race"),
+            ("HIP_SIM_PROFILE", "profile.txt"),
         ])
         .unwrap();
         assert_eq!(settings.devices, 4);
@@ -124,6 +129,8 @@ mod tests {
         assert_eq!(settings.gpu.misaligned, Misaligned::Fault);
         assert_eq!(settings.gpu.beyond_lds, BeyondLds::Fault);
         assert_eq!(settings.gpu.schedule, Schedule::Shuffled(7));
+        assert!(settings.gpu.checks.race && settings.gpu.profile);
+        assert_eq!(settings.profile.unwrap(), PathBuf::from("profile.txt"));
     }
 
     #[test]
@@ -139,6 +146,7 @@ mod tests {
             ("HIP_SIM_MISALIGNED", "maybe"),
             ("HIP_SIM_BEYOND_LDS", "maybe"),
             ("HIP_SIM_SCHEDULE", "random"),
+            ("HIP_SIM_CHECK", "speed"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.contains(name) && error.contains(value), "{error}");

@@ -22,6 +22,7 @@ mod info;
 mod loader;
 mod log;
 mod memory;
+mod observe;
 mod queue;
 mod runtime;
 mod signal;

@@ -21,6 +21,8 @@ pub(crate) type Result<T> = std::result::Result<T, hsa_status_t>;
 /// Everything.
 pub(crate) struct Runtime {
     pub(crate) agents: Agents,
+    /// Where the profile is to be written.
+    pub(crate) profile: Option<std::path::PathBuf>,
     pub(crate) signals: Signals,
     pub(crate) memory: Memories,
     pub(crate) queues: Queues,
@@ -50,11 +52,15 @@ impl Runtime {
         };
         let signals = Signals::new()?;
         let agents = Agents::new(&settings);
+        if settings.profile.is_some() {
+            crate::observe::write_profile_at_exit();
+        }
         let (base, len) = signals.range();
         // SAFETY: the array is there for as long as the process, and only atomics touch it.
         unsafe { agents.space().register_host(base, len) }.ok()?;
         Some(Self {
             agents,
+            profile: settings.profile,
             signals,
             memory: Memories::default(),
             queues: Queues::default(),
@@ -99,13 +105,18 @@ pub(crate) fn shut_down() -> Result<()> {
     let users = USERS.load(Ordering::Acquire).checked_sub(1).ok_or(HSA_STATUS_ERROR_NOT_INITIALIZED)?;
     USERS.store(users, Ordering::Release);
     if users == 0 {
-        runtime.queues.clear(runtime);
+        runtime.queues.clear();
         runtime.loader.clear();
         runtime.signals.clear();
         runtime.memory.clear(&runtime.agents);
         runtime.events.clear();
     }
     Ok(())
+}
+
+/// The state, if it was ever made, whether or not somebody still uses it.
+pub(crate) fn ever() -> Option<&'static Runtime> {
+    RUNTIME.get().and_then(Option::as_ref)
 }
 
 /// The state, while somebody uses it.

@@ -148,3 +148,162 @@ fn rocblas_gemm_agrees_with_the_host() {
         assert_eq!(destroy(handle), 0);
     }
 }
+
+/// A transform of every length here is that of its definition in f64, kernels compiled as the program runs.
+#[test]
+fn rocfft_agrees_with_the_definition() {
+    if elsewhere("rocfft_agrees_with_the_definition", &["libhipfft.so.0", "librocfft.so.0"]) {
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let library = open("libhipfft.so.0");
+    // SAFETY: types as in hipfft.h; every pointer is valid for its call, the buffers hold `n` complex numbers.
+    unsafe {
+        type Plan = unsafe extern "C" fn(*mut *mut c_void, c_int, c_int, c_int) -> c_int;
+        type Exec = unsafe extern "C" fn(*mut c_void, *mut f32, *mut f32, c_int) -> c_int;
+        let plan_1d = function::<Plan>(&library, "hipfftPlan1d");
+        let exec = function::<Exec>(&library, "hipfftExecC2C");
+        let destroy = function::<unsafe extern "C" fn(*mut c_void) -> c_int>(&library, "hipfftDestroy");
+        for n in [16_usize, 60, 128] {
+            let input: Vec<f32> = (0..2 * n).map(|i| ((i * 29 + 7) % 31) as f32 / 15.0 - 1.0).collect();
+            let (data, out) = (
+                DeviceBuffer::from_slice(&device, &input).unwrap(),
+                DeviceBuffer::<f32>::zeroed(&device, 2 * n).unwrap(),
+            );
+            let mut plan = std::ptr::null_mut();
+            // Complex to complex, forwards.
+            assert_eq!(plan_1d(&mut plan, n as c_int, 0x29, 1), 0);
+            assert_eq!(exec(plan, raw(&data), raw(&out), -1), 0);
+            device.synchronize().unwrap();
+            let numbers = out.to_vec().unwrap();
+            for k in 0..n {
+                let (mut re, mut im) = (0.0, 0.0);
+                for j in 0..n {
+                    let angle = -std::f64::consts::TAU * ((j * k) % n) as f64 / n as f64;
+                    let (a, b) = (f64::from(input[2 * j]), f64::from(input[2 * j + 1]));
+                    re += a * angle.cos() - b * angle.sin();
+                    im += a * angle.sin() + b * angle.cos();
+                }
+                let error = (f64::from(numbers[2 * k]) - re).hypot(f64::from(numbers[2 * k + 1]) - im);
+                assert!(error < 1e-4, "{n}: {k} is off by {error}");
+            }
+            assert_eq!(destroy(plan), 0);
+        }
+    }
+}
+
+/// A sparse matrix times a vector is what f64 arithmetic on the host makes of it.
+#[test]
+fn rocsparse_spmv_agrees_with_the_host() {
+    if elsewhere("rocsparse_spmv_agrees_with_the_host", &["librocsparse.so.1"]) {
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let library = open("librocsparse.so.1");
+    // SAFETY: types as in rocsparse.h; every pointer is valid for its call, buffers hold the matrix and vectors.
+    unsafe {
+        type Create = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
+        type CsrMv = unsafe extern "C" fn(
+            *mut c_void,
+            c_int,
+            c_int,
+            c_int,
+            c_int,
+            *const f32,
+            *mut c_void,
+            *const f32,
+            *const i32,
+            *const i32,
+            *mut c_void,
+            *const f32,
+            *const f32,
+            *mut f32,
+        ) -> c_int;
+        let create = function::<Create>(&library, "rocsparse_create_handle");
+        let describe = function::<Create>(&library, "rocsparse_create_mat_descr");
+        let multiply = function::<CsrMv>(&library, "rocsparse_scsrmv");
+        let (mut handle, mut description) = (std::ptr::null_mut(), std::ptr::null_mut());
+        assert_eq!((create(&mut handle), describe(&mut description)), (0, 0));
+        // Row i has i % 7 entries.
+        let n = 200_usize;
+        let (mut rows, mut columns, mut values) = (vec![0_i32], Vec::new(), Vec::new());
+        for i in 0..n {
+            for j in 0..i % 7 {
+                columns.push(((i * 13 + j * 29) % n) as i32);
+                values.push((i as f32 - j as f32) / 50.0);
+            }
+            rows.push(columns.len() as i32);
+        }
+        let x: Vec<f32> = (0..n).map(|i| (i % 9) as f32 - 4.0).collect();
+        let y: Vec<f32> = (0..n).map(|i| (i % 5) as f32).collect();
+        let (d_rows, d_columns) =
+            (DeviceBuffer::from_slice(&device, &rows).unwrap(), DeviceBuffer::from_slice(&device, &columns).unwrap());
+        let (d_values, d_x) =
+            (DeviceBuffer::from_slice(&device, &values).unwrap(), DeviceBuffer::from_slice(&device, &x).unwrap());
+        let d_y = DeviceBuffer::from_slice(&device, &y).unwrap();
+        let (alpha, beta) = (2.0_f32, 0.5_f32);
+        let size = n as c_int;
+        let status = multiply(
+            handle,
+            111,
+            size,
+            size,
+            values.len() as c_int,
+            &alpha,
+            description,
+            raw(&d_values),
+            raw(&d_rows),
+            raw(&d_columns),
+            std::ptr::null_mut(),
+            raw(&d_x),
+            &beta,
+            raw(&d_y),
+        );
+        assert_eq!(status, 0);
+        device.synchronize().unwrap();
+        let out = d_y.to_vec().unwrap();
+        for i in 0..n {
+            let entries = rows[i] as usize..rows[i + 1] as usize;
+            let products = entries.map(|e| f64::from(values[e]) * f64::from(x[columns[e] as usize]));
+            let expected = 2.0 * products.sum::<f64>() + 0.5 * f64::from(y[i]);
+            assert!((f64::from(out[i]) - expected).abs() < 1e-4, "{i}: {} is not {expected}", out[i]);
+        }
+    }
+}
+
+/// A factor of a positive definite matrix, multiplied with its transpose, is the matrix.
+#[test]
+fn rocsolver_potrf_factors() {
+    if elsewhere("rocsolver_potrf_factors", &["librocsolver.so.0", "librocblas.so.5"]) {
+        return;
+    }
+    let device = Device::get(0).unwrap();
+    let (blas, solver) = (open("librocblas.so.5"), open("librocsolver.so.0"));
+    // SAFETY: types as in rocblas.h and rocsolver.h; every pointer is valid for its call, the buffer holds the matrix.
+    unsafe {
+        type Potrf = unsafe extern "C" fn(*mut c_void, c_int, c_int, *mut f32, c_int, *mut i32) -> c_int;
+        let create = function::<unsafe extern "C" fn(*mut *mut c_void) -> c_int>(&blas, "rocblas_create_handle");
+        let potrf = function::<Potrf>(&solver, "rocsolver_spotrf");
+        let mut handle = std::ptr::null_mut();
+        assert_eq!(create(&mut handle), 0);
+        let n = 20_usize;
+        let entry = |i: usize, j: usize| if i == j { 30.0 } else { 1.0 / (1.0 + i.abs_diff(j) as f32) };
+        let matrix: Vec<f32> = (0..n * n).map(|at| entry(at % n, at / n)).collect();
+        let (data, info) = (
+            DeviceBuffer::from_slice(&device, &matrix).unwrap(),
+            DeviceBuffer::from_slice(&device, &[-1_i32]).unwrap(),
+        );
+        // The lower triangle.
+        assert_eq!(potrf(handle, 122, n as c_int, raw(&data), n as c_int, raw(&info)), 0);
+        device.synchronize().unwrap();
+        assert_eq!(info.to_vec().unwrap(), [0]);
+        let factor = data.to_vec().unwrap();
+        for i in 0..n {
+            for j in 0..=i {
+                let products = (0..=j).map(|k| f64::from(factor[i + k * n]) * f64::from(factor[j + k * n]));
+                let (product, expected) = (products.sum::<f64>(), f64::from(entry(i, j)));
+                assert!((product - expected).abs() < 1e-4, "({i}, {j}): {product} is not {expected}");
+            }
+        }
+    }
+}

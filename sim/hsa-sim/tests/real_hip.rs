@@ -82,8 +82,9 @@ fn a_fault_reaches_the_program() {
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
     // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
-    unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
-    let error = stream.synchronize().unwrap_err();
+    let launched = unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) };
+    // Told at once if the kernel has come so far already.
+    let error = launched.and_then(|()| stream.synchronize()).unwrap_err();
     assert_eq!(error.status(), Some(hip::Status::ILLEGAL_ADDRESS), "{error}");
     // The device stays as it is, as a GPU does.
     assert!(data.to_vec().is_err() && DeviceBuffer::<i32>::zeroed(&device, 64).is_err());

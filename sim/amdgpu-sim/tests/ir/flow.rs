@@ -1,8 +1,8 @@
 //! Random control flow: every lane goes its own way through nested branches, loops and switches, and must end where an
 //! interpreter ends that goes alone.
 //!
-//! At `-O0` and `-O1` only: from `-O2` on LLVM 22's code generator itself gets about one such program in a hundred wrong. (The
-//! machine code of one, for a single lane, was followed with an interpreter of its own: it computes what the software GPU
+//! At `-O0` and `-O1` only: from `-O2` on LLVM 22's code generator itself got one of sixty such programs wrong. (Its
+//! machine code, for a single lane, was followed with an interpreter of its own: it computes what the software GPU
 //! computes, and not what the IR says, while the same optimised IR with code generation at `-O1` is right.)
 
 use std::fmt::Write as _;

@@ -96,6 +96,7 @@ K gws_rounds(unsigned *data, unsigned rounds, unsigned *wrong) {
     unsigned groups = gridDim.x, me = blockIdx.x;
     for (unsigned r = 1; r <= rounds; r++) {
         for (int twice = 0; twice < 2; twice++) {
+            __syncthreads();
             if (threadIdx.x == 0) {
                 if (twice == 0) STORE(&data[me], r);
                 __builtin_amdgcn_ds_gws_barrier(groups - 1, 0);

@@ -43,7 +43,7 @@ functions! {
     fn hsa_queue_destroy(queue: *mut hsa_queue_t) {
         let runtime = runtime()?;
         let queue = runtime.queues.get(queue)?;
-        runtime.queues.destroy(runtime, &queue);
+        runtime.queues.destroy(&queue);
         Ok(())
     }
 

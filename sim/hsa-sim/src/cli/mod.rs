@@ -22,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   hip-sim run --rocm 7.2 -- ./my-program           on ROCm from `rocm-sdk install 7.2`
   hip-sim run --arch gfx942 --devices 4 -- ./a     four MI300
   hip-sim run --schedule 1 -- ./a                  the order of waves shuffled by a seed, to find races
+  hip-sim run --checks race --profile p.svg -- ./a  races told of, and a flame graph
   hip-sim trace -- ./my-program                    each kernel with its grid, instructions and time
   hip-sim disasm kernels.hipfb --kernel saxpy      the code of a kernel"
 )]
@@ -70,10 +71,20 @@ struct Gpu {
     /// Loads and stores at addresses that are no multiple of their size
     #[arg(long, env = "HIP_SIM_MISALIGNED", value_enum)]
     misaligned: Option<Misaligned>,
+    /// Loads and stores beyond the LDS of a workgroup
+    #[arg(long, env = "HIP_SIM_BEYOND_LDS", value_enum)]
+    beyond_lds: Option<BeyondLds>,
     /// Order of workgroups and waves: `parallel`, `in-order` (the same run gives the same result), or a number, by which it is
     /// shuffled (the same number gives the same order)
     #[arg(long, env = "HIP_SIM_SCHEDULE", value_name = "ORDER")]
     schedule: Option<String>,
+    /// More checks, with commas between: `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
+    /// with findings fails, with `warn` it is only told of. Bounds are always checked
+    #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
+    checks: Option<String>,
+    /// A file for a profile of all kernels: `.svg` for a flame graph, anything else for tables; `%p` is the process's number
+    #[arg(long, env = "HIP_SIM_PROFILE", value_name = "FILE")]
+    profile: Option<String>,
 }
 
 /// Processors.
@@ -96,6 +107,15 @@ enum Misaligned {
     Fault,
 }
 
+/// What an access beyond the LDS of a workgroup does.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BeyondLds {
+    /// A load gives zero, a store nothing, as on the hardware
+    Ignore,
+    /// A fault
+    Fault,
+}
+
 /// The name of a choice, as the environment has it.
 fn name(choice: impl ValueEnum) -> Option<String> {
     choice.to_possible_value().map(|value| value.get_name().to_owned())
@@ -111,7 +131,10 @@ impl Gpu {
             ("HIP_SIM_BUDGET", self.budget.clone()),
             ("HIP_SIM_THREADS", self.threads.clone()),
             ("HIP_SIM_MISALIGNED", self.misaligned.and_then(name)),
+            ("HIP_SIM_BEYOND_LDS", self.beyond_lds.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
+            ("HIP_SIM_CHECK", self.checks.clone()),
+            ("HIP_SIM_PROFILE", self.profile.clone()),
         ];
         all.into_iter().filter_map(|(variable, value)| Some((variable, value?))).collect()
     }

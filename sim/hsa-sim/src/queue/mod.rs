@@ -40,6 +40,7 @@ pub(crate) type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, 
 /// A queue. What the program can write (the `amd_queue_t` and the ring of packets) is never trusted: sizes and addresses
 /// are here.
 pub(crate) struct Queue {
+    runtime: &'static Runtime,
     pub(crate) agent: AgentId,
     pub(crate) id: u64,
     /// Address of the `amd_queue_t`, with the ring of packets behind it.
@@ -98,6 +99,7 @@ impl Queues {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         };
         let queue = Arc::new(Queue {
+            runtime,
             agent: wanted.agent,
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             address,
@@ -119,7 +121,7 @@ impl Queues {
         match thread {
             Ok(thread) => *queue.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
             Err(_) => {
-                self.forget(runtime, &queue);
+                self.forget(&queue);
                 return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
             }
         }
@@ -133,7 +135,7 @@ impl Queues {
     }
 
     /// Ends a queue: what runs is stopped, what waits is never done.
-    pub(crate) fn destroy(&self, runtime: &Runtime, queue: &Queue) {
+    pub(crate) fn destroy(&self, queue: &Queue) {
         queue.inactivate();
         let thread = queue.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -143,23 +145,28 @@ impl Queues {
                 let _ = thread.join();
             }
         }
-        self.forget(runtime, queue);
+        self.forget(queue);
     }
 
-    fn forget(&self, runtime: &Runtime, queue: &Queue) {
+    fn forget(&self, queue: &Queue) {
         if self.all.write().unwrap_or_else(PoisonError::into_inner).remove(&queue.address).is_some() {
             queue.doorbell.destroy();
-            // It was allocated when the queue was made.
-            let _ = runtime.agents.space().free(queue.address);
         }
     }
 
     /// Ends all queues.
-    pub(crate) fn clear(&self, runtime: &Runtime) {
+    pub(crate) fn clear(&self) {
         let all: Vec<_> = self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         // All at once: one may wait for another.
         all.iter().for_each(|queue| queue.inactivate());
-        all.iter().for_each(|queue| self.destroy(runtime, queue));
+        all.iter().for_each(|queue| self.destroy(queue));
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // It was allocated when the queue was made, and nobody looks at it any more.
+        let _ = self.runtime.agents.space().free(self.address);
     }
 }
 

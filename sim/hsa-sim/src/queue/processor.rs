@@ -135,7 +135,9 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
     let packet =
         Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
     let start = events::now();
-    match gpu.run_packet(&packet, &queue.cancel) {
+    let result = gpu.run_packet(&packet, &queue.cancel);
+    crate::observe::tell_findings(gpu);
+    match result {
         Ok(stats) => {
             let kernel = gpu.kernel_at(packet.kernel_object);
             let name = kernel.as_ref().map_or("", |kernel| &kernel.info().name);
