@@ -57,6 +57,10 @@
 //!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
+// What unit tests share with integration tests names the crate as these do.
+#[cfg(test)]
+extern crate self as amdgpu_sim;
+
 pub mod bundle;
 mod code_object;
 mod dispatch;
