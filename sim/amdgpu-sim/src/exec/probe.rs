@@ -45,6 +45,8 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

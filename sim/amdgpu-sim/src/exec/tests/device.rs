@@ -83,6 +83,8 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

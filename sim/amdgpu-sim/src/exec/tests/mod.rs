@@ -103,6 +103,8 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };
