@@ -7,8 +7,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod ci;
+mod fuzz;
 mod isa;
 mod kernels;
+mod leaks;
 mod msrv;
 mod paths;
 mod process;
@@ -32,6 +34,7 @@ mod workspace;
   cargo xtask kernels          compile the examples' kernels anew
   cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
   cargo xtask bench            measure the figures of README's table
+  cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
 
 `cargo xtask help TASK` tells more about each."
@@ -50,6 +53,8 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Bench(bench::Args),
+    Fuzz(fuzz::Args),
+    Leaks(leaks::Args),
     Msrv(msrv::Args),
 }
 
@@ -62,6 +67,8 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::Leaks(args) => leaks::run(&args),
         Task::Msrv(args) => msrv::run(&args),
     };
     match result {

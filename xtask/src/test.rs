@@ -13,7 +13,7 @@ use rocm_sdk::install::debian::usable;
 use crate::process::{capture, cargo};
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
-use crate::{paths, workspace};
+use crate::{leaks, paths, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 const LEVELS: &[&str] =
@@ -69,6 +69,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
         command
     };
     steps.push(Step::command("workspace", "unit, integration and doc tests of every crate", test(&["--workspace"])));
+    steps.push(leaks::step(offline));
     // The workspace has the software GPU on, for the examples use it.
     let crates = [&["--lib", "--tests"][..], &packages(&SAFE)].concat();
     let about = "the safe crates with neither ROCm nor the software GPU";

@@ -30,6 +30,18 @@ pub enum Misaligned {
     Fault,
 }
 
+/// What a load or store of local memory (LDS) beyond what the workgroup has does. (An atomic operation there is always a fault.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BeyondLds {
+    /// A load gives zero, a store does nothing, as on the hardware. Some kernels rely on it: Tensile reads its zeros there, and rocFFT
+    /// lets idle lanes load what nothing uses.
+    Ignore,
+    /// A fault.
+    #[default]
+    Fault,
+}
+
 /// What kind of GPU to be.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -51,6 +63,8 @@ pub struct Config {
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
     pub misaligned: Misaligned,
+    /// What a load or store beyond the workgroup's local memory does.
+    pub beyond_lds: BeyondLds,
     /// In which order workgroups and waves run, and whether that is the same every time.
     pub schedule: Schedule,
     /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
@@ -103,6 +117,7 @@ impl Default for Config {
             instruction_budget: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
+            beyond_lds: BeyondLds::default(),
             schedule: Schedule::default(),
             checks: Checks::default(),
             profile: false,

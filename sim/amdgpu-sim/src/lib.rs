@@ -57,6 +57,10 @@
 //!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
+// What unit tests share with integration tests names the crate as these do.
+#[cfg(test)]
+extern crate self as amdgpu_sim;
+
 pub mod bundle;
 mod code_object;
 mod dispatch;
@@ -76,7 +80,7 @@ pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, P
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use exec::unsupported;
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space};
-pub use gpu::{Config, Gpu, Misaligned};
+pub use gpu::{BeyondLds, Config, Gpu, Misaligned};
 pub use isa::Arch;
 pub use memory::{
     Agent, Agents, AllocKind, Allocation, MAX_AGENTS, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest, PAGE,

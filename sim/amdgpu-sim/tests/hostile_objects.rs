@@ -23,6 +23,12 @@ unsafe impl GlobalAlloc for Watch {
         unsafe { System.alloc(layout) }
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        MOST.fetch_max(LIVE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: as the caller vouches.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as the caller vouches.
@@ -217,7 +223,7 @@ fn relocations_outside_the_image_of_no_symbol_or_of_no_type_are_refused() {
         (DATA, 99, 1, 0),
         (DATA, 3, 1000, 0),
         (DATA, 3, u32::MAX, 0),
-        (DATA, 6, 1, 0),
+        (DATA, 6, 1, 1 << 40),
     ] {
         let error = with(relocation);
         assert!(matches!(error, LoadError::Relocation { .. }), "{relocation:x?}: {error}");

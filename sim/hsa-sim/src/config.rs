@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use amdgpu_sim::{Arch, Config, Misaligned};
+use amdgpu_sim::{Arch, BeyondLds, Config, Misaligned};
 
 /// Most devices that `HIP_SIM_DEVICES` can ask for.
 const MAX_DEVICES: u64 = 64;
@@ -62,6 +62,12 @@ impl Settings {
             Some("fault") => Misaligned::Fault,
             Some(other) => return Err(format!("HIP_SIM_MISALIGNED={other:?}: allow, words or fault is wanted")),
         };
+        gpu.beyond_lds = match variable("HIP_SIM_BEYOND_LDS")?.as_deref().map(str::trim) {
+            // Tensile takes its zeros from there, rocFFT's idle lanes load there.
+            None | Some("ignore") => BeyondLds::Ignore,
+            Some("fault") => BeyondLds::Fault,
+            Some(other) => return Err(format!("HIP_SIM_BEYOND_LDS={other:?}: ignore or fault is wanted")),
+        };
         let mut common = Vec::new();
         for name in amdgpu_sim::SETTINGS {
             common.extend(variable(name)?.map(|value| (name, value)));
@@ -109,6 +115,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "1000000"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "fault"),
+            ("HIP_SIM_BEYOND_LDS", "fault"),
             ("HIP_SIM_SCHEDULE", "7"),
             ("HIP_SIM_CHECK", "race"),
             ("HIP_SIM_PROFILE", "profile.txt"),
@@ -120,6 +127,7 @@ mod tests {
         assert_eq!(settings.gpu.instruction_budget, Some(1_000_000));
         assert_eq!(settings.gpu.threads, Some(3));
         assert_eq!(settings.gpu.misaligned, Misaligned::Fault);
+        assert_eq!(settings.gpu.beyond_lds, BeyondLds::Fault);
         assert_eq!(settings.gpu.schedule, Schedule::Shuffled(7));
         assert!(settings.gpu.checks.race && settings.gpu.profile);
         assert_eq!(settings.profile.unwrap(), PathBuf::from("profile.txt"));
@@ -136,6 +144,7 @@ mod tests {
             ("HIP_SIM_BUDGET", "-1"),
             ("HIP_SIM_THREADS", "0"),
             ("HIP_SIM_MISALIGNED", "maybe"),
+            ("HIP_SIM_BEYOND_LDS", "maybe"),
             ("HIP_SIM_SCHEDULE", "random"),
             ("HIP_SIM_CHECK", "speed"),
         ] {

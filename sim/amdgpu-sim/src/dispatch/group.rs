@@ -158,6 +158,8 @@ impl Group {
             view,
             scratch: self.scratch,
             misaligned: job.gpu.config().misaligned,
+            beyond_lds: job.gpu.config().beyond_lds,
+            sramecc: job.gpu.config().sramecc,
             start: job.start,
             outside: job.gpu.outside(),
         };

@@ -15,13 +15,19 @@ const VGPRS: u32 = 512;
 const BARRIERS: u32 = 16;
 /// LDS is given out in pieces of this many bytes.
 const LDS_GRANULE: u32 = 512;
+/// Bytes of scratch that the workgroups which run at the same time have together. A kernel may ask for much, and all of it is the
+/// host's memory.
+const RESIDENT_SCRATCH: u64 = 4 << 30;
 
 impl Gpu {
     /// How many workgroups of `work_items` work-items and `lds` bytes of LDS (static and dynamic) run at the same time: as many as the real
     /// GPU's compute units hold. So many may wait for each other, as in a barrier over the grid of a cooperative launch; a workgroup
     /// beyond them starts when another has ended. 0 where not even one fits.
     pub fn max_resident_workgroups(&self, kernel: &Kernel, work_items: u32, lds: u32) -> u64 {
-        u64::from(self.compute_units()) * u64::from(workgroups_per_unit(kernel.info(), work_items, lds))
+        let by_units = u64::from(self.compute_units()) * u64::from(workgroups_per_unit(kernel.info(), work_items, lds));
+        let waves = u64::from(work_items.div_ceil(LANES as u32));
+        let scratch = u64::from(kernel.info().private_size) * LANES as u64 * waves;
+        by_units.min(RESIDENT_SCRATCH / scratch.max(1))
     }
 }
 

@@ -203,7 +203,8 @@ fn exec_effect(inst: &Inst) -> Exec {
 /// Whether control, or the meaning of register numbers, can't be followed.
 fn is_opaque(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
-    matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64 | Op::s_rfe_b64 | Op::s_setvskip)
+    matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64 | Op::s_rfe_b64)
+        || super::skipped::may_begin(inst)
         || name.contains("fork")
         || name.contains("cbranch_join")
         || name.contains("gpr_idx")

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
+use super::skipped::{self, Skipping};
 use super::{
     Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
 };
@@ -34,6 +35,7 @@ pub(crate) struct Lowering {
     prepares: Vec<valu::Prepare>,
     choices: Vec<valu::Choice>,
     indexing: Indexing,
+    skipping: Skipping,
     single_rows: HashMap<u32, u16>,
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
@@ -61,6 +63,7 @@ impl Lowering {
             prepares: Vec::new(),
             choices: Vec::new(),
             indexing: Indexing::default(),
+            skipping: Skipping::default(),
             single_rows: HashMap::new(),
             pair_rows: HashMap::new(),
             avx2,
@@ -314,22 +317,16 @@ fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
 /// Why an instruction is not carried out.
 fn why_not(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::s_cbranch_g_fork | Op::s_cbranch_i_fork | Op::s_cbranch_join => {
-            "the fork stack of s_cbranch_*_fork and _join"
+        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => {
+            "a privileged instruction: it ends a trap handler, and no trap handler is installed"
         }
-        Op::s_rfe_b64 | Op::s_rfe_restore_b64 => "a return from a trap handler: there is none",
         Op::s_set_gpr_idx_on => "indexing of registers in code whose instructions overlap",
-        Op::s_setvskip => "skipping of vector instructions",
         Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
-        Op::s_scratch_load_dword
-        | Op::s_scratch_load_dwordx2
-        | Op::s_scratch_load_dwordx4
-        | Op::s_scratch_store_dword
-        | Op::s_scratch_store_dwordx2
-        | Op::s_scratch_store_dwordx4 => "scalar access to scratch",
-        Op::v_screen_partition_4se_b32 => "an instruction of graphics whose table is not documented",
+        Op::v_screen_partition_4se_b32 => "an instruction of graphics: what its table holds is not documented",
         _ if inst.mods.gds => "the global data share",
-        _ if inst.format == Format::Mimg => "images",
+        _ if inst.format == Format::Mimg => {
+            "images: the device says that it has none, and how the hardware lays them out in memory is not documented"
+        }
         _ => "the software GPU does not carry this instruction out",
     }
 }
@@ -358,7 +355,7 @@ pub(super) fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
             | Op::s_cbranch_cdbgsys_or_user
             | Op::s_cbranch_cdbgsys_and_user,
         )
-        | (Format::Sopk, Op::s_call_b64) => match inst.src[0] {
+        | (Format::Sopk, Op::s_call_b64 | Op::s_cbranch_i_fork) => match inst.src[0] {
             Operand::Imm(n) => n,
             _ => return None,
         },
@@ -394,7 +391,7 @@ fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Ins
                     open.push(target);
                 }
             }
-            indirect |= matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64);
+            indirect |= matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_cbranch_g_fork);
             if ends_flow(inst.op) {
                 break;
             }
@@ -452,7 +449,8 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
 fn scalars(code: &BTreeMap<u32, Option<Inst>>) -> usize {
     let mut most = 0;
     for inst in code.values().flatten() {
-        if inst.op.mnemonic().contains("movrel") {
+        // The stack of forks is not named by what uses it.
+        if ["movrel", "fork", "join"].iter().any(|word| inst.op.mnemonic().contains(word)) {
             return usize::from(slot::FLAT_SCRATCH);
         }
         for operand in [inst.dst, inst.dst2].into_iter().chain(inst.src) {
@@ -528,6 +526,7 @@ impl Program {
         // Code that jumps into the middle of its own instructions is run as two streams, of which only one can be followed.
         let mut ends = code.iter().map(|(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
         let overlaps = code.keys().skip(1).any(|next| ends.next().is_some_and(|end| end > *next));
+        let skips = code.values().flatten().any(skipped::may_begin);
         let mode = Mode::from_rsrc1(rsrc1);
         let layout = Layout { vgprs, agprs, constants: 0 };
         let mut l = Lowering::new(layout, mode, salu::mode_changes(code.values().flatten()), avx2);
@@ -559,11 +558,12 @@ impl Program {
                 } else {
                     l.micro(inst, source)
                 };
-                micros.push(l.indexing.apply(inst, micro, layout.vgprs));
+                let micro = l.indexing.apply(inst, micro, layout.vgprs);
+                micros.push(if skips { l.skipping.apply(inst, micro) } else { micro });
                 recent.push(micros.len() - 1, *inst);
             }
             let next = at + u32::from(inst.size) / 4;
-            if inst.op == Op::v_addc_co_u32 && !overlaps && !l.indexing.is_on() {
+            if inst.op == Op::v_addc_co_u32 && !overlaps && !skips && !l.indexing.is_on() {
                 let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
                 if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
                     let first = micros.len() - count;
@@ -597,6 +597,7 @@ impl Program {
             prepares: l.prepares,
             choices: l.choices,
             indexed: l.indexing.finish(),
+            skipped: l.skipping.finish(),
             singles,
             scalars: scalars(code),
             clear: liveness::clear(code, start, &layout),

@@ -50,6 +50,7 @@ mod program;
 mod run;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 mod salu;
+mod skipped;
 #[cfg(test)]
 #[allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]

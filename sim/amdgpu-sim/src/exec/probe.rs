@@ -45,6 +45,8 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };
@@ -69,12 +71,12 @@ mod tests {
 
     #[test]
     fn what_traps_says_why_and_what_is_carried_out_does_not() {
-        // s_setvskip, s_rfe_b64.
-        assert!(of(&[0xbf10_8080]).unwrap().contains("skipping"));
+        // s_rfe_b64.
         assert!(of(&[0xbe80_1f00]).unwrap().contains("trap handler"));
-        // v_add_f32, s_load_dword from address 0, s_branch to itself, s_trap, s_endpgm, ds_read_b32, s_set_gpr_idx_on.
+        // s_setvskip, v_add_f32, s_load_dword from address 0, s_branch to itself, s_trap, s_endpgm, ds_read_b32, s_set_gpr_idx_on.
         for words in [
             [0xbf11_0102, 0],
+            [0xbf10_8080, 0],
             [0x0202_0501, 0],
             [0xc002_0000, 0],
             [0xbf82_ffff, 0],

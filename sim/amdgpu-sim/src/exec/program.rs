@@ -114,6 +114,8 @@ pub(crate) struct Program {
     pub(super) choices: Vec<super::valu::Choice>,
     /// Operations whose registers are found with an index at run time.
     pub(super) indexed: Vec<super::indexed::Indexed>,
+    /// Vector operations of code that can have them skipped.
+    pub(super) skipped: Vec<Micro>,
     /// What stood where `micros` has an operation for several instructions.
     pub(super) singles: BTreeMap<u32, Micro>,
     /// Scalar registers, from the first on, that the code may name.

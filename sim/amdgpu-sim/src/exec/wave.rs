@@ -52,7 +52,7 @@ pub(crate) mod slot {
 ///
 /// Bits as the hardware has them: 1:0 f32 rounding, 3:2 f64 and f16 rounding, 5:4 f32 denormals, 7:6 f64 and f16
 /// denormals (bit 0 of a pair: keep denormal inputs, bit 1: keep denormal results), 8 DX10_CLAMP, 9 IEEE,
-/// 23 FP16_OVFL (half-precision overflow gives the largest finite number).
+/// 23 FP16_OVFL (half-precision overflow gives the largest finite number), 27 GPR_IDX_EN, 28 VSKIP, 31:29 CSP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode(pub(crate) u32);
 
@@ -74,6 +74,10 @@ impl Mode {
     pub(crate) const IEEE: u32 = 1 << 9;
     /// Vector registers are found with an index (`s_set_gpr_idx_on`).
     pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
+    /// Vector instructions are skipped (`s_setvskip`).
+    pub(crate) const VSKIP: u32 = 1 << 28;
+    /// The lowest bit of CSP: how many entries the stack of `s_cbranch_*_fork` and `s_cbranch_join` has.
+    pub(crate) const CSP: u32 = 29;
 
     /// Whether any denormal, in or out, is flushed for single precision.
     pub(crate) fn flushes_f32(self) -> bool {

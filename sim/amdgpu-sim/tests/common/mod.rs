@@ -1,8 +1,10 @@
 //! What the tests of whole kernels share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod fuzz;
 pub(crate) mod mutate;
 pub(crate) mod object;
+pub(crate) mod streams;
 
 use std::sync::Arc;
 

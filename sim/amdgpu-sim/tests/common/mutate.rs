@@ -1,7 +1,5 @@
 //! Mutated code objects for the fuzz tests.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use super::Random;
 
 /// Where the parts of a code object lie: header, program headers, notes, symbols, descriptors, relocations, section headers.
@@ -72,21 +70,12 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &
     }
 }
 
-/// Runs `work` for numbers below `count` on all cores.
-pub(crate) fn on_all_cores(count: u64, work: impl Fn(u64) + Sync) {
-    let next = AtomicU64::new(0);
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let start = next.fetch_add(1000, Relaxed);
-                    if start >= count {
-                        return;
-                    }
-                    (start..(start + 1000).min(count)).for_each(&work);
-                }
-            });
-        }
-    });
+/// Where the machine code lies in a code object's file.
+pub(crate) fn text(seed: &[u8]) -> std::ops::Range<usize> {
+    let u64_at = |at: usize| u64::from_le_bytes(seed[at..at + 8].try_into().unwrap()) as usize;
+    let count = usize::from(u16::from_le_bytes(seed[56..58].try_into().unwrap()));
+    let headers = (0..count).map(|n| u64_at(32) + 56 * n);
+    // The loaded segment that is executable.
+    let code = headers.into_iter().find(|at| seed[*at] == 1 && seed[at + 4] & 1 != 0).expect("a segment with code");
+    u64_at(code + 8)..u64_at(code + 8) + u64_at(code + 32)
 }

@@ -106,11 +106,11 @@ pub(crate) struct Object {
 }
 
 /// Where descriptors are.
-pub(crate) const DESCRIPTORS: u64 = 0x100000;
+pub(crate) const DESCRIPTORS: u64 = 0x1_0000;
 /// Where code is.
-pub(crate) const TEXT: u64 = 0x200000;
+pub(crate) const TEXT: u64 = 0x2_0000;
 /// Where data is.
-pub(crate) const DATA: u64 = 0x400000;
+pub(crate) const DATA: u64 = 0x8_0000;
 
 /// `PT_LOAD` and `PT_NOTE`.
 pub(crate) const LOAD: u64 = 1;

@@ -71,6 +71,9 @@ struct Gpu {
     /// Loads and stores at addresses that are no multiple of their size
     #[arg(long, env = "HIP_SIM_MISALIGNED", value_enum)]
     misaligned: Option<Misaligned>,
+    /// Loads and stores beyond the LDS of a workgroup
+    #[arg(long, env = "HIP_SIM_BEYOND_LDS", value_enum)]
+    beyond_lds: Option<BeyondLds>,
     /// Order of workgroups and waves: `parallel`, `in-order` (the same run gives the same result), or a number, by which it is
     /// shuffled (the same number gives the same order)
     #[arg(long, env = "HIP_SIM_SCHEDULE", value_name = "ORDER")]
@@ -104,6 +107,15 @@ enum Misaligned {
     Fault,
 }
 
+/// What an access beyond the LDS of a workgroup does.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BeyondLds {
+    /// A load gives zero, a store nothing, as on the hardware
+    Ignore,
+    /// A fault
+    Fault,
+}
+
 /// The name of a choice, as the environment has it.
 fn name(choice: impl ValueEnum) -> Option<String> {
     choice.to_possible_value().map(|value| value.get_name().to_owned())
@@ -119,6 +131,7 @@ impl Gpu {
             ("HIP_SIM_BUDGET", self.budget.clone()),
             ("HIP_SIM_THREADS", self.threads.clone()),
             ("HIP_SIM_MISALIGNED", self.misaligned.and_then(name)),
+            ("HIP_SIM_BEYOND_LDS", self.beyond_lds.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
             ("HIP_SIM_CHECK", self.checks.clone()),
             ("HIP_SIM_PROFILE", self.profile.clone()),

@@ -1,6 +1,8 @@
 //! Running a test again in a process that has a release's real ROCm libraries, with our `libhsa-runtime64.so.1` in place of theirs.
 #![allow(dead_code)]
 
+pub(crate) mod numbers;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

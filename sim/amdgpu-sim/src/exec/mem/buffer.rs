@@ -351,7 +351,7 @@ fn residency(w: &mut Wave, row: u16) {
 }
 
 fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
+    let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
     if let Some(row) = scratch_row(w, m, ctx, shape) {
         // SAFETY: a whole row inside the wave's scratch, which is a multiple of rows.
         unsafe { bulk::read_row::<false>(row, w.row_mut(m.dst)) };

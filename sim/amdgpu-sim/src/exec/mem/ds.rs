@@ -4,6 +4,7 @@ use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, gws};
 use crate::fault::{Access, Denied, Space as SpaceName};
+use crate::gpu::BeyondLds;
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
 
@@ -313,6 +314,51 @@ fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, 
     }
 }
 
+/// Whether the hardware takes no offence at what failed a check: lanes beyond local memory read zeros, and write nothing.
+#[cold]
+fn ignored(ctx: &Ctx<'_>, checked: &Checked) -> bool {
+    let outside = matches!(checked, Err(fault) if matches!(fault.why, Denied::OutOfBounds));
+    outside && ctx.env.beyond_lds == BeyondLds::Ignore
+}
+
+/// Where each enabled lane finds `bytes` bytes at `base + offset`; `None` beyond local memory.
+fn places(
+    base: [u32; LANES],
+    mask: u64,
+    offset: u32,
+    bytes: u32,
+    size: usize,
+) -> impl Iterator<Item = (usize, Option<usize>)> {
+    lanes(mask).map(move |lane| {
+        let at = base[lane].wrapping_add(offset) as usize;
+        (lane, Some(at).filter(|at| at + bytes as usize <= size))
+    })
+}
+
+/// [`read_words`] where some lanes are beyond local memory.
+#[cold]
+fn read_inside<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], offset: u32, dst: u16) {
+    for (lane, at) in places(*base, w.exec(), offset, 4 * N as u32, lds.len()) {
+        for word in 0..N {
+            // SAFETY: all words of the place are within `lds`.
+            let value = at.map_or([0; 4], |at| unsafe { get(lds, at + 4 * word) });
+            w.row_mut(dst + word as u16)[lane] = u32::from_le_bytes(value);
+        }
+    }
+}
+
+/// [`write_words`] where some lanes are beyond local memory.
+#[cold]
+fn write_inside<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, src: u16) {
+    for (lane, at) in places(*w.row(row), w.exec(), offset, 4 * N as u32, lds.len()) {
+        let Some(at) = at else { continue };
+        for word in 0..N {
+            // SAFETY: all words of the place are within `lds`.
+            unsafe { put(lds, at + 4 * word, w.row(src + word as u16)[lane].to_le_bytes()) };
+        }
+    }
+}
+
 fn read<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let (offset, bytes) = (m.aux >> 16, 4 * N as u32);
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Read);
@@ -320,6 +366,9 @@ fn read<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let base = *w.row(m.src[0]);
         let runs = runs(w, &base);
         read_words::<N>(w, ctx.lds, &base, &runs, offset, m.dst);
+    } else if ignored(ctx, &checked) {
+        read_inside::<N>(w, ctx.lds, &{ *w.row(m.src[0]) }, offset, m.dst);
+        return Flow::Next;
     }
     done(w, checked)
 }
@@ -329,6 +378,9 @@ fn write<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Write);
     if checked.is_ok() {
         write_words::<N>(w, ctx.lds, m.src[0], offset, m.src[1]);
+    } else if ignored(ctx, &checked) {
+        write_inside::<N>(w, ctx.lds, m.src[0], offset, m.src[1]);
+        return Flow::Next;
     }
     done(w, checked)
 }
@@ -342,6 +394,11 @@ fn read2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let runs = runs(w, &base);
         read_words::<N>(w, ctx.lds, &base, &runs, first, m.dst);
         read_words::<N>(w, ctx.lds, &base, &runs, second, m.dst + N as u16);
+    } else if ignored(ctx, &checked) {
+        let base = *w.row(m.src[0]);
+        read_inside::<N>(w, ctx.lds, &base, first, m.dst);
+        read_inside::<N>(w, ctx.lds, &base, second, m.dst + N as u16);
+        return Flow::Next;
     }
     done(w, checked)
 }
@@ -352,21 +409,29 @@ fn write2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     if checked.is_ok() {
         write_words::<N>(w, ctx.lds, m.src[0], first, m.src[1]);
         write_words::<N>(w, ctx.lds, m.src[0], second, m.src[2]);
+    } else if ignored(ctx, &checked) {
+        write_inside::<N>(w, ctx.lds, m.src[0], first, m.src[1]);
+        write_inside::<N>(w, ctx.lds, m.src[0], second, m.src[2]);
+        return Flow::Next;
     }
     done(w, checked)
 }
 
 fn read_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let shape = Shape::unpack(m.aux);
+    let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
     let (offset, bytes) = (m.aux >> 16, shape.bytes());
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Read);
-    if checked.is_ok() {
+    let ignored = checked.is_err() && ignored(ctx, &checked);
+    if checked.is_ok() || ignored {
         let base = *w.row(m.src[0]);
         let mask = w.exec();
         let row = w.row_mut(m.dst);
-        for lane in lanes(mask) {
-            let at = base[lane].wrapping_add(offset) as usize;
-            // SAFETY: checked above.
+        for (lane, at) in places(base, mask, offset, bytes, ctx.lds.len()) {
+            let Some(at) = at else {
+                row[lane] = shape.part.merge(row[lane], 0);
+                continue;
+            };
+            // SAFETY: the place is within local memory.
             let value = unsafe {
                 match shape.width {
                     Width::U8 => u32::from(get::<1>(ctx.lds, at)[0]),
@@ -378,6 +443,9 @@ fn read_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             row[lane] = shape.part.merge(row[lane], value);
         }
     }
+    if ignored {
+        return Flow::Next;
+    }
     done(w, checked)
 }
 
@@ -385,12 +453,13 @@ fn write_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
     let (offset, bytes) = (m.aux >> 16, shape.bytes());
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Write);
-    if checked.is_ok() {
+    let ignored = checked.is_err() && ignored(ctx, &checked);
+    if checked.is_ok() || ignored {
         let shift = if shape.part == Part::High { 16 } else { 0 };
-        for lane in lanes(w.exec()) {
-            let at = w.row(m.src[0])[lane].wrapping_add(offset) as usize;
+        for (lane, at) in places(*w.row(m.src[0]), w.exec(), offset, bytes, ctx.lds.len()) {
+            let Some(at) = at else { continue };
             let value = w.row(m.src[1])[lane] >> shift;
-            // SAFETY: checked above.
+            // SAFETY: the place is within local memory.
             unsafe {
                 if bytes == 1 {
                     put(ctx.lds, at, [value as u8]);
@@ -399,6 +468,9 @@ fn write_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
                 }
             }
         }
+    }
+    if ignored {
+        return Flow::Next;
     }
     done(w, checked)
 }

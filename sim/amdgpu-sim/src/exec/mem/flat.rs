@@ -351,7 +351,7 @@ fn move_block<const MODE: u8, const FAST: bool>(
 fn load<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-        let shape = Shape::unpack(m.aux);
+        let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
         if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Read) {
             return Flow::Next;
         }

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use super::{Flow, Handler, Lowering, Micro, Outside, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
-use crate::gpu::Misaligned;
+use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
 
 pub(crate) use space::{Scratch, View};
@@ -40,6 +40,10 @@ pub(crate) struct Env<'a> {
     pub(crate) scratch: Scratch,
     /// What misaligned loads and stores do.
     pub(crate) misaligned: Misaligned,
+    /// What loads and stores beyond local memory do.
+    pub(crate) beyond_lds: BeyondLds,
+    /// Whether loads of half a register clear the other half.
+    pub(crate) sramecc: bool,
     /// What the clocks count from.
     pub(crate) start: Instant,
     /// The GPU besides its memory.

@@ -4,7 +4,7 @@ use super::atomic::{self as operations, Operation};
 use super::space::{NO_LANE, Space};
 use super::{Checked, done, nothing};
 use crate::exec::lower::Wide;
-use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::Access;
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
@@ -17,6 +17,12 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_load_dwordx4 => load::<4>,
         Op::s_load_dwordx8 => load::<8>,
         Op::s_load_dwordx16 => load::<16>,
+        Op::s_scratch_load_dword => scratch_load::<1>,
+        Op::s_scratch_load_dwordx2 => scratch_load::<2>,
+        Op::s_scratch_load_dwordx4 => scratch_load::<4>,
+        Op::s_scratch_store_dword => scratch_store::<1>,
+        Op::s_scratch_store_dwordx2 => scratch_store::<2>,
+        Op::s_scratch_store_dwordx4 => scratch_store::<4>,
         Op::s_buffer_load_dword => buffer_load::<1>,
         Op::s_buffer_load_dwordx2 => buffer_load::<2>,
         Op::s_buffer_load_dwordx4 => buffer_load::<4>,
@@ -104,6 +110,40 @@ fn load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, result)
 }
 
+/// The address of a scalar access to scratch. The offset in a register counts bytes of a lane, 64 of which lie side by side; the
+/// base is an address of the wave's scratch as memory, which the code has worked out from `flat_scratch`.
+fn scratch_address(w: &Wave, m: &Micro) -> u64 {
+    let offset = i64::from(m.aux as i32) + i64::from(w.slot(m.src[1])) * LANES as i64;
+    w.slot64(m.src[0]).wrapping_add_signed(offset)
+}
+
+fn scratch_load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let address = scratch_address(w, m);
+    let Some(place) = ctx.env.scratch.place(address, 4 * N as u64) else {
+        let result = words::<N>(w, m, ctx, address, N);
+        return done(w, result);
+    };
+    for i in 0..N {
+        // SAFETY: `place` has found the words inside the workgroup's scratch, and aligned.
+        let word = unsafe { place.add(i).read() };
+        w.set_slot(m.dst + i as u16, word);
+    }
+    Flow::Next
+}
+
+fn scratch_store<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let address = scratch_address(w, m);
+    let Some(place) = ctx.env.scratch.place(address, 4 * N as u64) else {
+        let result = put_words::<N>(w, m, ctx, address, N);
+        return done(w, result);
+    };
+    for i in 0..N {
+        // SAFETY: `place` has found the words inside the workgroup's scratch, and aligned.
+        unsafe { place.add(i).write(w.slot(m.src[2] + i as u16)) };
+    }
+    Flow::Next
+}
+
 /// The address in a buffer, and how many words of `count` from there on are in it.
 fn buffer_address(w: &Wave, m: &Micro, count: usize) -> (u64, usize) {
     let base = w.slot64(m.src[0]) & 0xffff_ffff_ffff;
@@ -134,17 +174,21 @@ fn target<const BUFFER: bool>(w: &Wave, m: &Micro, count: usize) -> (u64, usize)
 fn store<const N: usize, const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     // Words beyond a buffer are not written.
     let (address, inside) = target::<BUFFER>(w, m, N);
-    let mut result = Ok(());
-    if inside > 0 {
-        result = ctx.env.view.check_scalar(address, 4 * inside as u32, 3, Access::Write);
-    }
-    if result.is_ok() {
-        for i in 0..inside {
-            // SAFETY: checked just now for all the words, aligned to words.
-            unsafe { ctx.env.view.store32(NO_LANE, address + 4 * i as u64, w.slot(m.src[2] + i as u16)) };
-        }
-    }
+    let result = put_words::<N>(w, m, ctx, address, inside);
     done(w, result)
+}
+
+/// Stores the first `words` of `N` words at `address`.
+#[inline(always)]
+fn put_words<const N: usize>(w: &Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u64, words: usize) -> Checked {
+    if words > 0 {
+        ctx.env.view.check_scalar(address, 4 * words as u32, 3, Access::Write)?;
+    }
+    for i in 0..words.min(N) {
+        // SAFETY: checked just now for all the words, aligned to words.
+        unsafe { ctx.env.view.store32(NO_LANE, address + 4 * i as u64, w.slot(m.src[2] + i as u16)) };
+    }
+    Ok(())
 }
 
 fn update<const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {

@@ -387,6 +387,13 @@ impl Scratch {
         self.base
     }
 
+    /// Where `bytes` bytes at a host address are, if they are words inside the scratch of all waves.
+    pub(super) fn place(&self, address: u64, bytes: u64) -> Option<*mut u32> {
+        let offset = address.checked_sub(self.base)?;
+        let inside = offset.checked_add(bytes)? <= self.wave_bytes() * u64::from(self.waves);
+        (inside && address % 4 == 0).then(|| with_exposed_provenance_mut(address as usize))
+    }
+
     /// The scratch of one wave.
     #[inline(always)]
     pub(super) fn wave(&self, id: u32) -> Private {

@@ -30,6 +30,10 @@ pub(super) enum Part {
     Low,
     /// The high 16 bits; the others stay.
     High,
+    /// The low 16 bits; the others become zero. Never packed: see [`Shape::loaded`].
+    LowAlone,
+    /// The high 16 bits; the others become zero. Never packed: see [`Shape::loaded`].
+    HighAlone,
 }
 
 /// What a load or store moves: one number, so that it fits a micro-operation.
@@ -85,6 +89,18 @@ impl Shape {
         width | (self.part as u32) << 3
     }
 
+    /// What a load of this shape does to its register on this GPU. Memory with error correction (SRAMECC) is written by whole words: a load
+    /// of 16 bits makes the other 16 zero. Compilers know it and do not rely on the old ones; Tensile relies on the zeros.
+    #[inline(always)]
+    pub(super) fn loaded(self, sramecc: bool) -> Self {
+        let part = match self.part {
+            Part::Low if sramecc => Part::LowAlone,
+            Part::High if sramecc => Part::HighAlone,
+            part => part,
+        };
+        Self { part, ..self }
+    }
+
     #[inline(always)]
     pub(super) fn unpack(bits: u32) -> Self {
         let width = match bits & 7 {
@@ -111,6 +127,8 @@ impl Part {
             Part::Whole => value,
             Part::Low => old & 0xffff_0000 | value & 0xffff,
             Part::High => old & 0xffff | value << 16,
+            Part::LowAlone => value & 0xffff,
+            Part::HighAlone => value << 16,
         }
     }
 }
@@ -221,3 +239,19 @@ pub(super) fn store<S: Space>(
 
 /// No lanes, or no addresses yet.
 pub(super) const NOWHERE: Addresses = [0; LANES];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_half_stays_or_becomes_zero() {
+        let load = |part, sramecc| {
+            let shape = Shape { width: Width::U16, part }.loaded(sramecc);
+            shape.part.merge(0x1234_5678, 0xabcd)
+        };
+        assert_eq!((load(Part::Low, false), load(Part::Low, true)), (0x1234_abcd, 0xabcd));
+        assert_eq!((load(Part::High, false), load(Part::High, true)), (0xabcd_5678, 0xabcd_0000));
+        assert_eq!((load(Part::Whole, false), load(Part::Whole, true)), (0xabcd, 0xabcd));
+    }
+}

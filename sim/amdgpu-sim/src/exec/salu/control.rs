@@ -148,6 +148,70 @@ fn call(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Jump
 }
 
+/// Entries of the stack of forks, which lies in s0 to s23: the lanes of an entry, and the address where they go on. Of the lanes
+/// at a fork at most half go on first, so that 64 lanes need no more.
+const FORKS: u32 = 6;
+
+/// Lets the smaller part of the lanes go on, those of `mask` at `target`, the others behind the instruction. Its
+/// `s_cbranch_join` lets the rest follow.
+fn fork(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, target: u64) -> Flow {
+    let (mask, exec, next) = (w.slot64(m.src[0]), w.exec(), return_address(m, ctx));
+    let (pass, fail) = (mask & exec, !mask & exec);
+    if pass == exec {
+        return jump_to(w, target, ctx);
+    }
+    if fail == exec {
+        return Flow::Next;
+    }
+    let depth = w.mode.0 >> Mode::CSP;
+    if depth >= FORKS {
+        return w.fail(Trap::Unsupported("a fork beyond the six entries of the stack of forks"));
+    }
+    let fail_first = fail.count_ones() < pass.count_ones();
+    let (now, later, address) = if fail_first { (fail, pass, target) } else { (pass, fail, next) };
+    w.set_exec(now);
+    w.set_slot64(4 * depth as u16, later);
+    w.set_slot64(4 * depth as u16 + 2, address);
+    w.mode.0 += 1 << Mode::CSP;
+    if fail_first { Flow::Next } else { jump_to(w, target, ctx) }
+}
+
+fn fork_to_offset(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let words = ctx.program.inst(m).and_then(immediate).unwrap_or(0) as i32;
+    let target = return_address(m, ctx).wrapping_add_signed(4 * i64::from(words));
+    fork(w, m, ctx, target)
+}
+
+fn fork_to_register(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let target = w.slot64(m.src[1]) & ADDRESS;
+    fork(w, m, ctx, target)
+}
+
+/// Addresses of instructions: bits 47:2.
+const ADDRESS: u64 = 0xffff_ffff_fffc;
+
+/// Where the parts of a fork meet. The operand is the depth of the stack before the fork: the part that comes here first finds it
+/// deeper, and waits for the other.
+fn join(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let depth = w.mode.0 >> Mode::CSP;
+    if depth == w.slot(m.src[0]) {
+        return Flow::Next;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return w.fail(Trap::Unsupported("a join without a fork"));
+    };
+    w.mode.0 -= 1 << Mode::CSP;
+    let (lanes, address) = (w.slot64(4 * depth as u16), w.slot64(4 * depth as u16 + 2));
+    w.set_exec(lanes);
+    jump_to(w, address & ADDRESS, ctx)
+}
+
+fn skip_vectors(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
+    let bit = w.slot(m.src[0]) >> (w.slot(m.src[1]) & 31) & 1;
+    w.mode.0 = w.mode.0 & !Mode::VSKIP | bit * Mode::VSKIP;
+    Flow::Next
+}
+
 /// Numbers of hardware registers.
 mod hwreg {
     pub(super) const MODE: u32 = 1;
@@ -205,7 +269,7 @@ fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 }
 
 /// Bits of MODE that make something happen which is not simulated: exceptions as traps, indexing and skipping.
-const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | Mode::GPR_IDX_EN | 1 << 28;
+const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | Mode::GPR_IDX_EN;
 
 fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (id, offset, mask) = field(m.aux);
@@ -218,7 +282,7 @@ fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let value = w.slot(m.src[0]);
     let mode = w.mode.0 & !(mask << offset) | (value & mask) << offset;
     if (mode ^ w.mode.0) & MODE_NOT_CARRIED_OUT != 0 {
-        return w.fail(Trap::Unsupported("a MODE with exceptions that trap, with GPR_IDX_EN or with VSKIP"));
+        return w.fail(Trap::Unsupported("a MODE with exceptions that trap, or with another GPR_IDX_EN"));
     }
     w.mode = Mode(mode);
     Flow::Next
@@ -335,6 +399,24 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_call_b64 => {
             m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
             call
+        }
+        Op::s_cbranch_i_fork => {
+            m.src[0] = l.slot64(inst.src[1], Wide::Unsigned)?;
+            fork_to_offset
+        }
+        Op::s_cbranch_g_fork => {
+            m.src[0] = l.slot64(inst.src[0], Wide::Unsigned)?;
+            m.src[1] = l.slot64(inst.src[1], Wide::Unsigned)?;
+            fork_to_register
+        }
+        Op::s_cbranch_join => {
+            m.src[0] = l.slot(inst.src[0])?;
+            join
+        }
+        Op::s_setvskip => {
+            m.src[0] = l.slot(inst.src[0])?;
+            m.src[1] = l.slot(inst.src[1])?;
+            skip_vectors
         }
         Op::s_branch => branch,
         Op::s_cbranch_scc0 => branch_scc0,

@@ -95,6 +95,8 @@ fn undecodable_words_trap_only_when_reached() {
             view: &mut view,
             scratch,
             misaligned: Misaligned::default(),
+            beyond_lds: crate::BeyondLds::default(),
+            sramecc: false,
             start: Instant::now(),
             outside: &Outside::default(),
         };

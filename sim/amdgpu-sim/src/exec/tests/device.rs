@@ -68,7 +68,6 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
     let device = Arc::new(Memory::new(vec![1 << 20]));
     let base = device.alloc(SIZE as u64, 0, AllocKind::Device).expect("device memory");
     device.write(base, memories.device).expect("inside");
-    set_up(&mut wave, base);
     let mut view = View::new(Arc::clone(&device), Agent::default(), 0..0);
     // A wave's lanes lie interleaved, word by word.
     let bytes = memories.scratch as usize;
@@ -76,12 +75,16 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         .map(|i| u32::from_le_bytes(std::array::from_fn(|b| Memories::scratch_byte(i % LANES, i / LANES * 4 + b))))
         .collect();
     let place = words.as_mut_ptr().expose_provenance() as u64;
+    wave.set_slot64(slot::FLAT_SCRATCH, place);
+    set_up(&mut wave, base);
     // SAFETY: `words` has the bytes, is aligned to words, is used by nothing else while the wave runs, and outlives it.
     let scratch = unsafe { Scratch::new(place, memories.scratch, 1) };
     let env = Env {
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

@@ -12,8 +12,12 @@ mod convert;
 mod corpus;
 mod coverage;
 mod device;
+mod differ;
 mod divide;
 mod float;
+mod forks;
+#[path = "../../../tests/common/fuzz.rs"]
+mod fuzz;
 mod half_floats;
 mod hostile;
 mod integer;
@@ -26,6 +30,8 @@ mod packed;
 mod rare;
 mod rounding;
 mod scalar;
+#[path = "../../../tests/common/streams.rs"]
+mod streams;
 mod widths;
 
 use std::collections::BTreeMap;
@@ -33,7 +39,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, LANES, Outside, Program, Stop, Trap, Wave, cpu, run};
+use super::{Ctx, LANES, Mode, Outside, Program, Row, Stop, Trap, Wave, cpu, run, slot};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
@@ -97,6 +103,8 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };

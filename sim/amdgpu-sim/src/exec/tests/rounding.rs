@@ -357,7 +357,7 @@ fn code_changes_the_mode() {
     // The mode is read back; what is not carried out says so.
     let w = machine(&[set(0, 4, 9), inst(Op::s_getreg_b32, s(0), &[hwreg(0, 32)])], DEFAULT_MODE, &|_| ());
     assert_eq!(w.slot(0), 0x3f9);
-    for (offset, what) in [(12, "exceptions"), (27, "GPR_IDX_EN"), (28, "VSKIP")] {
+    for (offset, what) in [(12, "exceptions"), (27, "GPR_IDX_EN")] {
         match trap(&[set(offset, 1, 1)], DEFAULT_MODE, &|_| ()) {
             Trap::Unsupported(why) => assert!(why.contains(what)),
             other => panic!("{other:?}"),

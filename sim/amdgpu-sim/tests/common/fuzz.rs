@@ -1,0 +1,109 @@
+//! What runs numbered cases: a fixed number of them in a test, or as many as a given time allows (`cargo xtask fuzz`).
+//!
+//! A case is made from its number alone, so that a number is all it takes to have it again. The environment:
+//! * `ROCM_RS_FUZZ_COUNT`: so many cases;
+//! * `ROCM_RS_FUZZ_SECONDS`: go on for so long, from case `ROCM_RS_FUZZ_START` on;
+//! * `ROCM_RS_FUZZ_CASE`: only the case of this number;
+//! * `ROCM_RS_FUZZ_TRACE`: a file where each thread keeps the number of the case that it is at, for when the process dies.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// A case that takes longer hangs: the slowest take some milliseconds.
+const HANGS: Duration = Duration::from_secs(180);
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} is no number")))
+}
+
+/// Where the threads note what they are at.
+struct Trace(Option<std::fs::File>);
+
+impl Trace {
+    fn open() -> Self {
+        let path = std::env::var_os("ROCM_RS_FUZZ_TRACE");
+        Self(path.and_then(|path| std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).ok()))
+    }
+
+    fn note(&self, thread: usize, name: &str, case: u64) {
+        #[cfg(unix)]
+        if let Some(file) = &self.0 {
+            use std::os::unix::fs::FileExt;
+            let line = format!("{:<63}\n", format!("{name} {case}"));
+            // A trace that cannot be written is only missed when the process dies.
+            let _ = file.write_all_at(line.as_bytes(), 64 * thread as u64);
+        }
+        let _ = (thread, name, case);
+    }
+}
+
+/// Runs `work` on cases of the target `name`: `count` of them, unless the environment says otherwise. Returns how many.
+pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
+    if let Some(case) = number("ROCM_RS_FUZZ_CASE") {
+        work(case);
+        return 1;
+    }
+    let count = number("ROCM_RS_FUZZ_COUNT").unwrap_or(count);
+    let time = number("ROCM_RS_FUZZ_SECONDS").map(Duration::from_secs);
+    let start = if time.is_some() { number("ROCM_RS_FUZZ_START").unwrap_or(0) } else { 0 };
+    let begun = Instant::now();
+    let more = |done: u64| time.map_or(done < count, |time| begun.elapsed() < time);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let (next, stop, trace) = (AtomicU64::new(0), AtomicBool::new(false), Trace::open());
+    // What each thread is at, and since when, in milliseconds.
+    let at: Vec<(AtomicU64, AtomicU64)> = (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(u64::MAX))).collect();
+    let watch = || {
+        while !stop.load(Relaxed) {
+            std::thread::park_timeout(Duration::from_secs(1));
+            let now = begun.elapsed().as_millis() as u64;
+            for (case, since) in &at {
+                if now.saturating_sub(since.load(Relaxed)) > HANGS.as_millis() as u64 {
+                    eprintln!("fuzz {name}: case {} hangs", case.load(Relaxed));
+                    std::process::abort();
+                }
+            }
+        }
+    };
+    let run = |thread: usize| {
+        while !stop.load(Relaxed) {
+            let first = next.fetch_add(16, Relaxed);
+            for n in first..first + 16 {
+                if stop.load(Relaxed) || !more(n) {
+                    at[thread].1.store(u64::MAX, Relaxed);
+                    return;
+                }
+                let case = start.wrapping_add(n);
+                at[thread].0.store(case, Relaxed);
+                at[thread].1.store(begun.elapsed().as_millis() as u64, Relaxed);
+                trace.note(thread, name, case);
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(case))) {
+                    eprintln!("fuzz {name}: case {case} failed (cargo xtask fuzz {name} --case {case})");
+                    stop.store(true, Relaxed);
+                    resume_unwind(panic);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(watch);
+        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        let results: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+        stop.store(true, Relaxed);
+        watcher.thread().unpark();
+        if let Some(panic) = results.into_iter().find_map(Result::err) {
+            resume_unwind(panic);
+        }
+    });
+    let done = if time.is_some() { next.into_inner() } else { count };
+    println!("fuzz {name}: {done} cases");
+    done
+}
+
+/// Whether it is the usual number of cases: only then is their mix known.
+pub(crate) fn is_usual() -> bool {
+    ["ROCM_RS_FUZZ_COUNT", "ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"]
+        .iter()
+        .all(|name| std::env::var_os(name).is_none())
+}

@@ -1,0 +1,48 @@
+//! Numbers for ROCm's mathematical libraries, and how close their results have to come.
+
+use std::fmt::Debug;
+
+use hip::DeviceBuffer;
+
+/// The release whose mathematical libraries the tests run.
+const RELEASE: &str = "7.2";
+
+/// Runs `test` in a process that has the libraries, with these variables set; false in that process.
+pub(crate) fn elsewhere(test: &str, files: &[&str], variables: &[(&str, &str)]) -> bool {
+    if super::inside().is_some() {
+        return false;
+    }
+    super::run_on(RELEASE, &[&["libamdhip64.so.7"], files].concat(), test, variables);
+    true
+}
+
+/// A buffer as C's pointer.
+pub(crate) fn raw<T: bytemuck::Pod>(buffer: &DeviceBuffer<T>) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(buffer.as_device_ptr().address() as usize)
+}
+
+/// `n` numbers from -1 to 1 without a pattern, other ones for another seed. They are exact in f32 and f16.
+pub(crate) fn values(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) % 257
+    };
+    (0..n).map(|_| next() as f64 / 128.0 - 1.0).collect()
+}
+
+/// The same, as f32.
+pub(crate) fn singles(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|value| *value as f32).collect()
+}
+
+/// Fails where a number is further than `tolerance` from the one of the reference, or is none.
+pub(crate) fn assert_close<T: Copy + Into<f64> + Debug>(what: &str, got: &[T], expected: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
+        let error = ((*got).into() - expected).abs();
+        assert!(error <= tolerance, "{what}[{at}]: {got:?} is not {expected}");
+    }
+}

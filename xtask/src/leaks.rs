@@ -1,0 +1,107 @@
+//! `cargo xtask leaks`: a sample of the software GPU's tests under valgrind's memcheck, which finds nothing: no byte lost, no
+//! access to memory that is not there or holds no value.
+//!
+//! The sample is what allocates, frees, shares and refuses: the device's memory, code objects good and hostile, launches and their
+//! faults, streams and modules of the embedded HIP runtime, and some cases of each fuzz test. Arithmetic is left out: it has no memory of
+//! its own, and takes valgrind minutes.
+
+use anyhow::Result;
+
+use crate::process::find;
+use crate::steps::{self, Step};
+use crate::test::checked_cargo;
+
+/// Runs a sample of the software GPU's tests under valgrind: no leak, no invalid access, no use of what was never written.
+///
+/// Takes about a minute. Needs valgrind (apt-get install valgrind). `cargo xtask test` does it too, where valgrind is installed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Use no network: only what is there already
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    steps::list_or_run(vec![step(args.offline)], &[], false)
+}
+
+/// Test programs of the sample, by name, in any crate that has one of that name.
+const PROGRAMS: [&str; 9] = [
+    "loader",
+    "hostile_objects",
+    "dispatch",
+    "packets",
+    "memory",
+    "fuzz_streams",
+    "fuzz_dispatch",
+    "faults",
+    "streams",
+];
+
+/// Tests of these programs that only take long: loops until a budget is used up, and thousands of like launches.
+const LEFT_OUT: [&str; 4] = [
+    "an_endless_kernel_is_cut_off",
+    "every_truncation_is_an_error",
+    "the_fault_of_a_dispatch_with_many",
+    "descriptors_with_any_bits",
+];
+
+/// Cases of each fuzz test.
+const CASES: &str = "60";
+
+/// What memcheck is asked for. Memory that is still reachable at the end (threads that wait, tables made once) is no leak.
+const VALGRIND: [&str; 8] = [
+    "valgrind",
+    "--quiet",
+    "--error-exitcode=9",
+    "--leak-check=full",
+    "--show-leak-kinds=definite,indirect",
+    "--errors-for-leak-kinds=definite,indirect",
+    "--fair-sched=yes",
+    "--num-callers=24",
+];
+
+/// The sample, as a step.
+pub(crate) fn step(offline: bool) -> Step {
+    let mut command = checked_cargo("test", offline);
+    let runner = VALGRIND.map(|word| format!("{word:?}")).join(",");
+    command.args(["--config", &format!("target.'cfg(all())'.runner=[{runner}]")]);
+    // All crates are named, so that nothing is compiled anew after the step `workspace`.
+    command.args(["--workspace", "--no-fail-fast"]);
+    PROGRAMS.iter().for_each(|program| {
+        command.args(["--test", program]);
+    });
+    command.args(["--", "--test-threads=1"]);
+    LEFT_OUT.iter().for_each(|test| {
+        command.args(["--skip", test]);
+    });
+    command.env("ROCM_RS_FUZZ_COUNT", CASES).env("RUST_BACKTRACE", "0");
+    let about = "a sample of the software GPU's tests under valgrind: no leaks, no invalid access";
+    Step::command("leaks", about, command).when(|| match find(VALGRIND[0]) {
+        Some(_) => Ok(()),
+        None => Err("valgrind is not installed (apt-get install valgrind)".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths;
+
+    /// A name that is in no crate would make cargo fail; one that is left out and gone would go unnoticed.
+    #[test]
+    fn what_is_left_out_is_there() {
+        let folder = paths::root().join("sim/amdgpu-sim/tests");
+        let texts: Vec<String> = PROGRAMS
+            .iter()
+            .filter_map(|program| std::fs::read_to_string(folder.join(program).with_extension("rs")).ok())
+            .collect();
+        for test in LEFT_OUT {
+            assert!(
+                texts.iter().any(|text| text.contains(&format!("fn {test}"))),
+                "{test} is in no program of the sample"
+            );
+        }
+    }
+}
