@@ -18,38 +18,42 @@ pub(crate) enum Stop {
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out about `turn` instructions
 /// (the count is looked at on taken branches only, so straight-line code is never cut).
 pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-    let program = ctx.program;
-    let micros = program.micros();
+    let micros = ctx.program.micros();
     let mut pc = wave.pc as usize;
     let mut left = turn;
-    let stop = loop {
-        let Some(m) = micros.get(pc) else {
-            wave.trap = Some(Trap::WildJump(0));
-            break Stop::Trap;
-        };
-        wave.pc = pc as u32;
-        left = left.wrapping_sub(1);
-        // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
-        // that `wave` was made for.
-        match unsafe { (m.run)(wave, m, ctx) } {
-            Flow::Next => pc += 1,
-            Flow::Jump => {
-                pc = wave.pc as usize;
-                if left as i64 <= 0 {
-                    break Stop::Yield;
+    let stop = 'wave: loop {
+        for m in micros.get(pc..).unwrap_or_default() {
+            wave.pc = pc as u32;
+            left = left.wrapping_sub(1);
+            // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
+            // that `wave` was made for.
+            let flow = unsafe { (m.run)(wave, m, ctx) };
+            if flow == Flow::Next {
+                pc += 1;
+                continue;
+            }
+            match flow {
+                Flow::Next | Flow::Jump => {
+                    pc = wave.pc as usize;
+                    if left as i64 <= 0 {
+                        break 'wave Stop::Yield;
+                    }
+                    continue 'wave;
                 }
+                Flow::Barrier => {
+                    wave.pc = pc as u32 + 1;
+                    break 'wave Stop::Barrier;
+                }
+                Flow::Yield => {
+                    wave.pc = pc as u32 + 1;
+                    break 'wave Stop::Yield;
+                }
+                Flow::End => break 'wave Stop::End,
+                Flow::Trap => break 'wave Stop::Trap,
             }
-            Flow::Barrier => {
-                wave.pc = pc as u32 + 1;
-                break Stop::Barrier;
-            }
-            Flow::Yield => {
-                wave.pc = pc as u32 + 1;
-                break Stop::Yield;
-            }
-            Flow::End => break Stop::End,
-            Flow::Trap => break Stop::Trap,
         }
+        wave.trap = Some(Trap::WildJump(0));
+        break Stop::Trap;
     };
     wave.instructions += turn.wrapping_sub(left);
     stop

@@ -92,13 +92,13 @@ fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
     if words > 0 {
         ctx.env.view.check_scalar(address, 4 * words as u32, 3, Access::Read)?;
     }
-    let mut data = [0; N];
-    for (i, word) in data.iter_mut().take(words).enumerate() {
+    let dst = usize::from(m.dst);
+    let Some(slots) = w.slots.get_mut(dst..dst + N) else {
+        return Ok(());
+    };
+    for (i, slot) in slots.iter_mut().enumerate() {
         // SAFETY: checked just now for all the words.
-        *word = unsafe { atomic::load_u32(address + 4 * i as u64) };
-    }
-    for (i, word) in data.into_iter().enumerate() {
-        w.set_slot(m.dst + i as u16, word);
+        *slot = if i < words { unsafe { atomic::load_u32(address + 4 * i as u64) } } else { 0 };
     }
     Ok(())
 }

@@ -142,7 +142,18 @@ impl View {
     }
 
     /// Checks a scalar access. Bits of `align` must be zero in the address.
+    #[inline(always)]
     pub(super) fn check_scalar(&mut self, address: u64, bytes: u32, align: u64, access: Access) -> Checked {
+        // As a rule a kernel's argument.
+        let own = &self.own;
+        let inside = address >= own.base && address < own.end && u64::from(bytes) <= own.end - address;
+        if inside && address & align == 0 && access == Access::Read {
+            return Ok(());
+        }
+        self.check_scalar_outside(address, bytes, align, access)
+    }
+
+    fn check_scalar_outside(&mut self, address: u64, bytes: u32, align: u64, access: Access) -> Checked {
         let why = if address & align != 0 {
             Denied::Misaligned(align as u32 + 1)
         } else {
