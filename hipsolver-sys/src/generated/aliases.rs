@@ -14,9 +14,9 @@ pub use super::HIPBLAS_OP_T as HIPSOLVER_OP_T;
 pub use super::HIPBLAS_SIDE_LEFT as HIPSOLVER_SIDE_LEFT;
 #[cfg(feature = "rocm-6-2")]
 pub use super::HIPBLAS_SIDE_RIGHT as HIPSOLVER_SIDE_RIGHT;
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
+#[cfg(feature = "rocm-6-2")]
 pub use super::hipblasFillMode_t as hipsolverFillMode_t;
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
+#[cfg(feature = "rocm-6-2")]
 pub use super::hipblasOperation_t as hipsolverOperation_t;
-#[cfg(all(feature = "rocm-6-2", not(feature = "rocm-10-0")))]
+#[cfg(feature = "rocm-6-2")]
 pub use super::hipblasSideMode_t as hipsolverSideMode_t;

@@ -75,13 +75,6 @@ rocm_sdk::c_enum! {
 }
 
 rocm_sdk::c_enum! {
-    /// Since ROCm 10.0.
-    pub enum hipsolverFillMode_t: c_uint {
-    }
-    where #[cfg(feature = "rocm-10-0")]
-}
-
-rocm_sdk::c_enum! {
     /// Before ROCm 6.2.
     pub enum hipsolverOperation_t: c_uint {
         /// Before ROCm 6.2.
@@ -95,13 +88,6 @@ rocm_sdk::c_enum! {
         HIPSOLVER_OP_C = 113,
     }
     where #[cfg(not(feature = "rocm-6-2"))]
-}
-
-rocm_sdk::c_enum! {
-    /// Since ROCm 10.0.
-    pub enum hipsolverOperation_t: c_uint {
-    }
-    where #[cfg(feature = "rocm-10-0")]
 }
 
 rocm_sdk::c_enum! {
@@ -205,13 +191,6 @@ rocm_sdk::c_enum! {
         HIPSOLVER_SIDE_RIGHT = 142,
     }
     where #[cfg(not(feature = "rocm-6-2"))]
-}
-
-rocm_sdk::c_enum! {
-    /// Since ROCm 10.0.
-    pub enum hipsolverSideMode_t: c_uint {
-    }
-    where #[cfg(feature = "rocm-10-0")]
 }
 
 rocm_sdk::c_enum! {

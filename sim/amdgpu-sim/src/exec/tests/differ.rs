@@ -134,6 +134,8 @@ fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool) -> (State,
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
         start: Instant::now(),
         outside: &Outside::default(),
     };
