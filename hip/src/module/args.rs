@@ -1,6 +1,7 @@
 //! Launch arguments: checked against the kernel's parameters, laid out where the kernel reads them.
 
 use std::ffi::c_void;
+use std::ptr;
 
 use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
@@ -52,9 +53,16 @@ impl<'a> Arguments<'a> {
     }
 
     /// A pointer to each argument, as `hipModuleLaunchKernel` wants them. Valid as long as `self` is not touched.
+    ///
+    /// Behind them come pointers to zero for hidden arguments that an old runtime takes for the caller's: HIP 5.7 reads a
+    /// pointer from behind the end for them.
     pub(crate) fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
+        static ZERO: u64 = 0;
         let base: *mut u8 = self.packed.bytes.as_mut_ptr().cast();
-        self.packed.kernel.parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast()).collect()
+        let KernelInfo { parameters, late_hidden, .. } = self.packed.kernel;
+        let given = parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast());
+        let hidden = std::iter::repeat_n(ptr::from_ref(&ZERO).cast_mut().cast(), *late_hidden);
+        given.chain(hidden).collect()
     }
 
     fn buffer(

@@ -18,6 +18,9 @@ pub(crate) struct Metadata {
     pub(crate) kernels: BTreeMap<String, KernelInfo>,
 }
 
+/// The hidden argument that came after version 5 of code objects did: HIP 5.7 does not know it.
+const LATE_HIDDEN: &str = "hidden_dynamic_lds_size";
+
 /// What a code object says of one of its kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,6 +51,8 @@ pub struct KernelInfo {
     pub sgpr_spills: u32,
     /// Bytes up to the end of the last parameter.
     pub(crate) explicit_bytes: usize,
+    /// Hidden arguments that older runtimes do not know, and take for parameters of the caller's.
+    pub(crate) late_hidden: usize,
 }
 
 /// A parameter of a kernel.
@@ -150,11 +155,13 @@ impl KernelInfo {
             return Err(wrong(&format!("{kernarg_bytes} bytes of arguments")));
         }
         let mut parameters = Vec::new();
+        let mut late_hidden = 0;
         let mut end = 0;
         for argument in map.list(".args") {
             let argument = Map::of(argument)?;
             let kind = argument.text(".value_kind").ok_or_else(|| wrong("an argument of no kind"))?;
             if kind.starts_with("hidden_") {
+                late_hidden += usize::from(kind == LATE_HIDDEN);
                 continue;
             }
             let (Some(offset), Some(size)) = (argument.number(".offset"), argument.number(".size")) else {
@@ -197,6 +204,7 @@ impl KernelInfo {
             vgpr_spills: count(".vgpr_spill_count"),
             sgpr_spills: count(".sgpr_spill_count"),
             explicit_bytes: end as usize,
+            late_hidden,
             parameters,
             name,
         })
@@ -242,6 +250,7 @@ pub(crate) mod tests {
         KernelInfo {
             name: "k".to_owned(),
             explicit_bytes: parameters.last().map_or(0, |p| p.offset + p.size),
+            late_hidden: 0,
             parameters,
             static_shared_bytes: 0,
             private_bytes: 0,
