@@ -94,6 +94,8 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     for release in releases {
         steps.push(hsa(release, offline));
     }
+    // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
+    steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
     steps.push(levels(&raw, offline));
     steps.push(examples(offline)?);
     Ok(steps)

@@ -22,7 +22,12 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
 
 /// Runs a kernel of `memory.s` with one wave; the result is indexed by number and lane.
 fn run(name: &str) -> Vec<Vec<u32>> {
-    let gpu = Gpu::new(Config { misaligned: Misaligned::Allow, ..Config::default() });
+    run_with(name, true)
+}
+
+/// Likewise, on a GPU with or without SRAMECC.
+fn run_with(name: &str, sramecc: bool) -> Vec<Vec<u32>> {
+    let gpu = Gpu::new(Config { misaligned: Misaligned::Allow, sramecc, ..Config::default() });
     let module = load(&gpu, MEMORY);
     let (data, out) = (upload(&gpu, &input()), zeros::<u32>(&gpu, 2048));
     launch_1d(&gpu, &module, name, 1, 64, &Args::default().pointer(&data).pointer(&out));
@@ -37,19 +42,30 @@ fn expect(name: &str, results: &[Vec<u32>], i: usize, of_lane: impl Fn(usize) ->
 
 #[test]
 fn global_loads() {
-    let (r, data) = (run("global_loads"), input());
+    for sramecc in [false, true] {
+        global_loads_on(sramecc);
+    }
+}
+
+/// Memory with error correction makes the 16 bits zero that a load leaves out; without it they stay.
+fn left_out(sramecc: bool, bits: u32) -> u32 {
+    if sramecc { 0 } else { bits }
+}
+
+fn global_loads_on(sramecc: bool) {
+    let (r, data) = (run_with("global_loads", sramecc), input());
+    let (upper, lower) = (left_out(sramecc, 0xffff_0000), left_out(sramecc, 0xffff));
     let check = |i: usize, f: &dyn Fn(usize) -> u32| expect("global_loads", &r, i, |lane| f(16 * lane));
     check(0, &|a| u32::from(data[a + 1]));
     check(1, &|a| data[a + 1] as i8 as u32);
     check(2, &|a| u32::from(u16_at(&data, a + 1)));
     check(3, &|a| u16_at(&data, a + 2) as i16 as u32);
-    // The 16 bits that are not loaded stay.
-    check(4, &|a| 0xffff_0000 | u32::from(data[a]));
-    check(5, &|a| 0xffff | u32::from(data[a]) << 16);
-    check(6, &|a| 0xffff_0000 | u32::from(data[a + 3] as i8 as u16));
-    check(7, &|a| 0xffff | u32::from(data[a + 3] as i8 as u16) << 16);
-    check(8, &|a| 0xffff_0000 | u32::from(u16_at(&data, a + 4)));
-    check(9, &|a| 0xffff | u32::from(u16_at(&data, a + 6)) << 16);
+    check(4, &|a| upper | u32::from(data[a]));
+    check(5, &|a| lower | u32::from(data[a]) << 16);
+    check(6, &|a| upper | u32::from(data[a + 3] as i8 as u16));
+    check(7, &|a| lower | u32::from(data[a + 3] as i8 as u16) << 16);
+    check(8, &|a| upper | u32::from(u16_at(&data, a + 4)));
+    check(9, &|a| lower | u32::from(u16_at(&data, a + 6)) << 16);
     for (i, offset) in [
         (10, 8),
         (11, 12),
@@ -90,7 +106,14 @@ fn global_stores() {
 
 #[test]
 fn local_memory() {
-    let r = run("lds");
+    for sramecc in [false, true] {
+        local_memory_on(sramecc);
+    }
+}
+
+fn local_memory_on(sramecc: bool) {
+    let r = run_with("lds", sramecc);
+    let (upper, lower) = (left_out(sramecc, 0xffff_0000), left_out(sramecc, 0xffff));
     let v2 = |lane: usize| 0x80ff_7f01_u32 ^ (lane as u32 * 0x0101_0101);
     // The first words of local memory before the second round of writes.
     let lds = |word: usize| match word {
@@ -102,9 +125,9 @@ fn local_memory() {
     check(1, &|l| (v2(l) >> 24) as i8 as u32);
     check(2, &|l| v2(l) >> 16);
     check(3, &|l| (v2(l) >> 16) as i16 as u32);
-    check(4, &|l| 0xffff_0000 | (v2(l) & 0xff));
-    check(5, &|l| 0xffff | (v2(l) >> 16) << 16);
-    check(6, &|l| 0xffff | u32::from((v2(l) >> 16) as u8 as i8 as u16) << 16);
+    check(4, &|l| upper | (v2(l) & 0xff));
+    check(5, &|l| lower | (v2(l) >> 16) << 16);
+    check(6, &|l| lower | u32::from((v2(l) >> 16) as u8 as i8 as u16) << 16);
     // v12 is the byte address lane / 2 * 4, v11 is 4 * lane.
     check(7, &|l| lds(l / 2 + 1));
     check(8, &|l| lds(l / 2 + 9));

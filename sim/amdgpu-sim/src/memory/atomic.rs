@@ -88,6 +88,7 @@ macro_rules! word {
 
 word!(load_u16, store_u16, cell_u16, u16, 2, "16-bit word");
 word!(load_u32, store_u32, cell_u32, u32, 4, "32-bit word");
+word!(load_u64, store_u64, cell_u64, u64, 8, "64-bit word");
 
 macro_rules! update {
     ($name:ident, $cell:ident, $int:ident) => {

@@ -39,6 +39,25 @@ pub(super) trait Space {
     /// # Safety
     /// See the trait.
     unsafe fn store32(&mut self, lane: usize, address: u64, value: u32);
+    /// Two words, the low one first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn load64(&self, lane: usize, address: u64) -> u64 {
+        // SAFETY: as the caller vouches.
+        unsafe { u64::from(self.load32(lane, address)) | u64::from(self.load32(lane, address + 4)) << 32 }
+    }
+    /// Two words, the low one first.
+    /// # Safety
+    /// See the trait.
+    #[inline(always)]
+    unsafe fn store64(&mut self, lane: usize, address: u64, value: u64) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            self.store32(lane, address, value as u32);
+            self.store32(lane, address + 4, (value >> 32) as u32);
+        }
+    }
     /// Replaces a word by what `f` makes of it, as one step, and returns the old one. The address is aligned.
     /// # Safety
     /// See the trait.
@@ -248,6 +267,30 @@ impl Space for View {
     unsafe fn store32(&mut self, _: usize, address: u64, value: u32) {
         // SAFETY: as in `store8`.
         unsafe { atomic::store_u32(address, value) }
+    }
+
+    // Other workgroups see an aligned 64-bit word whole or not at all: an atomic load or store of a kernel is no other instruction.
+    #[inline(always)]
+    unsafe fn load64(&self, _: usize, address: u64) -> u64 {
+        if address % 8 == 0 {
+            // SAFETY: as in `load8`.
+            return unsafe { atomic::load_u64(address) };
+        }
+        // SAFETY: as in `load8`.
+        unsafe { u64::from(atomic::load_u32(address)) | u64::from(atomic::load_u32(address + 4)) << 32 }
+    }
+
+    #[inline(always)]
+    unsafe fn store64(&mut self, _: usize, address: u64, value: u64) {
+        if address % 8 == 0 {
+            // SAFETY: as in `store8`.
+            return unsafe { atomic::store_u64(address, value) };
+        }
+        // SAFETY: as in `store8`.
+        unsafe {
+            atomic::store_u32(address, value as u32);
+            atomic::store_u32(address + 4, (value >> 32) as u32);
+        }
     }
 
     #[inline(always)]

@@ -171,21 +171,29 @@ pub(super) fn load<S: Space>(
 
 #[inline(always)]
 fn words<S: Space, const N: usize>(w: &mut Wave, space: &mut S, at: &Addresses, mask: u64, dst: u16) {
-    if mask == u64::MAX {
-        for word in 0..N {
-            let row = w.row_mut(dst + word as u16);
+    // In pairs: a 64-bit word is loaded as one.
+    for first in (0..N as u16).step_by(2) {
+        let offset = 4 * u64::from(first);
+        if first + 1 < N as u16 {
+            for lane in lanes(mask) {
+                // SAFETY: `load` has checked the lanes of `mask` for `N` words.
+                let pair = unsafe { space.load64(lane, at[lane] + offset) };
+                w.row_mut(dst + first)[lane] = pair as u32;
+                w.row_mut(dst + first + 1)[lane] = (pair >> 32) as u32;
+            }
+            continue;
+        }
+        let row = w.row_mut(dst + first);
+        if mask == u64::MAX {
             for (lane, place) in row.iter_mut().enumerate() {
                 // SAFETY: `load` has checked all lanes for `N` words.
-                *place = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
+                *place = unsafe { space.load32(lane, at[lane] + offset) };
             }
-        }
-        return;
-    }
-    for word in 0..N {
-        let row = w.row_mut(dst + word as u16);
-        for lane in lanes(mask) {
-            // SAFETY: `load` has checked the lanes of `mask` for `N` words.
-            row[lane] = unsafe { space.load32(lane, at[lane] + 4 * word as u64) };
+        } else {
+            for lane in lanes(mask) {
+                // SAFETY: `load` has checked the lanes of `mask` for `N` words.
+                row[lane] = unsafe { space.load32(lane, at[lane] + offset) };
+            }
         }
     }
 }
@@ -204,17 +212,27 @@ pub(super) fn store<S: Space>(
     space.check(at, mask, shape.bytes(), align, Access::Write)?;
     match shape.width {
         Width::Words(n) => {
-            for word in 0..u16::from(n) {
-                let row = w.row(src + word);
-                if mask == u64::MAX {
+            let n = u16::from(n);
+            // In pairs: a 64-bit word is stored as one.
+            for first in (0..n).step_by(2) {
+                let offset = 4 * u64::from(first);
+                let low = w.row(src + first);
+                if first + 1 < n {
+                    let high = w.row(src + first + 1);
+                    for lane in lanes(mask) {
+                        let pair = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+                        // SAFETY: checked above for all words.
+                        unsafe { space.store64(lane, at[lane] + offset, pair) };
+                    }
+                } else if mask == u64::MAX {
                     for lane in 0..LANES {
                         // SAFETY: checked above for all words.
-                        unsafe { space.store32(lane, at[lane] + 4 * u64::from(word), row[lane]) };
+                        unsafe { space.store32(lane, at[lane] + offset, low[lane]) };
                     }
                 } else {
                     for lane in lanes(mask) {
                         // SAFETY: checked above for all words.
-                        unsafe { space.store32(lane, at[lane] + 4 * u64::from(word), row[lane]) };
+                        unsafe { space.store32(lane, at[lane] + offset, low[lane]) };
                     }
                 }
             }
