@@ -81,6 +81,7 @@ mod error;
 mod event;
 mod memory;
 mod module;
+mod peer;
 mod properties;
 mod stream;
 mod usage;
@@ -95,12 +96,16 @@ pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::Event;
 pub use memory::{
-    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
+    Chunks, ChunksMut, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz,
+    MemoryAccess, MemoryPool, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod, PoolOptions, PoolReuse, PoolUsage,
 };
+#[cfg(unix)]
+pub use memory::PoolPointer;
 pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,
 };
+pub use peer::{Link, LinkType, PeerAttribute};
 pub use properties::{DeviceProperties, PciAddress};
 pub use stream::{Stream, StreamOptions};
 

@@ -1,26 +1,34 @@
 //! Memory of devices and pinned memory of the host.
 
+mod allocation;
 mod buffer;
+mod cast;
+mod chunks;
 mod copy;
 mod fill;
+mod float8;
 mod pinned;
 mod pinned_slice;
+mod pool;
 mod slice;
 
-use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
-use std::ptr;
 
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
+pub use chunks::{Chunks, ChunksMut};
+pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use pinned::PinnedBuffer;
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
+#[cfg(unix)]
+pub use pool::PoolPointer;
+pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 
-use crate::call::check;
-use crate::device::Device;
+pub(crate) use allocation::{Allocation, Keeper, Owner};
+pub(crate) use pool::DevicePools;
+
 use crate::error::{Error, Result};
-use crate::usage::Usage;
 
 /// An address in device memory of elements of type `T`, of unknown life: what a kernel sees of a buffer.
 ///
@@ -71,47 +79,6 @@ impl<T> Eq for DevicePtr<T> {}
 impl<T> std::fmt::Debug for DevicePtr<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#x}", self.address)
-    }
-}
-
-/// One allocation on a device. Freed when dropped, after all work that uses it.
-pub(crate) struct DeviceMemory {
-    /// Null if and only if there are no bytes.
-    pointer: *mut c_void,
-    bytes: usize,
-    device: Device,
-    usage: Usage,
-}
-
-// SAFETY: the pointer is an address that only the HIP runtime and devices dereference, which take it from any thread;
-// what is in flight is counted in `usage`, which is Sync; memory is freed only in Drop, with no other reference.
-unsafe impl Send for DeviceMemory {}
-// SAFETY: as above.
-unsafe impl Sync for DeviceMemory {}
-
-impl DeviceMemory {
-    fn new(device: &Device, bytes: usize) -> Result<Self> {
-        let mut pointer = ptr::null_mut();
-        if bytes != 0 {
-            device.activate()?;
-            // SAFETY: `pointer` is valid for a write.
-            let status = unsafe { hip_sys::hipMalloc(&mut pointer, bytes) };
-            check(status, "hipMalloc", || format!("{bytes} bytes on device {}", device.index()))?;
-        }
-        Ok(Self { pointer, bytes, device: *device, usage: Usage::default() })
-    }
-}
-
-impl Drop for DeviceMemory {
-    fn drop(&mut self) {
-        if self.pointer.is_null() {
-            return;
-        }
-        // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        if self.usage.finish() && self.device.activate().is_ok() {
-            // SAFETY: from hipMalloc, not freed yet, and no work that was queued uses it any more.
-            let _ = unsafe { hip_sys::hipFree(self.pointer) };
-        }
     }
 }
 

@@ -17,17 +17,10 @@ use crate::usage::{AccessKind, Usage};
 /// [`as_mut_slice`](Self::as_mut_slice) and dropping it for all of them. There is no guard to keep, so none to lose.
 /// (It does not dereference to a slice because waiting can fail: the copy may come after a kernel that faults.)
 pub struct PinnedBuffer<T> {
-    /// Dangling, but aligned, if there are no elements.
-    pointer: *mut T,
+    memory: Allocation,
     len: usize,
-    usage: Usage,
     elements: PhantomData<T>,
 }
-
-// SAFETY: the buffer owns its elements as a Box<[T]> does; `usage` is Send and Sync.
-unsafe impl<T: Send> Send for PinnedBuffer<T> {}
-// SAFETY: a shared reference gives shared access to the elements alone, and queues copies that only read them.
-unsafe impl<T: Sync> Sync for PinnedBuffer<T> {}
 
 impl<T: Pod> PinnedBuffer<T> {
     /// A buffer of zeros. The device says which runtime context the memory is pinned in; all devices can use it.
