@@ -87,7 +87,11 @@ mod stream;
 mod usage;
 
 pub use bytemuck;
+#[cfg(feature = "half")]
+pub use half;
 pub use hip_sys as sys;
+#[cfg(feature = "complex")]
+pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
@@ -95,12 +99,14 @@ pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_g
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::Event;
-pub use memory::{
-    Chunks, ChunksMut, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz,
-    MemoryAccess, MemoryPool, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod, PoolOptions, PoolReuse, PoolUsage,
-};
 #[cfg(unix)]
 pub use memory::PoolPointer;
+pub use memory::{
+    Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, Extent, F8E4M3,
+    F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, ManagedBuffer, MemoryAccess, MemoryAdvice, MemoryPlace, MemoryPool, PinnedBuffer,
+    PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod, PoolOptions,
+    PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
+};
 pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,

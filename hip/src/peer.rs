@@ -186,8 +186,7 @@ impl Device {
         self.expect_another(peer)?;
         let mut value: c_int = 0;
         // SAFETY: `value` is valid for a write; the devices are two that there are.
-        let status =
-            unsafe { hip_sys::hipDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw(), peer.raw()) };
+        let status = unsafe { hip_sys::hipDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw(), peer.raw()) };
         check(status, "hipDeviceGetP2PAttribute", || format!("{attribute:?} of {}", self.pair(peer)))?;
         Ok(value)
     }

@@ -36,8 +36,44 @@ impl<'a> Access<'a> {
 }
 
 /// The last uses of one allocation, at most one entry a stream.
+///
+/// The owner of the allocation has it, and gives the memory back through [`Usage::release`]; graphs that work on the
+/// allocation [keep](Usage::keep) it, and put off what the owner wanted until they are gone.
 #[derive(Default)]
-pub(crate) struct Usage(Mutex<Vec<Use>>);
+pub(crate) struct Usage(Arc<Uses>);
+
+#[derive(Default)]
+struct Uses {
+    kind: MemoryKind,
+    state: Mutex<State>,
+}
+
+/// Who else can get at an allocation, which decides what a graph may do with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum MemoryKind {
+    /// Only devices read and write it: whatever the order, no Rust reference sees it change.
+    #[default]
+    Device,
+    /// The host borrows it as slices, which a graph that is launched later cannot know of.
+    Host,
+    /// It ends with a borrow, so that no graph can keep it.
+    Borrowed,
+}
+
+#[derive(Default)]
+struct State {
+    uses: Vec<Use>,
+    /// Graphs that keep the allocation.
+    keepers: usize,
+    /// What the owner left to do for the last of them.
+    release: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// A graph's hold on an allocation.
+pub(crate) struct Kept {
+    usage: Usage,
+    pub(crate) kind: AccessKind,
+}
 
 struct Use {
     stream: Arc<StreamInner>,
@@ -54,14 +90,36 @@ pub(crate) struct Pending {
 }
 
 impl Usage {
-    fn lock(&self) -> MutexGuard<'_, Vec<Use>> {
-        // The list is whole after every statement, so a panic elsewhere does not spoil it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Of memory that the host borrows as slices.
+    pub(crate) fn host() -> Self {
+        Self(Arc::new(Uses { kind: MemoryKind::Host, state: Mutex::default() }))
+    }
+
+    /// Of memory that ends with a borrow: the caller's own, registered with the runtime.
+    pub(crate) fn borrowed() -> Self {
+        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, state: Mutex::default() }))
+    }
+
+    #[allow(dead_code, reason = "for graphs")]
+    pub(crate) fn memory_kind(&self) -> MemoryKind {
+        self.0.kind
+    }
+
+    /// Keeps the allocation for a graph that does an access of `kind`.
+    #[allow(dead_code, reason = "for graphs")]
+    pub(crate) fn keep(&self, kind: AccessKind) -> Kept {
+        self.lock().keepers += 1;
+        Kept { usage: Self(Arc::clone(&self.0)), kind }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The lists are whole after every statement, so a panic elsewhere does not spoil them.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Work not known to be over that must come before an access of `kind`: writes before a read, all before a write.
     pub(crate) fn pending(&self, kind: AccessKind, out: &mut Vec<Pending>) {
-        for used in self.lock().iter() {
+        for used in &self.lock().uses {
             let ticket = match kind {
                 AccessKind::Read => used.write,
                 AccessKind::Write => used.read.max(used.write),
@@ -86,7 +144,7 @@ impl Usage {
         ticket: u64,
         retired: &mut Vec<Arc<StreamInner>>,
     ) {
-        let mut uses = self.lock();
+        let uses = &mut self.lock().uses;
         // An entry is only ever left out when its work is over: one that a later use supersedes stays,
         // because two threads may mark in either order.
         let mut index = 0;
@@ -121,12 +179,99 @@ impl Usage {
         Ok(())
     }
 
-    /// Blocks until nothing uses the allocation any more, for a destructor; `false` if that cannot be known.
+    /// Gives the allocation back with `free`, for a destructor: when nothing uses it any more, and no graph keeps it.
     ///
-    /// Errors of the work that is waited for are kept for the next caller who waits for its stream.
-    pub(crate) fn finish(&mut self) -> bool {
+    /// If it cannot be known that nothing uses it, it is lost rather than given to others. Errors of the work that is
+    /// waited for are kept for the next caller who waits for its stream.
+    pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if state.keepers != 0 {
+            state.release = Some(Box::new(free));
+            return;
+        }
+        drop(state);
+        if self.finish() {
+            free();
+        }
+    }
+
+    /// Whether a graph keeps the allocation.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.lock().keepers != 0
+    }
+
+    /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known.
+    pub(crate) fn finish(&self) -> bool {
         let mut pending = Vec::new();
         self.pending(AccessKind::Write, &mut pending);
         pending.iter().all(|work| work.stream.finish(work.ticket))
+    }
+}
+
+#[allow(dead_code, reason = "for graphs")]
+impl Kept {
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access { usage: &self.usage, kind: self.kind }
+    }
+
+    /// Whether both keep the same allocation.
+    pub(crate) fn is(&self, usage: &Usage) -> bool {
+        Arc::ptr_eq(&self.usage.0, &usage.0)
+    }
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        self.usage.keep(self.kind)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut state = self.usage.lock();
+        state.keepers -= 1;
+        let release = if state.keepers == 0 { state.release.take() } else { None };
+        drop(state);
+        if let Some(release) = release {
+            if self.usage.finish() {
+                release();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn memory_goes_when_its_owner_and_the_last_graph_are_gone() {
+        let freed = Arc::new(AtomicU32::new(0));
+        let free = |freed: &Arc<AtomicU32>| {
+            let freed = Arc::clone(freed);
+            move || {
+                freed.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        Usage::default().release(free(&freed));
+        assert_eq!(freed.load(Ordering::Relaxed), 1, "no graph keeps it");
+
+        let mut usage = Usage::default();
+        let first = usage.keep(AccessKind::Read);
+        let second = first.clone();
+        usage.release(free(&freed));
+        drop(usage);
+        drop(first);
+        assert_eq!(freed.load(Ordering::Relaxed), 1, "a graph keeps it");
+        drop(second);
+        assert_eq!(freed.load(Ordering::Relaxed), 2);
+
+        let mut usage = Usage::default();
+        drop(usage.keep(AccessKind::Write));
+        assert_eq!(freed.load(Ordering::Relaxed), 2, "its owner has it");
+        usage.release(free(&freed));
+        assert_eq!(freed.load(Ordering::Relaxed), 3);
     }
 }

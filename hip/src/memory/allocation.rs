@@ -1,14 +1,15 @@
 //! One piece of memory that devices reach: where it is, who may use it, what still does, and how it is given back.
 
-use std::any::Any;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
 use super::pool::PoolInner;
+use super::registered::HeapBlock;
 use crate::call::check;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use crate::stream::StreamInner;
 use crate::usage::{Access, AccessKind, Usage};
 
@@ -33,9 +34,11 @@ pub(crate) enum Owner {
     /// `hipMallocManaged`: as `hipMalloc`, but within the reach of every device.
     Managed,
     /// `hipHostMalloc`.
-    Host,
-    /// `hipHostRegister`; with the memory itself, where it is ours.
-    Registered(Box<dyn Any + Send + Sync>),
+    Host { portable: bool },
+    /// `hipHostRegister` of memory that is ours, unless it is empty.
+    Registered(Option<HeapBlock>),
+    /// `hipHostRegister` of memory that is somebody else's as soon as we are gone.
+    Borrowed,
     /// `hipMallocAsync` (no pool named) or `hipMallocFromPoolAsync`: freed in the order of the stream.
     Queue(Arc<StreamInner>, Option<Arc<PoolInner>>),
     /// Something that gives the memory back when it is dropped, and says which other devices may use it.
@@ -92,6 +95,17 @@ impl Allocation {
         (self.pointer, self.bytes, self.owner) = (pointer, bytes, owner);
     }
 
+    /// As [`adopt`](Self::adopt), for memory of the host.
+    pub(crate) fn adopt_host(&mut self, host: *mut c_void, bytes: usize, owner: Owner) {
+        (self.host, self.bytes, self.owner) = (host, bytes, owner);
+    }
+
+    /// Leaves the memory to the caller, who has waited for its uses.
+    pub(crate) fn disown(&mut self) -> Owner {
+        (self.pointer, self.host, self.bytes) = (ptr::null_mut(), ptr::null_mut(), 0);
+        std::mem::replace(&mut self.owner, Owner::Nobody)
+    }
+
     /// How the memory is owned.
     pub(crate) fn owner(&self) -> &Owner {
         &self.owner
@@ -109,7 +123,8 @@ impl Allocation {
     #[cold]
     fn admits_other(&self, device: Device, kind: AccessKind) -> bool {
         match &self.owner {
-            Owner::Nobody | Owner::Managed | Owner::Host | Owner::Registered(_) => true,
+            Owner::Nobody | Owner::Managed | Owner::Registered(_) | Owner::Borrowed => true,
+            Owner::Host { portable } => *portable,
             Owner::Malloc => device.has_peer_access(self.device),
             Owner::Queue(_, Some(pool)) => pool.admits(device, kind),
             Owner::Queue(_, None) => self.device.default_pool_admits(device, kind),
@@ -123,33 +138,58 @@ impl Drop for Allocation {
         if self.pointer.is_null() && self.host.is_null() {
             return;
         }
-        if let Owner::Queue(stream, _) = &self.owner {
-            match free_in_order(stream, &self.usage, self.pointer) {
-                Freed::Queued => return,
-                // Whether it came to pass is unknown, and a second free might hit who has the address by now.
-                Freed::Refused => return,
-                Freed::NotTried => {}
+        match &self.owner {
+            // A graph that keeps the memory uses it again later, in no order that a stream knows of.
+            Owner::Queue(stream, _) if !self.usage.is_kept() => {
+                match free_in_order(stream, &self.usage, self.pointer) {
+                    Freed::Queued => return,
+                    // Whether it came to pass is unknown, and a second free might hit who has the address by now.
+                    Freed::Refused => return,
+                    Freed::NotTried => {}
+                }
             }
+            Owner::Borrowed => return release_borrowed(&self.usage, self.device, self.host),
+            _ => {}
         }
-        // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        let owner = std::mem::replace(&mut self.owner, Owner::Nobody);
-        if !self.usage.finish() || self.device.activate().is_err() {
-            std::mem::forget(owner);
+        let give_back = GiveBack {
+            pointer: self.pointer.expose_provenance(),
+            host: self.host.expose_provenance(),
+            device: self.device,
+            owner: ManuallyDrop::new(std::mem::replace(&mut self.owner, Owner::Nobody)),
+        };
+        self.usage.release(move || give_back.run());
+    }
+}
+
+/// What is left to do when an allocation's owner and all of its uses are gone. Dropped without that, it loses the memory
+/// rather than giving it to others.
+struct GiveBack {
+    pointer: usize,
+    host: usize,
+    device: Device,
+    owner: ManuallyDrop<Owner>,
+}
+
+impl GiveBack {
+    fn run(self) {
+        let (pointer, host) =
+            (ptr::with_exposed_provenance_mut(self.pointer), ptr::with_exposed_provenance_mut::<c_void>(self.host));
+        if self.device.activate().is_err() {
             return;
         }
-        match owner {
-            Owner::Nobody => {}
+        match ManuallyDrop::into_inner(self.owner) {
+            Owner::Nobody | Owner::Borrowed => {}
             Owner::Malloc | Owner::Managed | Owner::Queue(..) => {
-                // SAFETY: from hipMalloc or one of its kin, not freed yet, and no work that was queued uses it any more.
-                let _ = unsafe { hip_sys::hipFree(self.pointer) };
+                // SAFETY: from hipMalloc or one of its kin, not freed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipFree(pointer) };
             }
-            Owner::Host => {
-                // SAFETY: from hipHostMalloc, not freed yet, and no work that was queued uses it any more.
-                let _ = unsafe { hip_sys::hipHostFree(self.host) };
+            Owner::Host { .. } => {
+                // SAFETY: from hipHostMalloc, not freed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipHostFree(host) };
             }
             Owner::Registered(memory) => {
-                // SAFETY: from hipHostRegister, not unregistered yet, and no work that was queued uses it any more.
-                let status = unsafe { hip_sys::hipHostUnregister(self.host) };
+                // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it any more.
+                let status = unsafe { hip_sys::hipHostUnregister(host) };
                 if status.0 == 0 {
                     drop(memory);
                 } else {
@@ -159,6 +199,25 @@ impl Drop for Allocation {
             Owner::Keeper(keeper) => drop(keeper),
         }
     }
+}
+
+/// Waits for all work that uses borrowed memory, which goes back to its owner when this returns, and unregisters it.
+fn release_borrowed(usage: &Usage, device: Device, host: *mut c_void) {
+    if !usage.finish() {
+        // The streams could not say; the device as a whole may.
+        let stopped = [Status::ILLEGAL_ADDRESS, Status::LAUNCH_TIMEOUT, Status::ASSERT, Status::LAUNCH_FAILURE];
+        match device.synchronize() {
+            Ok(()) => {}
+            // After a fault the runtime runs nothing any more.
+            Err(error) if error.status().is_some_and(|status| stopped.contains(&status)) => {}
+            Err(error) => {
+                eprintln!("hip: a device may still use borrowed memory at {host:p}, and cannot say: {error}");
+                std::process::abort();
+            }
+        }
+    }
+    // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it any more.
+    let _ = unsafe { hip_sys::hipHostUnregister(host) };
 }
 
 enum Freed {

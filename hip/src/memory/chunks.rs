@@ -20,7 +20,9 @@ pub struct ChunksMut<'a, T> {
 
 fn whole(size: usize) -> Result<usize> {
     match size {
-        0 => Err(Error::InvalidValue { what: "the length of a chunk", value: "0".into(), allowed: "at least 1".into() }),
+        0 => {
+            Err(Error::InvalidValue { what: "the length of a chunk", value: "0".into(), allowed: "at least 1".into() })
+        }
         _ => Ok(size),
     }
 }

@@ -7,27 +7,37 @@ mod chunks;
 mod copy;
 mod fill;
 mod float8;
+mod host;
+mod managed;
 mod pinned;
 mod pinned_slice;
+mod pitched;
 mod pool;
+mod registered;
 mod slice;
 
+use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
+use std::ptr;
 
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
-pub use pinned::PinnedBuffer;
+pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
+pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
+pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
 #[cfg(unix)]
 pub use pool::PoolPointer;
 pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
+pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 pub(crate) use pool::DevicePools;
 
+use crate::call::check;
 use crate::error::{Error, Result};
 
 /// An address in device memory of elements of type `T`, of unknown life: what a kernel sees of a buffer.
@@ -80,6 +90,27 @@ impl<T> std::fmt::Debug for DevicePtr<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#x}", self.address)
     }
+}
+
+/// Where devices see pinned host memory (`hipHostGetDevicePointer`).
+fn device_pointer(host: *mut c_void) -> Result<*mut c_void> {
+    let mut pointer = ptr::null_mut();
+    // SAFETY: `pointer` is valid for a write; the runtime knows the host memory, or says that it does not.
+    let status = unsafe { hip_sys::hipHostGetDevicePointer(&mut pointer, host, 0) };
+    check(status, "hipHostGetDevicePointer", || format!("host memory at {host:p}"))?;
+    Ok(pointer)
+}
+
+/// `Ok` if devices see the memory in place.
+fn mapped(memory: &Allocation) -> Result<()> {
+    if !memory.pointer.is_null() || memory.bytes == 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "host memory that a device is to use in place",
+        value: "pinned, but not mapped".to_owned(),
+        allowed: "made with PinnedOptions::mapped".to_owned(),
+    })
 }
 
 /// `len` elements of `T` in bytes.

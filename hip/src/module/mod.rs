@@ -133,13 +133,17 @@ impl ModuleInner {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
+        let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
         // Code that may still run stays loaded, and its image with it.
-        if self.usage.finish() && self.device.activate().is_ok() {
-            // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
-            let _ = unsafe { hip_sys::hipModuleUnload(self.raw) };
-        } else {
-            std::mem::forget(std::mem::take(&mut self._image));
-        }
+        let mut image = std::mem::ManuallyDrop::new(image);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
+                let _ = unsafe { hip_sys::hipModuleUnload(ptr::with_exposed_provenance_mut(address)) };
+                // SAFETY: dropped once, here, and not used after.
+                unsafe { std::mem::ManuallyDrop::drop(&mut image) };
+            }
+        });
     }
 }
 

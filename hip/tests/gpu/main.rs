@@ -5,8 +5,13 @@
 mod device;
 mod launch;
 mod memory;
+mod memory_host;
+mod memory_pitched;
+mod memory_pool;
+mod memory_views;
 mod module;
 mod order;
+mod peer;
 mod stress;
 mod threads;
 

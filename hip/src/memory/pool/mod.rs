@@ -34,8 +34,9 @@ use state::Grants;
 /// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
 ///
 /// Memory that was freed stays in the pool for the next allocation, up to the
-/// [release threshold](Self::set_release_threshold). The pool is destroyed (`hipMemPoolDestroy`) after its last handle and
-/// the last buffer from it are gone; the device's own default pool never is.
+/// [release threshold](Self::set_release_threshold). After its last handle and the last buffer from it are gone the pool gives back its
+/// memory, and is kept for the next that is made with the same options: AMD's runtimes crash when a pool is destroyed
+/// (`hipMemPoolDestroy`) while other threads work.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -65,21 +66,32 @@ pub struct MemoryPool {
 pub(crate) struct PoolInner {
     raw: hipMemPool_t,
     device: Device,
-    /// Made by us, hence destroyed by us.
-    owned: bool,
+    kind: PoolKind,
     /// Devices other than its own that may use its memory.
     grants: Grants,
 }
 
-// SAFETY: a hipMemPool_t is a handle that the HIP runtime lets any thread use (the runtime locks its pools); it is destroyed
-// only in Drop, when no other reference exists. All else in here is Send and Sync.
+/// Where a pool comes from, hence what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PoolKind {
+    /// The device's own.
+    Default,
+    /// `hipMemPoolCreate`: for the next that is made with these options.
+    Created(PoolOptions),
+    /// Another process's.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Imported,
+}
+
+// SAFETY: a hipMemPool_t is a handle that the HIP runtime lets any thread use (the runtime locks its pools); it is never
+// destroyed. All else in here is Send and Sync.
 unsafe impl Send for PoolInner {}
 // SAFETY: as above.
 unsafe impl Sync for PoolInner {}
 
 impl PoolInner {
-    fn new(raw: hipMemPool_t, device: Device, owned: bool) -> Arc<Self> {
-        Arc::new(Self { raw, device, owned, grants: Grants::default() })
+    fn new(raw: hipMemPool_t, device: Device, kind: PoolKind) -> Arc<Self> {
+        Arc::new(Self { raw, device, kind, grants: Grants::default() })
     }
 
     /// Whether `device`, another than the pool's own, may do an access of `kind` to its memory.
@@ -93,10 +105,16 @@ impl PoolInner {
 }
 
 impl Drop for PoolInner {
+    /// A pool is not destroyed but kept for the next that is made: the HIP runtimes up to 7.2 at least crash when one thread
+    /// destroys a pool while others make, wait for or destroy streams.
     fn drop(&mut self) {
-        if self.owned {
-            // SAFETY: from hipMemPoolCreate or an import, and every buffer of it has held a reference until it was freed.
-            let _ = unsafe { hip_sys::hipMemPoolDestroy(self.raw) };
+        if let PoolKind::Created(options) = self.kind {
+            // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
+            let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
+            let as_new = self.set_reuse(PoolReuse::default()).is_ok() && self.grants.is_empty();
+            if emptied && as_new {
+                self.device.pools().park(options, self.raw);
+            }
         }
     }
 }
@@ -107,13 +125,16 @@ impl MemoryPool {
     /// # Errors
     /// The runtime's status, `hipErrorNotSupported` where the device has no pools.
     pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
+        if let Some(raw) = device.pools().unpark(options) {
+            return Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) });
+        }
         let properties = options.properties(device);
         let mut raw: hipMemPool_t = ptr::null_mut();
         device.activate()?;
         // SAFETY: `raw` is valid for a write, the properties for a read.
         let status = unsafe { hip_sys::hipMemPoolCreate(&mut raw, &properties) };
         check(status, "hipMemPoolCreate", || format!("a pool on device {} with {options:?}", device.index()))?;
-        Ok(Self { inner: PoolInner::new(raw, *device, true) })
+        Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) })
     }
 
     /// The device that its memory is on.
@@ -145,42 +166,39 @@ impl MemoryPool {
     /// Gives memory that no buffer has back to the system, until no more than `keep` bytes are left in the pool
     /// (`hipMemPoolTrimTo`).
     pub fn trim(&self, keep: usize) -> Result<()> {
-        self.inner.device.activate()?;
-        // SAFETY: the pool is alive as long as `self`.
-        let status = unsafe { hip_sys::hipMemPoolTrimTo(self.inner.raw, keep) };
-        check(status, "hipMemPoolTrimTo", || format!("{} to {keep} bytes", self.inner.describe()))
+        self.inner.trim(keep)
     }
 
     /// Bytes that the pool keeps when a stream, an event or the device is waited for
     /// (`hipMemPoolAttrReleaseThreshold`); what is free beyond goes back to the system. 0 unless set.
     pub fn release_threshold(&self) -> Result<u64> {
-        self.get(hipMemPoolAttrReleaseThreshold)
+        self.inner.get(hipMemPoolAttrReleaseThreshold)
     }
 
     /// Sets [`release_threshold`](Self::release_threshold); [`u64::MAX`] to keep all.
     pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
-        self.set(hipMemPoolAttrReleaseThreshold, bytes)
+        self.inner.set(hipMemPoolAttrReleaseThreshold, bytes)
     }
 
     /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`).
     pub fn usage(&self) -> Result<PoolUsage> {
         Ok(PoolUsage {
-            reserved: self.get(hipMemPoolAttrReservedMemCurrent)?,
-            reserved_high: self.get(hipMemPoolAttrReservedMemHigh)?,
-            used: self.get(hipMemPoolAttrUsedMemCurrent)?,
-            used_high: self.get(hipMemPoolAttrUsedMemHigh)?,
+            reserved: self.inner.get(hipMemPoolAttrReservedMemCurrent)?,
+            reserved_high: self.inner.get(hipMemPoolAttrReservedMemHigh)?,
+            used: self.inner.get(hipMemPoolAttrUsedMemCurrent)?,
+            used_high: self.inner.get(hipMemPoolAttrUsedMemHigh)?,
         })
     }
 
     /// Starts [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`] afresh.
     pub fn reset_high_marks(&self) -> Result<()> {
-        self.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
-        self.set(hipMemPoolAttrUsedMemHigh, 0u64)
+        self.inner.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
+        self.inner.set(hipMemPoolAttrUsedMemHigh, 0u64)
     }
 
     /// When memory that one stream has freed may go to another (`hipMemPoolReuse*`).
     pub fn reuse(&self) -> Result<PoolReuse> {
-        let flag = |attribute| self.get::<c_int>(attribute).map(|value| value != 0);
+        let flag = |attribute| self.inner.get::<c_int>(attribute).map(|value| value != 0);
         Ok(PoolReuse {
             event_dependencies: flag(hipMemPoolReuseFollowEventDependencies)?,
             opportunistic: flag(hipMemPoolReuseAllowOpportunistic)?,
@@ -190,9 +208,7 @@ impl MemoryPool {
 
     /// Sets [`reuse`](Self::reuse).
     pub fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
-        self.set(hipMemPoolReuseFollowEventDependencies, c_int::from(reuse.event_dependencies))?;
-        self.set(hipMemPoolReuseAllowOpportunistic, c_int::from(reuse.opportunistic))?;
-        self.set(hipMemPoolReuseAllowInternalDependencies, c_int::from(reuse.internal_dependencies))
+        self.inner.set_reuse(reuse)
     }
 
     /// Lets another device use the pool's memory, what is allocated already included, or not any more
@@ -244,24 +260,38 @@ impl MemoryPool {
     pub fn as_raw(&self) -> hipMemPool_t {
         self.inner.raw
     }
+}
+
+impl PoolInner {
+    fn trim(&self, keep: usize) -> Result<()> {
+        self.device.activate()?;
+        // SAFETY: the pool is alive.
+        let status = unsafe { hip_sys::hipMemPoolTrimTo(self.raw, keep) };
+        check(status, "hipMemPoolTrimTo", || format!("{} to {keep} bytes", self.describe()))
+    }
+
+    fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
+        self.set(hipMemPoolReuseFollowEventDependencies, c_int::from(reuse.event_dependencies))?;
+        self.set(hipMemPoolReuseAllowOpportunistic, c_int::from(reuse.opportunistic))?;
+        self.set(hipMemPoolReuseAllowInternalDependencies, c_int::from(reuse.internal_dependencies))
+    }
 
     /// `V` is what the attribute is in C: `int` or `uint64_t`.
     fn get<V: Pod>(&self, attribute: hipMemPoolAttr) -> Result<V> {
         let mut value = V::zeroed();
-        // SAFETY: the pool is alive as long as `self`; the value has the attribute's type.
-        let status = unsafe {
-            hip_sys::hipMemPoolGetAttribute(self.inner.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>())
-        };
-        check(status, "hipMemPoolGetAttribute", || format!("{attribute:?} of {}", self.inner.describe()))?;
+        // SAFETY: the pool is alive; the value has the attribute's type.
+        let status =
+            unsafe { hip_sys::hipMemPoolGetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
+        check(status, "hipMemPoolGetAttribute", || format!("{attribute:?} of {}", self.describe()))?;
         Ok(value)
     }
 
+    /// As [`get`](Self::get).
     fn set<V: Pod + fmt::Debug>(&self, attribute: hipMemPoolAttr, mut value: V) -> Result<()> {
         // SAFETY: as above.
-        let status = unsafe {
-            hip_sys::hipMemPoolSetAttribute(self.inner.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>())
-        };
-        check(status, "hipMemPoolSetAttribute", || format!("{attribute:?} of {} to {value:?}", self.inner.describe()))
+        let status =
+            unsafe { hip_sys::hipMemPoolSetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
+        check(status, "hipMemPoolSetAttribute", || format!("{attribute:?} of {} to {value:?}", self.describe()))
     }
 }
 
@@ -278,7 +308,7 @@ impl fmt::Debug for MemoryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryPool")
             .field("device", &self.inner.device.index())
-            .field("owned", &self.inner.owned)
+            .field("kind", &self.inner.kind)
             .field("raw", &self.inner.raw)
             .finish()
     }

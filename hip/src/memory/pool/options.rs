@@ -75,6 +75,13 @@ pub struct PoolReuse {
     pub internal_dependencies: bool,
 }
 
+impl Default for PoolReuse {
+    /// All on, as in a new pool.
+    fn default() -> Self {
+        Self { event_dependencies: true, opportunistic: true, internal_dependencies: true }
+    }
+}
+
 /// What a device may do with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryAccess {

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use hip_sys::{hipMemHandleTypePosixFileDescriptor, hipMemPool_t, hipMemPoolPtrExportData};
 
 use super::super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
-use super::{MemoryPool, PoolInner};
+use super::{MemoryPool, PoolInner, PoolKind};
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ impl MemoryPool {
         check(status, "hipMemPoolImportFromShareableHandle", || {
             format!("file descriptor {} on device {}", fd.as_raw_fd(), device.index())
         })?;
-        Ok(Self { inner: PoolInner::new(raw, *device, true) })
+        Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Imported) })
     }
 
     /// A buffer of this pool for another process to [open](Self::open) (`hipMemPoolExportPointer`), after all queued work
@@ -139,10 +139,7 @@ impl MemoryPool {
             format!("{bytes} bytes of an imported pool on device {}", device.index())
         })?;
         let keeper = Owner::Keeper(Box::new(Opened { pool: Arc::clone(&self.inner), address: address as usize }));
-        Ok(DeviceBuffer::from_allocation(
-            Allocation::from_parts(&device, address, ptr::null_mut(), bytes, keeper),
-            len,
-        ))
+        Ok(DeviceBuffer::from_allocation(Allocation::from_parts(&device, address, ptr::null_mut(), bytes, keeper), len))
     }
 }
 

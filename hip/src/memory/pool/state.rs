@@ -1,11 +1,11 @@
 //! What is known of pools for each device, and of devices for each pool.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use hip_sys::hipMemPool_t;
 
-use super::{MemoryAccess, MemoryPool, PoolInner};
+use super::{MemoryAccess, MemoryPool, PoolInner, PoolKind, PoolOptions};
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -20,6 +20,10 @@ impl Grants {
         let mut grants = self.0.write().unwrap_or_else(PoisonError::into_inner);
         grants.retain(|(other, _)| *other != device);
         grants.push((device, access));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
@@ -40,9 +44,26 @@ pub(crate) struct DevicePools {
     has_chosen: AtomicBool,
     /// Kept alive as long as it is current.
     chosen: RwLock<Option<Arc<PoolInner>>>,
+    /// Pools that nobody has any more, for the next that is made with the same options.
+    parked: Mutex<Vec<(PoolOptions, Parked)>>,
 }
 
+struct Parked(hipMemPool_t);
+
+// SAFETY: a handle that the HIP runtime lets any thread use.
+unsafe impl Send for Parked {}
+
 impl DevicePools {
+    pub(super) fn park(&self, options: PoolOptions, pool: hipMemPool_t) {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner).push((options, Parked(pool)));
+    }
+
+    pub(super) fn unpark(&self, options: PoolOptions) -> Option<hipMemPool_t> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = parked.iter().position(|(other, _)| *other == options)?;
+        Some(parked.swap_remove(at).1.0)
+    }
+
     /// The pool that was made current in place of the default one.
     #[inline]
     pub(crate) fn chosen(&self) -> Option<Arc<PoolInner>> {
@@ -63,7 +84,7 @@ impl Device {
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetDefaultMemPool(&mut raw, self.raw()) };
         check(status, "hipDeviceGetDefaultMemPool", || format!("that of device {}", self.index()))?;
-        let inner = self.pools().default.get_or_init(|| PoolInner::new(raw, *self, false));
+        let inner = self.pools().default.get_or_init(|| PoolInner::new(raw, *self, PoolKind::Default));
         Ok(MemoryPool { inner: Arc::clone(inner) })
     }
 
@@ -97,7 +118,7 @@ impl Device {
         let status = unsafe { hip_sys::hipDeviceSetMemPool(self.raw(), pool.as_raw()) };
         check(status, "hipDeviceSetMemPool", || format!("that of device {}", self.index()))?;
         let before = chosen.take();
-        if pool.inner.owned {
+        if pool.inner.kind != PoolKind::Default {
             *chosen = Some(Arc::clone(&pool.inner));
         }
         pools.has_chosen.store(chosen.is_some(), Ordering::Release);
