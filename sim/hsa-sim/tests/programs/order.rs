@@ -553,6 +553,8 @@ impl Model {
         let target = self.target(place);
         match (target, place.base) {
             (Target::Unclear, _) | (Target::Known(_), Base::Own(_)) => {}
+            // 5.7 takes it, and ends the process later.
+            (Target::Own(_) | Target::Nothing, _) if matches!(how, Release::Async(_)) => {}
             (Target::Known(_), Base::Piece(n)) if place.offset == 0 => {
                 let Release::Async(queue) = how else {
                     self.plain(op);
@@ -619,7 +621,7 @@ impl Model {
         };
         if is_nothing || !fits || target == Target::Null || source == Target::Null || kind > 4 {
             // Refused, or nothing to do. With a kind that is none 5.7 copies.
-            if kind <= 4 || target != Target::Nothing && source != Target::Nothing {
+            if kind <= 4 || is_nothing || inside(target, to_bytes) && inside(source, from_bytes) {
                 self.plain(op);
             }
             return;

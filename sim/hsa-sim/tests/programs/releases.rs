@@ -49,8 +49,6 @@ pub(crate) const ROCM_5_7: Release = Release {
     keeps_errors: false,
     known: &[
         known("Free", "Async", 0, 1),
-        // Nor is it looked at what is freed so.
-        known("Free", "Async", 1, 0),
         known("Allocate", "Pinned(3221225472)", 0, 1),
         // Rows are looked at where there are none, and addresses before pitches.
         known("Copy2D", "", 0, 1),
