@@ -135,19 +135,12 @@ impl Kernel {
     ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
     /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
-        let device = self.device();
-        device.expect(stream.device(), "the stream")?;
-        config.check(&self.info, device.properties()?)?;
-        let mut arguments = Arguments::new(&self.info, device);
-        arguments.expect_count(args.count())?;
-        args.bind_all(&mut arguments)?;
-        arguments.finish()?;
-        arguments.touch(Access::read(self.module.usage()));
+        self.device().expect(stream.device(), "the stream")?;
+        let mut arguments = self.arguments(config, &args)?;
         let mut pointers = arguments.pointers();
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
         let LaunchConfig { grid, block, shared_bytes } = config;
-        let launch = Launch { kernel: Arc::clone(&self.name), grid: grid.array(), block: block.array() };
-        stream.inner.submit(arguments.accesses(), Some(launch), |raw| {
+        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
             // SAFETY: the function's module is loaded and notes the launch; there is one pointer a parameter, to as many
             // bytes as the code object says that it has, valid during the call, which copies them; the buffers note their use.
             // The caller answers for the kernel.
@@ -166,10 +159,36 @@ impl Kernel {
                     ptr::null_mut(),
                 )
             };
-            check(status, "hipModuleLaunchKernel", || {
-                format!("{} in {grid} blocks of {block} threads on device {}", self.name, device.index())
-            })
+            check(status, "hipModuleLaunchKernel", || self.describe(config))
         })
+    }
+
+    /// The arguments of a launch, checked and laid out, and what it touches.
+    pub(crate) fn arguments<'a, A: KernelArgs>(&'a self, config: LaunchConfig, args: &'a A) -> Result<Arguments<'a>> {
+        let device = self.device();
+        config.check(&self.info, device.properties()?)?;
+        let mut arguments = Arguments::new(&self.info, device);
+        arguments.expect_count(args.count())?;
+        args.bind_all(&mut arguments)?;
+        arguments.finish()?;
+        arguments.touch(Access::read(self.module.usage()));
+        Ok(arguments)
+    }
+
+    /// The launch, for an error that it may cause later.
+    pub(crate) fn named(&self, config: LaunchConfig) -> Launch {
+        Launch { kernel: Arc::clone(&self.name), grid: config.grid.array(), block: config.block.array() }
+    }
+
+    pub(crate) fn describe(&self, config: LaunchConfig) -> String {
+        let LaunchConfig { grid, block, .. } = config;
+        format!("{} in {grid} blocks of {block} threads on device {}", self.name, self.device().index())
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this kernel's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipFunction_t {
+        self.raw
     }
 }
 
