@@ -102,6 +102,8 @@ pub use graph::{
 pub use memory::{
     DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
 };
+#[cfg(feature = "rocm-7-0")]
+pub use module::LaunchAttributes;
 pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,

@@ -129,8 +129,9 @@ impl GraphExec {
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         if self.resources.uses_host_memory() {
             return Err(Error::Graph {
-                reason: "it uses pinned host memory, whose borrows a launch cannot know of: launch_with_host_memory does it"
-                    .to_owned(),
+                reason:
+                    "it uses pinned host memory, whose borrows a launch cannot know of: launch_with_host_memory does it"
+                        .to_owned(),
             });
         }
         self.queue(stream)
@@ -228,9 +229,8 @@ impl GraphExec {
         self.change(&copy.accesses)?;
         let GraphCopy { destination, source, bytes, kind, .. } = copy;
         // SAFETY: the graph is alive and the node is one of its copies; both sides hold `bytes` bytes, and are kept.
-        let status = unsafe {
-            hip_sys::hipGraphExecMemcpyNodeSetParams1D(self.raw, node.raw, destination, source, bytes, kind)
-        };
+        let status =
+            unsafe { hip_sys::hipGraphExecMemcpyNodeSetParams1D(self.raw, node.raw, destination, source, bytes, kind) };
         check(status, "hipGraphExecMemcpyNodeSetParams1D", || format!("{copy:?}"))
     }
 
@@ -274,8 +274,7 @@ impl GraphExec {
         self.change(&[])?;
         self.resources.extend(&child.resources)?;
         // SAFETY: both graphs are alive and the node is a child; what the new one uses is kept.
-        let status =
-            unsafe { hip_sys::hipGraphExecChildGraphNodeSetParams(self.raw, node.raw, child.inner.raw) };
+        let status = unsafe { hip_sys::hipGraphExecChildGraphNodeSetParams(self.raw, node.raw, child.inner.raw) };
         check(status, "hipGraphExecChildGraphNodeSetParams", || self.name.to_string())
     }
 

@@ -191,15 +191,13 @@ impl Graph {
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         let mut count = 0usize;
         // SAFETY: the graph is alive; null asks for the number of edges.
-        let status =
-            unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
+        let status = unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
         check(status, "hipGraphGetEdges", || self.describe())?;
         let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
         if count != 0 {
             // SAFETY: the graph is alive, and both have room for `count` nodes.
-            let status = unsafe {
-                hip_sys::hipGraphGetEdges(self.inner.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count)
-            };
+            let status =
+                unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
             check(status, "hipGraphGetEdges", || self.describe())?;
         }
         from.into_iter().zip(to).take(count).map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()

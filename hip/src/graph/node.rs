@@ -235,7 +235,8 @@ impl<'a> GraphFill<'a> {
             FillValue::Long { bytes } => Err(Error::InvalidValue {
                 what: "the value of a fill in a graph",
                 value: format!("{bytes} bytes that do not repeat"),
-                allowed: "1, 2 or 4 bytes, or a repetition of such; fill one element and copy it, or use a kernel".to_owned(),
+                allowed: "1, 2 or 4 bytes, or a repetition of such; fill one element and copy it, or use a kernel"
+                    .to_owned(),
             }),
         }
     }
@@ -311,11 +312,12 @@ impl Graph {
         let params = kernel_params(kernel, config, pointers.as_mut_ptr());
         self.resources.keep(arguments.accesses())?;
         let asked = || kernel.describe(config);
-        let node = self.add(NodeKind::Kernel, after, "hipGraphAddKernelNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the parameters are as for a launch, and are copied; what they point
-            // to on the device is kept by the graph.
-            unsafe { hip_sys::hipGraphAddKernelNode(node, graph, before, count, &params) }
-        })?;
+        let node =
+            self.add(NodeKind::Kernel, after, "hipGraphAddKernelNode", asked, |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive; the parameters are as for a launch, and are copied; what they point
+                // to on the device is kept by the graph.
+                unsafe { hip_sys::hipGraphAddKernelNode(node, graph, before, count, &params) }
+            })?;
         self.resources.kernels.push(kernel.named(config).kernel);
         Ok(node)
     }
@@ -335,9 +337,7 @@ impl Graph {
         self.add(NodeKind::Copy, after, "hipGraphAddMemcpyNode1D", asked, |node, graph, before, count| {
             let GraphCopy { destination, source, bytes, kind, .. } = copy;
             // SAFETY: the graph and the nodes are alive; both sides hold `bytes` bytes, and are kept by the graph.
-            unsafe {
-                hip_sys::hipGraphAddMemcpyNode1D(node, graph, before, count, destination, source, bytes, kind)
-            }
+            unsafe { hip_sys::hipGraphAddMemcpyNode1D(node, graph, before, count, destination, source, bytes, kind) }
         })
     }
 
@@ -384,10 +384,16 @@ impl Graph {
         self.inner.device.expect(child.inner.device, "the child graph")?;
         self.resources.extend(&child.resources)?;
         let raw = child.inner.raw;
-        self.add(NodeKind::Child, after, "hipGraphAddChildGraphNode", || "a graph".to_owned(), |node, graph, before, count| {
-            // SAFETY: both graphs and the nodes are alive; what the child uses is kept by this graph too.
-            unsafe { hip_sys::hipGraphAddChildGraphNode(node, graph, before, count, raw) }
-        })
+        self.add(
+            NodeKind::Child,
+            after,
+            "hipGraphAddChildGraphNode",
+            || "a graph".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: both graphs and the nodes are alive; what the child uses is kept by this graph too.
+                unsafe { hip_sys::hipGraphAddChildGraphNode(node, graph, before, count, raw) }
+            },
+        )
     }
 
     /// Adds a node that does nothing, for others to meet at (`hipGraphAddEmptyNode`).
@@ -395,10 +401,16 @@ impl Graph {
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
-        self.add(NodeKind::Empty, after, "hipGraphAddEmptyNode", || "an empty node".to_owned(), |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive.
-            unsafe { hip_sys::hipGraphAddEmptyNode(node, graph, before, count) }
-        })
+        self.add(
+            NodeKind::Empty,
+            after,
+            "hipGraphAddEmptyNode",
+            || "an empty node".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive.
+                unsafe { hip_sys::hipGraphAddEmptyNode(node, graph, before, count) }
+            },
+        )
     }
 
     /// Adds a record of an event (`hipGraphAddEventRecordNode`): each launch moves the event's mark.
@@ -409,10 +421,16 @@ impl Graph {
         self.inner.device.expect(event.device(), "the event")?;
         let raw = event.raw();
         self.resources.recorded.push(Arc::clone(event));
-        self.add(NodeKind::EventRecord, after, "hipGraphAddEventRecordNode", || "an event".to_owned(), |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the event is kept by the graph.
-            unsafe { hip_sys::hipGraphAddEventRecordNode(node, graph, before, count, raw) }
-        })
+        self.add(
+            NodeKind::EventRecord,
+            after,
+            "hipGraphAddEventRecordNode",
+            || "an event".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive; the event is kept by the graph.
+                unsafe { hip_sys::hipGraphAddEventRecordNode(node, graph, before, count, raw) }
+            },
+        )
     }
 
     /// Adds a wait for an event (`hipGraphAddEventWaitNode`): for what it was last recorded behind when the graph is launched.
@@ -422,10 +440,16 @@ impl Graph {
     pub fn add_event_wait(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         let raw = event.raw();
         self.resources.waited.push(Arc::clone(event));
-        self.add(NodeKind::EventWait, after, "hipGraphAddEventWaitNode", || "an event".to_owned(), |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the event is kept by the graph.
-            unsafe { hip_sys::hipGraphAddEventWaitNode(node, graph, before, count, raw) }
-        })
+        self.add(
+            NodeKind::EventWait,
+            after,
+            "hipGraphAddEventWaitNode",
+            || "an event".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive; the event is kept by the graph.
+                unsafe { hip_sys::hipGraphAddEventWaitNode(node, graph, before, count, raw) }
+            },
+        )
     }
 
     /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
@@ -444,10 +468,11 @@ impl Graph {
         set_location(&mut params.poolProps.location, self.inner.device);
         let asked = || format!("{bytes} bytes");
         let pointer = &raw mut params;
-        let node = self.add(NodeKind::Alloc, after, "hipGraphAddMemAllocNode", asked, |node, graph, before, count| {
-            // SAFETY: the graph and the nodes are alive; the parameters are valid for a read and a write.
-            unsafe { hip_sys::hipGraphAddMemAllocNode(node, graph, before, count, pointer) }
-        })?;
+        let node =
+            self.add(NodeKind::Alloc, after, "hipGraphAddMemAllocNode", asked, |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive; the parameters are valid for a read and a write.
+                unsafe { hip_sys::hipGraphAddMemAllocNode(node, graph, before, count, pointer) }
+            })?;
         Ok((node, DevicePtr::from_address(params.dptr as u64)))
     }
 
@@ -476,7 +501,11 @@ pub(super) fn not_empty(bytes: usize) -> Result<()> {
     if bytes != 0 {
         return Ok(());
     }
-    Err(Error::InvalidValue { what: "the work of a node", value: "0 bytes".to_owned(), allowed: "1 at least".to_owned() })
+    Err(Error::InvalidValue {
+        what: "the work of a node",
+        value: "0 bytes".to_owned(),
+        allowed: "1 at least".to_owned(),
+    })
 }
 
 fn set_location(location: &mut hip_sys::hipMemLocation, device: Device) {

@@ -64,6 +64,22 @@ impl Capture {
     }
 }
 
+/// Runs `body` with calls allowed that this thread's capture would refuse (`hipThreadExchangeStreamCaptureMode`): for a call
+/// on a stream that is not captured.
+fn relaxed<R>(body: impl FnOnce() -> R) -> R {
+    let exchange = |mut mode| {
+        // SAFETY: `mode` is valid for a read and a write.
+        let status = unsafe { hip_sys::hipThreadExchangeStreamCaptureMode(&mut mode) };
+        (status.0 == 0).then_some(mode)
+    };
+    let before = exchange(hip_sys::hipStreamCaptureModeRelaxed);
+    let result = body();
+    if let Some(before) = before {
+        exchange(before);
+    }
+    result
+}
+
 impl StreamInner {
     #[inline]
     pub(crate) fn is_captured(&self) -> bool {
@@ -101,7 +117,7 @@ impl StreamInner {
             None => {}
         }
         // So that nobody has to wait for it while it is captured.
-        self.synchronize()?;
+        relaxed(|| self.synchronize())?;
         let mut state = capture.lock();
         if state.ended {
             return Err(Error::Capture { reason: "the event marks a place in a graph that is complete".to_owned() });

@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::ffi::c_void;
 
 use super::Stream;
+use crate::attribute::DeviceAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::{Access, AccessKind, Usage};
-use crate::attribute::DeviceAttribute;
 
 /// A 64-bit word that streams wait on and write to, as does the host (`hipExtMallocWithFlags`, `hipMallocSignalMemory`).
 ///
 /// It is to streams as an atomic is to threads: everybody may read and write it at any time, and this crate orders nothing by it.
 /// A stream that waits for a value which never comes waits for ever, and so does everything that waits for that stream, dropping
-/// the signal included.
+/// the signal included. Streams share the device's hardware queues (four by default), and a wait holds up its whole queue: let the
+/// host or another device write the value, or work of the same stream in front of the wait; another stream's write may be stuck behind it.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -29,14 +30,14 @@ use crate::attribute::DeviceAttribute;
 ///     Ok(signal) => signal,
 ///     Err(error) => { eprintln!("not on this device: {error}"); return Ok(()) }
 /// };
-/// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
-/// match first.wait_signal(&signal, WaitCondition::AtLeast(2)) {
+/// let stream = Stream::new(&device)?;
+/// match stream.wait_signal(&signal, WaitCondition::AtLeast(2)) {
 ///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
 ///     other => other?,
 /// }
-/// assert!(!first.is_idle()?);
-/// second.write_signal(&signal, 2)?;
-/// first.synchronize()?;
+/// assert!(!stream.is_idle()?);
+/// signal.store(2);
+/// stream.synchronize()?;
 /// # Ok(()) }
 /// ```
 pub struct Signal {
@@ -126,8 +127,7 @@ impl Stream {
         let (value, flags) = condition.raw();
         self.inner.submit(&[signal.touch()], None, |raw| {
             // SAFETY: the signal's word is kept until the stream is done with it.
-            let status =
-                unsafe { hip_sys::hipStreamWaitValue64(raw, signal.pointer.cast(), value, flags, u64::MAX) };
+            let status = unsafe { hip_sys::hipStreamWaitValue64(raw, signal.pointer.cast(), value, flags, u64::MAX) };
             check(status, "hipStreamWaitValue64", || format!("until {condition:?}, {}", self.inner.describe()))
         })
     }
