@@ -200,8 +200,6 @@ fn hsa(release: &'static Release, offline: bool) -> Step {
     command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
     command.args(["-p", "hip", "--features", &feature(release)]);
     command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
-    // For the tests of peers.
-    command.env("HIP_SIM_DEVICES", "2");
     let about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     Step::command(format!("hsa {}", release.name), about, command).when(move || {
         fetched(release)()?;

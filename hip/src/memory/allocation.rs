@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::pool::PoolInner;
 use super::registered::HeapBlock;
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::stream::StreamInner;
@@ -140,7 +141,8 @@ impl Drop for Allocation {
         }
         match &self.owner {
             // A graph that keeps the memory uses it again later, in no order that a stream knows of.
-            Owner::Queue(stream, _) if !self.usage.is_kept() => {
+            // A capture would take the free for a part of its graph.
+            Owner::Queue(stream, _) if !self.usage.is_kept() && !stream.is_captured() => {
                 match free_in_order(stream, &self.usage, self.pointer) {
                     Freed::Queued => return,
                     // Whether it came to pass is unknown, and a second free might hit who has the address by now.
@@ -203,6 +205,9 @@ impl GiveBack {
 
 /// Waits for all work that uses borrowed memory, which goes back to its owner when this returns, and unregisters it.
 fn release_borrowed(usage: &Usage, device: Device, host: *mut c_void) {
+    if context::is_forked() {
+        return; // the parent's devices know nothing of a child's memory
+    }
     if !usage.finish() {
         // The streams could not say; the device as a whole may.
         let stopped = [Status::ILLEGAL_ADDRESS, Status::LAUNCH_TIMEOUT, Status::ASSERT, Status::LAUNCH_FAILURE];
@@ -229,13 +234,14 @@ enum Freed {
 /// Queues the free on the stream that the memory belongs to, behind its uses on all streams. No wait of the host.
 fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void) -> Freed {
     let mut tried = false;
-    let freed = stream.submit(&[Access::write(usage)], None, |raw| {
+    let queue = |raw| {
         tried = true;
         // SAFETY: from hipMallocAsync or hipMallocFromPoolAsync, not freed yet; the stream has been made to wait for all
         // other streams that use it, and nobody can queue more.
         let status = unsafe { hip_sys::hipFreeAsync(pointer, raw) };
         check(status, "hipFreeAsync", || format!("{pointer:p}"))
-    });
+    };
+    let freed = context::ordered(|| stream.submit(&[Access::write(usage)], None, queue));
     match (freed, tried) {
         (Ok(()), _) => Freed::Queued,
         (Err(_), true) => Freed::Refused,

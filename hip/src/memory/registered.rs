@@ -102,6 +102,7 @@ impl<T: Pod> RegisteredBuffer<T> {
     /// # Errors
     /// An error of the queued work comes back here, and one of unregistering; the elements are lost then.
     pub fn into_vec(self) -> Result<Vec<T>> {
+        crate::context::check_caller()?;
         self.memory.usage.wait(crate::usage::AccessKind::Write)?;
         let Self { mut memory, len, capacity, .. } = self;
         if memory.usage.is_kept() {

@@ -101,7 +101,7 @@ fn borrowed_memory_is_the_callers_again_after_the_work() {
         let in_place = registered.as_device_slice_mut().unwrap();
         // SAFETY: as above.
         unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (in_place, SLOW, 9u32)) }.unwrap();
-        std::mem::forget(registered);
+        std::mem::forget(Box::new(registered));
     })
     .unwrap();
     assert_eq!(mine, [9; 64]);

@@ -33,25 +33,28 @@ fn access_is_given_and_taken() {
         skipped(&"the devices do not reach each other's memory");
         return;
     }
-    // SAFETY: 64 elements, in this and the next launches.
-    let refused = unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut theirs, 1i32, 64u32)) };
+    let launch = |buffer: &mut DeviceBuffer<i32>, value: i32| {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (buffer, value, 64u32)) }
+    };
+    let refused = launch(&mut theirs, 1);
     assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
     for _ in 0..2 {
         first.enable_peer_access(&second).unwrap();
     }
     assert!(first.has_peer_access(second) && !second.has_peer_access(first), "one way");
-    unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut theirs, 5i32, 64u32)) }.unwrap();
+    launch(&mut theirs, 5).unwrap();
     assert_eq!(theirs.to_vec().unwrap(), [5; 64], "the host waits for the other device's kernel");
     // A copy on the other device's stream comes after it.
     let own = Stream::new(&second).unwrap();
     let mut copy = DeviceBuffer::<i32>::zeroed(&second, 64).unwrap();
-    unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut theirs, 1i32, 64u32)) }.unwrap();
+    launch(&mut theirs, 1).unwrap();
     copy.copy_from_device_async(&own, &theirs).unwrap();
     assert_eq!(copy.to_vec().unwrap(), [6; 64]);
     for _ in 0..2 {
         first.disable_peer_access(&second).unwrap();
     }
-    let refused = unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (&mut theirs, 1i32, 64u32)) };
+    let refused = launch(&mut theirs, 1);
     assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
 }
 

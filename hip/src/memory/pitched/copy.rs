@@ -57,11 +57,13 @@ unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, whe
         };
         return check(status, function, asked);
     }
-    let mut parameters = hipMemcpy3DParms::default();
-    parameters.srcPtr = from.pitched(row);
-    parameters.dstPtr = to.pitched(row);
-    parameters.extent = hipExtent { width: row, height: extent.height, depth: extent.depth };
-    parameters.kind = kind;
+    let parameters = hipMemcpy3DParms {
+        srcPtr: from.pitched(row),
+        dstPtr: to.pitched(row),
+        extent: hipExtent { width: row, height: extent.height, depth: extent.depth },
+        kind,
+        ..hipMemcpy3DParms::default()
+    };
     let (status, function) = match when {
         // SAFETY: the parameters are valid for a read, and say what the caller promises.
         When::Now => (unsafe { hip_sys::hipMemcpy3D(&parameters) }, "hipMemcpy3D"),

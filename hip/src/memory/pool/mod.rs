@@ -279,6 +279,7 @@ impl PoolInner {
     /// `V` is what the attribute is in C: `int` or `uint64_t`.
     fn get<V: Pod>(&self, attribute: hipMemPoolAttr) -> Result<V> {
         let mut value = V::zeroed();
+        self.device.activate()?;
         // SAFETY: the pool is alive; the value has the attribute's type.
         let status =
             unsafe { hip_sys::hipMemPoolGetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
@@ -288,6 +289,7 @@ impl PoolInner {
 
     /// As [`get`](Self::get).
     fn set<V: Pod + fmt::Debug>(&self, attribute: hipMemPoolAttr, mut value: V) -> Result<()> {
+        self.device.activate()?;
         // SAFETY: as above.
         let status =
             unsafe { hip_sys::hipMemPoolSetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
@@ -337,16 +339,21 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     if bytes == 0 {
         return Ok(memory);
     }
+    stream.inner.refuse_captured("an allocation in the order of the stream")?;
     let mut pointer = ptr::null_mut();
     // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
     stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
-        // SAFETY: `pointer` is valid for a write; stream and pool are alive.
         let (status, function) = match pool {
-            Some(pool) => (
-                unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) },
-                "hipMallocFromPoolAsync",
-            ),
-            None => (unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) }, "hipMallocAsync"),
+            Some(pool) => {
+                // SAFETY: `pointer` is valid for a write; stream and pool are alive.
+                let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
+                (status, "hipMallocFromPoolAsync")
+            }
+            None => {
+                // SAFETY: as above.
+                let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
+                (status, "hipMallocAsync")
+            }
         };
         check(status, function, || format!("{bytes} bytes on device {}", device.index()))
     })?;

@@ -38,16 +38,14 @@ impl PoolOptions {
     }
 
     pub(super) fn properties(self, device: &Device) -> hipMemPoolProps {
-        let mut properties = hipMemPoolProps::default();
-        properties.allocType = hipMemAllocationTypePinned;
-        properties.handleTypes =
-            if self.shareable { hipMemHandleTypePosixFileDescriptor } else { hipMemHandleTypeNone };
-        properties.location = location(device);
-        #[cfg(feature = "rocm-6-2")]
-        {
-            properties.maxSize = self.max_bytes;
+        hipMemPoolProps {
+            allocType: hipMemAllocationTypePinned,
+            handleTypes: if self.shareable { hipMemHandleTypePosixFileDescriptor } else { hipMemHandleTypeNone },
+            location: location(device),
+            #[cfg(feature = "rocm-6-2")]
+            maxSize: self.max_bytes,
+            ..hipMemPoolProps::default()
         }
-        properties
     }
 }
 
