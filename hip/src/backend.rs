@@ -153,6 +153,9 @@ fn gpu_is_there() -> bool {
 
 /// The runtime, loaded, checked and initialised on first use.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
+    if crate::context::is_forked() {
+        return Err(Error::ForkedChild);
+    }
     // A bad choice of the backend is not kept: it can still be mended.
     if RUNTIME.get().is_none() {
         backend()?;
