@@ -5,8 +5,10 @@
 //! which streams another stream must wait for, and which the host must wait for before it touches or frees the
 //! memory. Nothing is recorded on the device for it: an event is made only when one stream has to wait for another.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::context;
 use crate::error::Result;
 use crate::stream::StreamInner;
 
@@ -45,6 +47,8 @@ pub(crate) struct Usage(Arc<Uses>);
 #[derive(Default)]
 struct Uses {
     kind: MemoryKind,
+    /// Graphs that keep the allocation. Changed with `state` locked.
+    keepers: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -63,8 +67,6 @@ pub(crate) enum MemoryKind {
 #[derive(Default)]
 struct State {
     uses: Vec<Use>,
-    /// Graphs that keep the allocation.
-    keepers: usize,
     /// What the owner left to do for the last of them.
     release: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -89,28 +91,52 @@ pub(crate) struct Pending {
     pub(crate) ticket: u64,
 }
 
+/// Held while work on memory that a graph keeps finds out what to wait for, until it has marked the memory.
+static ORDER: Mutex<()> = Mutex::new(());
+
+pub(crate) fn order() -> MutexGuard<'static, ()> {
+    ORDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for what uses an allocation, then frees it; in a host function, which may not wait, later.
+fn give_back(usage: Usage, free: impl FnOnce() + Send + 'static) {
+    if context::in_host_function() {
+        context::put_off(Box::new(move || give_back(usage, free)));
+    } else if usage.finish() && !context::is_forked() {
+        free();
+    }
+}
+
 impl Usage {
     /// Of memory that the host borrows as slices.
     pub(crate) fn host() -> Self {
-        Self(Arc::new(Uses { kind: MemoryKind::Host, state: Mutex::default() }))
+        Self(Arc::new(Uses { kind: MemoryKind::Host, ..Uses::default() }))
     }
 
     /// Of memory that ends with a borrow: the caller's own, registered with the runtime.
     #[allow(dead_code, reason = "for registered memory")]
     pub(crate) fn borrowed() -> Self {
-        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, state: Mutex::default() }))
+        Self(Arc::new(Uses { kind: MemoryKind::Borrowed, ..Uses::default() }))
     }
 
-    #[allow(dead_code, reason = "for graphs")]
     pub(crate) fn memory_kind(&self) -> MemoryKind {
         self.0.kind
     }
 
     /// Keeps the allocation for a graph that does an access of `kind`.
-    #[allow(dead_code, reason = "for graphs")]
     pub(crate) fn keep(&self, kind: AccessKind) -> Kept {
-        self.lock().keepers += 1;
-        Kept { usage: Self(Arc::clone(&self.0)), kind }
+        let _state = self.lock();
+        self.0.keepers.fetch_add(1, Ordering::Relaxed);
+        Kept { usage: self.clone_handle(), kind }
+    }
+
+    fn clone_handle(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    /// Whether a graph keeps the allocation, and may use it without a borrow.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.keepers.load(Ordering::Relaxed) != 0
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -186,14 +212,12 @@ impl Usage {
     /// waited for are kept for the next caller who waits for its stream.
     pub(crate) fn release(&mut self, free: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
-        if state.keepers != 0 {
+        if self.is_kept() {
             state.release = Some(Box::new(free));
             return;
         }
         drop(state);
-        if self.finish() {
-            free();
-        }
+        give_back(self.clone_handle(), free);
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known.
@@ -204,10 +228,13 @@ impl Usage {
     }
 }
 
-#[allow(dead_code, reason = "for graphs")]
 impl Kept {
     pub(crate) fn access(&self) -> Access<'_> {
         Access { usage: &self.usage, kind: self.kind }
+    }
+
+    pub(crate) fn memory_kind(&self) -> MemoryKind {
+        self.usage.memory_kind()
     }
 
     /// Whether both keep the same allocation.
@@ -225,13 +252,11 @@ impl Clone for Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         let mut state = self.usage.lock();
-        state.keepers -= 1;
-        let release = if state.keepers == 0 { state.release.take() } else { None };
+        let last = self.usage.0.keepers.fetch_sub(1, Ordering::Relaxed) == 1;
+        let release = if last { state.release.take() } else { None };
         drop(state);
         if let Some(release) = release {
-            if self.usage.finish() {
-                release();
-            }
+            give_back(self.usage.clone_handle(), release);
         }
     }
 }

@@ -5,8 +5,10 @@ mod elf;
 mod geometry;
 mod image;
 mod kernel;
+mod launch;
 mod metadata;
 mod msgpack;
+pub mod typed;
 
 use std::ffi::CString;
 use std::fmt;
@@ -19,6 +21,8 @@ use hip_sys::hipModule_t;
 pub use args::{Arguments, KernelArg, KernelArgs};
 pub use geometry::{Dim3, LaunchConfig};
 pub use kernel::{Kernel, Occupancy};
+#[cfg(feature = "rocm-7-0")]
+pub use launch::LaunchAttributes;
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 
 use crate::Arch;
