@@ -85,6 +85,8 @@ mod memory;
 mod module;
 mod peer;
 mod properties;
+mod runtime;
+mod settings;
 mod stream;
 mod usage;
 
@@ -120,6 +122,10 @@ pub use module::{
 };
 pub use peer::{Link, LinkType, PeerAttribute};
 pub use properties::{DeviceProperties, PciAddress};
+#[cfg(feature = "rocm-6-2")]
+pub use runtime::proc_address;
+pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
+pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
 pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
 
 /// What [`kernel!`] is made of; no part of the interface.
