@@ -141,10 +141,18 @@ impl Gpu {
 
     /// The GPUs, if everything is as it can be.
     fn devices(&self) -> anyhow::Result<Vec<hsa_sim::DeviceInfo>> {
+        hsa_sim::devices_with(self.variable()).map_err(anyhow::Error::msg)
+    }
+
+    /// The kernel driver's files for them.
+    fn driver_files(&self) -> anyhow::Result<hsa_sim::DriverFiles> {
+        hsa_sim::driver_files_with(self.variable()).map_err(anyhow::Error::msg)
+    }
+
+    /// What a variable is set to.
+    fn variable(&self) -> impl Fn(&str) -> Option<String> {
         let variables = self.variables();
-        let given =
-            |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.clone());
-        hsa_sim::devices_with(given).map_err(anyhow::Error::msg)
+        move |name| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.clone())
     }
 }
 
