@@ -4,18 +4,13 @@
 mod support;
 
 use std::ffi::{c_int, c_void};
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::ptr::null_mut;
 
 use hip_sys::*;
+use support::peer::{Peer, from_hex, hex, is_peer, serve};
 
 const RUNTIMES: [(&str, &str); 3] =
     [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
-/// Set in the second process.
-const PEER: &str = "HSA_SIM_TEST_PEER";
-/// What lines begin with that are for the other process.
-const MARK: &str = "@@";
 /// No whole number of pages.
 const SIZE: usize = 100_001;
 
@@ -30,78 +25,9 @@ fn elsewhere(test: &str) -> bool {
     true
 }
 
-/// The second process: this one once more, with lines to and from it.
-struct Peer {
-    child: Child,
-    to: Option<ChildStdin>,
-    from: Lines<BufReader<ChildStdout>>,
-}
-
-impl Peer {
-    fn start() -> Self {
-        // The loader that this process was started by, with its arguments.
-        let arguments = std::fs::read("/proc/self/cmdline").unwrap();
-        let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-        let mut command = Command::new("/proc/self/exe");
-        command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let from = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { to: child.stdin.take(), child, from }
-    }
-
-    /// Sends a line and returns what comes back.
-    fn ask(&mut self, line: &str) -> String {
-        writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
-        self.next()
-    }
-
-    fn next(&mut self) -> String {
-        loop {
-            let line = self.from.next().expect("the second process lives").unwrap();
-            if let Some((_, text)) = line.split_once(MARK) {
-                return text.to_owned();
-            }
-        }
-    }
-
-    /// Lets it come to its end.
-    fn end(mut self) {
-        self.to = None;
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-/// In the second process: answers every line.
-fn serve(mut answer: impl FnMut(&str) -> String) {
-    for line in std::io::stdin().lines() {
-        let text = answer(&line.unwrap());
-        // By itself: the test's own output may have begun a line.
-        writeln!(std::io::stdout(), "{MARK}{text}").unwrap();
-    }
-}
-
-fn is_peer() -> bool {
-    std::env::var_os(PEER).is_some()
-}
-
 #[track_caller]
 fn ok(status: hipError_t) {
     assert_eq!(status, hipSuccess);
-}
-
-/// The bytes of a handle as text.
-fn hex<T: Copy>(handle: &T) -> String {
-    // SAFETY: handles are plain bytes.
-    let bytes = unsafe { std::slice::from_raw_parts((&raw const *handle).cast::<u8>(), size_of::<T>()) };
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex<T: Copy>(text: &str) -> T {
-    let bytes: Vec<u8> =
-        (0..text.len() / 2).map(|n| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap()).collect();
-    assert_eq!(bytes.len(), size_of::<T>());
-    // SAFETY: as many bytes, of which every value is one of a handle.
-    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
 /// A buffer of [`SIZE`] bytes on the second GPU, which hold `value`.
