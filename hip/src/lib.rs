@@ -111,6 +111,10 @@ pub use module::{
 pub use properties::{DeviceProperties, PciAddress};
 pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
 
+/// What [`kernel!`] is made of; no part of the interface.
+#[doc(hidden)]
+pub use module::typed;
+
 /// The README's example compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -223,8 +223,13 @@ impl Kernel {
         arguments.expect_count(args.count())?;
         args.bind_all(&mut arguments)?;
         arguments.finish()?;
-        arguments.touch(Access::read(self.module.usage()));
+        arguments.touch(self.access());
         Ok(arguments)
+    }
+
+    /// A launch's use of its module.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access::read(self.module.usage())
     }
 
     /// The launch, for an error that it may cause later.

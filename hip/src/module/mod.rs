@@ -8,6 +8,7 @@ mod kernel;
 mod launch;
 mod metadata;
 mod msgpack;
+pub mod typed;
 
 use std::ffi::CString;
 use std::fmt;

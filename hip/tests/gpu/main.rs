@@ -11,5 +11,6 @@ mod order;
 mod stream;
 mod stress;
 mod threads;
+mod typed;
 
 pub(crate) use common::*;
