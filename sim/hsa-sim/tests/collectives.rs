@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
 use hip_sys::*;
+use rccl_sys::load_error;
 use rccl_sys::*;
 use support::numbers::elsewhere;
 use support::peer::{Peer, from_hex, hex, is_peer, serve};
