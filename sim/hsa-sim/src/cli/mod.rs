@@ -37,6 +37,9 @@ enum Command {
     ///
     /// ROCm is the one that the program would find by itself (ROCM_PATH, /opt/rocm, the system's), or the newest that
     /// `rocm-sdk install` has installed; --rocm names another. The program's exit status is that of this command.
+    ///
+    /// RCCL, ROCm SMI and others ask the kernel's driver for the GPUs, by files under /sys: a small library, preloaded, shows such files of
+    /// the simulated GPUs to the program, at the usual paths. No root and no namespace is needed.
     Run(run::Run),
     /// Run a program and tell of each kernel on stderr
     ///
