@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake};
+use std::time::Duration;
 
 use hip::{DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Signal, Stream, StreamOptions, WaitCondition};
 
@@ -113,8 +114,9 @@ fn streams_wait_for_signals_and_write_them() {
     let Some(device) = device() else { return };
     let Some(signal) = supported(Signal::new(&device, 1)) else { return };
     let first = Stream::new(&device).unwrap();
-    let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
+    // Before the wait, which may hold up the queue that the default stream is on.
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
     data.fill_async(&first, 9).unwrap();
     assert!(!first.is_idle().unwrap(), "the signal is 1");
     signal.store(2);
@@ -189,22 +191,31 @@ fn each_thread_has_its_own_default_stream() {
 #[test]
 fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
     let Some(device) = device() else { return };
-    let (held, free) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let held = Stream::new(&device).unwrap();
+    // Some share a hardware queue with the one that is held up. Not all of them.
+    let others: Vec<Stream> = (0..12).map(|_| Stream::new(&device).unwrap()).collect();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 200).unwrap();
     let (go, wait) = mpsc::channel::<()>();
+    let (sender, done) = mpsc::channel();
     held.launch_host_function(move || wait.recv().unwrap()).unwrap();
     {
         let mut whole = data.as_slice_mut();
         let (mut low, mut high) = whole.split_at_mut(100).unwrap();
         low.fill_async(&held, 1).unwrap();
-        // SAFETY: the halves have no byte in common.
-        unsafe { hip::without_stream_order(|| high.fill_async(&free, 2)) }.unwrap();
+        for other in &others {
+            // SAFETY: the halves have no byte in common, and whichever fill of the second comes last, the bytes are the same.
+            unsafe { hip::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
+            let sender = sender.clone();
+            other.launch_host_function(move || sender.send(()).unwrap()).unwrap();
+        }
     }
-    // It would never come back if that stream waited for the one that is held up.
-    free.synchronize().unwrap();
+    // None would come if those streams waited for the one that is held up.
+    let first = done.recv_timeout(Duration::from_secs(60));
     go.send(()).unwrap();
+    first.expect("a stream that does not wait for the one that is held up");
     let all = data.to_vec().unwrap();
     assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
+    others.iter().for_each(|other| other.synchronize().unwrap());
 }
 
 #[test]
