@@ -55,7 +55,7 @@ impl Library {
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         runtime()?;
         let arch: &Arch = &device.properties()?.arch;
-        let image: Box<[u8]> = image_for(image, arch)?.into();
+        let image = image_for(image, arch)?;
         device.activate()?;
         let mut raw: hipLibrary_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the library;
