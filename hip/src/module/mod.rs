@@ -1,15 +1,20 @@
 //! Modules of device code, their kernels, and launches.
 
 mod args;
+mod compressed;
 mod elf;
 mod geometry;
 mod image;
 mod kernel;
 mod launch;
+#[cfg(feature = "rocm-6-4")]
+mod link;
 mod metadata;
 mod msgpack;
+mod options;
 pub mod typed;
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
 use std::path::Path;
@@ -23,7 +28,10 @@ pub use geometry::{Dim3, LaunchConfig};
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
+#[cfg(feature = "rocm-6-4")]
+pub use link::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
+pub use options::{LoadLog, LoadOptions};
 
 use crate::Arch;
 use crate::call::check;
@@ -57,11 +65,14 @@ unsafe impl Sync for ModuleInner {}
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
     ///
+    /// Compressed bundles (`CCOB`) are decompressed first, so that launches can be checked and releases that can't read them can load them
+    /// too. That takes the crate's feature `compressed`.
+    ///
     /// # Errors
-    /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device, with what it has.
+    /// [`Error::Image`] if it is neither, or compressed and the feature is off; [`Error::Architecture`] if it has no code for the device, with what it has.
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let object = image::select(image, &device.properties()?.arch)?;
-        let image = Image::copy(object.bytes);
+        let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
@@ -73,6 +84,28 @@ impl Module {
         Ok(Self {
             inner: Arc::new(ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image }),
         })
+    }
+
+    /// As [`load`](Self::load), with options, and gives what the runtime had to say (`hipModuleLoadDataEx`).
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load); what the runtime logged is in the error.
+    pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
+        let object = image::select(image, &device.properties()?.arch)?;
+        let image = Image::copy(&object.bytes);
+        device.activate()?;
+        let mut raw: hipModule_t = ptr::null_mut();
+        let (status, log) = options.with_raw(|count, names, values| {
+            // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers are as long as is
+            // said.
+            unsafe { hip_sys::hipModuleLoadDataEx(&mut raw, image.bytes().as_ptr().cast(), count, names, values) }
+        });
+        check(status, "hipModuleLoadDataEx", || {
+            format!("a code object of {} bytes on device {}: {}", image.bytes().len(), device.index(), log.errors)
+        })?;
+        let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
+        let inner = ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image };
+        Ok((Self { inner: Arc::new(inner) }, log))
     }
 
     /// Loads a file: [`load`](Self::load) of what is in it.
@@ -92,6 +125,18 @@ impl Module {
     /// [`Error::Image`] if it is neither.
     pub fn architectures(image: &[u8]) -> Result<Vec<Arch>> {
         image::targets(image)
+    }
+
+    /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is damaged, or compressed and the feature `compressed` is off.
+    pub fn decompress(image: &[u8]) -> Result<Cow<'_, [u8]>> {
+        if image.starts_with(compressed::MAGIC) {
+            compressed::decompress(image).map(Cow::Owned)
+        } else {
+            Ok(Cow::Borrowed(image))
+        }
     }
 
     /// The device that the code is loaded on.
@@ -123,6 +168,12 @@ impl Module {
         check(status, "hipModuleGetFunction", || format!("the kernel {name:?}"))?;
         Ok(Kernel::new(raw, Arc::clone(info), Arc::clone(&self.inner)))
     }
+}
+
+/// The code object in `image` for an architecture, checked.
+#[cfg(feature = "rocm-7-1")]
+pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<Box<[u8]>> {
+    Ok(image::select(image, arch)?.bytes.into())
 }
 
 impl ModuleInner {
