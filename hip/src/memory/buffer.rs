@@ -66,7 +66,7 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
-    /// [`MemoryPoolsSupported`](crate::DeviceAttribute::MemoryPoolsSupported) is 0.
+    /// `hipDeviceAttributeMemoryPoolsSupported` is 0.
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {
         Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
     }

@@ -113,7 +113,7 @@ impl<T: Pod> ManagedBuffer<T> {
     /// A buffer of zeros, for all devices. The device says which context it is made in.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where [`ManagedMemory`](crate::DeviceAttribute::ManagedMemory) is 0;
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeManagedMemory` is 0;
     /// [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
@@ -168,7 +168,7 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Queues a change of who may use the memory (`hipStreamAttachMemAsync`), on devices that cannot have the host and kernels
-    /// use it at a time ([`ConcurrentManagedAccess`](crate::DeviceAttribute::ConcurrentManagedAccess) is 0).
+    /// use it at a time (`hipDeviceAttributeConcurrentManagedAccess` is 0).
     pub fn attach_async(&mut self, stream: &Stream, attachment: Attachment) -> Result<()> {
         if self.is_empty() {
             return Ok(());
