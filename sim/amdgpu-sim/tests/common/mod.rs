@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod fuzz;
+pub(crate) mod image;
 pub(crate) mod mutate;
 pub(crate) mod object;
 pub(crate) mod streams;

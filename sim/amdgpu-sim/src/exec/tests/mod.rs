@@ -20,6 +20,7 @@ mod forks;
 mod fuzz;
 mod half_floats;
 mod hostile;
+mod image;
 mod integer;
 mod lanes;
 mod local;
