@@ -156,7 +156,8 @@ fn other_formats(gpu: &Gpu, module: &Module) {
     }
 }
 
-/// The texel of a cube that a direction points to, as the manual of `v_cubeid_f32` has it: faces +x, -x, +y, -y, +z, -z.
+/// The texel of a cube that a direction points to, by the manual's faces: +x, -x, +y, -y, +z, -z. AMD's device library divides by the
+/// largest coordinate with its sign.
 fn cubes(gpu: &Gpu, module: &Module) {
     let mut random = Random(402);
     let image = floats(CUBE, [8, 8, 6]);
@@ -173,11 +174,11 @@ fn cubes(gpu: &Gpu, module: &Module) {
     for (got, [x, y, z]) in out.get().chunks_exact(4).zip(directions) {
         let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
         let (face, s, t, size) = if az >= ax && az >= ay {
-            (if z < 0.0 { 5 } else { 4 }, if z < 0.0 { -x } else { x }, -y, az)
+            (if z < 0.0 { 5 } else { 4 }, if z < 0.0 { -x } else { x }, -y, z)
         } else if ay >= ax {
-            (if y < 0.0 { 3 } else { 2 }, x, if y < 0.0 { -z } else { z }, ay)
+            (if y < 0.0 { 3 } else { 2 }, x, if y < 0.0 { -z } else { z }, y)
         } else {
-            (if x < 0.0 { 1 } else { 0 }, if x < 0.0 { z } else { -z }, -y, ax)
+            (if x < 0.0 { 1 } else { 0 }, if x < 0.0 { z } else { -z }, -y, x)
         };
         let texel = |c: f64| (c / size * 4.0 + 4.0).floor().clamp(0.0, 7.0) as u32;
         // What rounds to the next texel is left out.

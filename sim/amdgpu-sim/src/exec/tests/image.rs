@@ -423,10 +423,19 @@ fn components_go_where_the_mask_and_the_widths_say() {
 
 #[test]
 fn half_loads_clear_the_rest_where_memory_is_corrected() {
-    // One component of 16 bits, with SRAMECC and without it: `device` runs without.
-    let image = Description::new(LINE, [64, 1, 1], 2, UINT);
-    let outcome = run_one(mimg(Op::image_load, Image { d16: true, ..all(1) }, false), &image, &noise(3), &|_| ());
-    assert_eq!(registers(&outcome, 7)[0] >> 16, 0xdead);
+    // One and three components of 16 bits, of which the last has a register to itself.
+    let memory = noise(925);
+    for (mask, register) in [(1, 0), (7, 1)] {
+        let image = Description::new(LINE, [64, 1, 1], if mask == 1 { 2 } else { 12 }, UINT);
+        let code = mimg(Op::image_load, Image { d16: true, ..all(mask) }, false);
+        for (sramecc, above) in [(false, 0xdead), (true, 0)] {
+            let outcome = on(&[code], &Memories { device: &memory, sramecc, ..Memories::default() }, &|w, base| {
+                image.words(base).into_iter().enumerate().for_each(|(i, word)| w.set_slot(8 + i as u16, word));
+                (DATA..DATA + 5).for_each(|row| w.row_mut(row).fill(0xdead_0000 | u32::from(row)));
+            });
+            assert_eq!(registers(&outcome, 7)[register] >> 16, above, "{mask}");
+        }
+    }
 }
 
 #[test]
