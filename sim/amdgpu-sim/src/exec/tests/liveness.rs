@@ -222,7 +222,7 @@ fn random_code_does_not_see_the_last_workgroup() {
                 outside: &Outside::default(),
             };
             let mut seen = Vec::new();
-            let mut ctx = Ctx { program: &program, lds: &mut [], env };
+            let mut ctx = Ctx { root: &program, program: &program, lds: &mut [], env };
             // The scalars that lanes were read into, and VCC, after every instruction.
             while super::super::run_exactly(&mut wave, &mut ctx, 1) == Stop::Yield {
                 seen.push((wave.pc, wave.slot(4), wave.vcc() & wave.exec(), wave.exec()));
