@@ -1,4 +1,5 @@
 //! Image and sampler descriptors, as a runtime for gfx90a makes them: linear, with one level.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 /// Types of images.
 pub(crate) const LINE: u32 = 8;
@@ -38,11 +39,11 @@ impl Image {
         let depth = if self.kind == CUBE { 0 } else { depth };
         [
             (base >> 8) as u32,
-            (base >> 40) as u32 | self.data << 20 | self.number << 26,
-            width | height << 14,
+            (base >> 40) as u32 | (self.data << 20) | (self.number << 26),
+            width | (height << 14),
             // Every component is itself.
-            0o7654 | self.kind << 28,
-            depth | (self.pitch - 1) << 13,
+            0o7654 | (self.kind << 28),
+            depth | ((self.pitch - 1) << 13),
             0,
             0,
             0,
@@ -67,5 +68,5 @@ impl Image {
 /// A sampler: how coordinates outside of the image are clamped, whether texels are blended, whether coordinates are normalised.
 pub(crate) fn sampler(clamp: u32, linear: bool, normalized: bool) -> [u32; 4] {
     let filter = u32::from(linear);
-    [clamp * 0o111 | u32::from(!normalized) << 15, 0xfff << 12, filter << 20 | filter << 22, 0]
+    [(clamp * 0o111) | (u32::from(!normalized) << 15), 0xfff << 12, (filter << 20) | (filter << 22), 0]
 }
