@@ -9,7 +9,7 @@ use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 use crate::observe::{GroupState, Observer};
-use turn::Turn;
+use turn::{Came, Turn};
 
 /// Instructions of a turn that is observed.
 const OBSERVED_TURN: u64 = 1 << 12;
@@ -110,7 +110,8 @@ impl Group {
         self.order.extend(0..self.count);
         self.lds.fill(0);
         self.states[..self.count].fill(State::Waiting);
-        self.turns[..self.count].iter_mut().for_each(Turn::reset);
+        let slice = job.gpu.config().schedule.slice().filter(|_| self.count > 1);
+        self.turns[..self.count].iter_mut().for_each(|turn| turn.reset(slice));
         // A workgroup that was cut off has kept some.
         self.free.clear();
         self.free.extend((0..self.registers.len()).rev());
@@ -197,16 +198,16 @@ impl Group {
                 if !held {
                     wave.gws = None;
                 }
-                let (stop, waits) = match (&mut observer, &mut shuffle) {
-                    _ if held => (Stop::Yield, true),
+                let (stop, came) = match (&mut observer, &mut shuffle) {
+                    _ if held => (Stop::Yield, Came::Waiting),
                     (None, None) => self.turns[id].run(wave, ctx),
-                    (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
+                    (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), Came::Working),
                     (Some(observer), shuffle) => {
                         let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
-                        (observer.run(&mut self.observed, wave, ctx, turn), false)
+                        (observer.run(&mut self.observed, wave, ctx, turn), Came::Working)
                     }
                 };
-                waiting &= waits;
+                waiting &= came == Came::Waiting;
                 let spent = wave.instructions.wrapping_sub(before);
                 instructions += spent;
                 let place = || place(job, wave, self.position);
@@ -220,7 +221,7 @@ impl Group {
                         self.free.push(self.has[id]);
                     }
                     Stop::Barrier => *state = State::AtBarrier,
-                    Stop::Yield => gave_way = true,
+                    Stop::Yield => gave_way |= came != Came::Sliced,
                 }
                 if !spend(spent) && *state != State::Ended {
                     return (Progress::OverBudget(place()), instructions);
@@ -237,7 +238,15 @@ impl Group {
                 if let Some(observer) = &mut observer {
                     observer.barrier(&mut self.observed, |id| states[id] == State::Ended);
                 }
-                states.iter_mut().filter(|s| **s == State::AtBarrier).for_each(|s| *s = State::Ready);
+                let several = states.iter().filter(|state| **state == State::AtBarrier).count() > 1;
+                for (state, turn) in states.iter_mut().zip(&mut self.turns) {
+                    if *state == State::AtBarrier {
+                        *state = State::Ready;
+                        if several && !ctx.lds.is_empty() {
+                            turn.pass_barrier();
+                        }
+                    }
+                }
             } else {
                 if let Some(observer) = &mut observer {
                     observer.end(&self.observed);
