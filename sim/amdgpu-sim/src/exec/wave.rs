@@ -161,6 +161,18 @@ impl Wave {
     /// apertures, `id`.
     pub(crate) fn reset(&mut self, program: &Program) {
         self.rows[..self.writable].fill(Row::ZERO);
+        self.reset_scalars(program);
+    }
+
+    /// As [`reset`](Wave::reset), with the lanes of `exec` enabled. Registers that the code writes before it reads them are left alone.
+    pub(crate) fn reset_for(&mut self, program: &Program, exec: u64) {
+        self.clear_rows(program, exec);
+        self.rows[0] = Row::ZERO;
+        self.reset_scalars(program);
+        self.set_exec(exec);
+    }
+
+    fn reset_scalars(&mut self, program: &Program) {
         self.slots[..usize::from(slot::CONSTANTS)].fill(0);
         self.pc = program.entry();
         self.mode = program.mode();
@@ -174,17 +186,16 @@ impl Wave {
         Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items: self.rows[0], exec: self.exec() }
     }
 
+    /// As [`start`](Wave::start), in the place of what there was for another wave of the program.
+    pub(crate) fn start_again(&self, start: &mut Start) {
+        start.slots.copy_from_slice(&self.slots[..usize::from(slot::CONSTANTS)]);
+        (start.items, start.exec) = (self.rows[0], self.exec());
+    }
+
     /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
     /// setting up again, as registers that the code writes before it reads them are left alone.
     pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
-        match &program.clear {
-            None => self.rows[..self.writable].fill(Row::ZERO),
-            Some(clear) => {
-                for row in if start.exec == u64::MAX { &clear.whole } else { &clear.partial } {
-                    self.rows[usize::from(*row)] = Row::ZERO;
-                }
-            }
-        }
+        self.clear_rows(program, start.exec);
         self.rows[0] = start.items;
         // What the code does not name it can't have changed.
         for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
@@ -197,6 +208,19 @@ impl Wave {
         self.trap = None;
         self.gws = None;
         self.instructions = 0;
+    }
+
+    /// Clears the registers that the code may read before it has written them.
+    #[inline(always)]
+    fn clear_rows(&mut self, program: &Program, exec: u64) {
+        match &program.clear {
+            None => self.rows[..self.writable].fill(Row::ZERO),
+            Some(clear) => {
+                for row in if exec == u64::MAX { &clear.whole } else { &clear.partial } {
+                    self.rows[usize::from(*row)] = Row::ZERO;
+                }
+            }
+        }
     }
 
     /// A vector register (or constant) by row, as a micro-operation names it.

@@ -5,7 +5,7 @@ use crate::exec::{Ctx, Seen, Stop, Watch, Wave, run, run_exactly, run_to_store};
 /// Instructions of the longest turn.
 const LONGEST: u64 = 1 << 16;
 /// Instructions of a wave's first turn: waves that end within it never pay for being watched.
-const FIRST: u64 = 1 << 12;
+pub(super) const FIRST: u64 = 1 << 12;
 /// Instructions of the first turn of a wave that has waited: it may soon wait again.
 const AFTER_WAIT: u64 = 1 << 8;
 /// Instructions that a wave is watched for at most.
@@ -37,9 +37,9 @@ pub(super) struct Turn {
 /// What a turn came to, beside how it stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
-    /// It was worked all the time.
+    /// The wave has worked all the time.
     Working,
-    /// The wave only waits for others.
+    /// It only waits for others.
     Waiting,
     /// A slice of the turn is over, the turn is not.
     Sliced,
@@ -67,7 +67,7 @@ impl Turn {
                     (self.length, self.unwatched, self.waiting) = (AFTER_WAIT, 0, false);
                     self.watch.clear();
                     if let Seen::Stopped(stop) = seen {
-                        return (stop, gave_way(stop));
+                        return (stop, came(stop));
                     }
                 }
             }
@@ -75,27 +75,34 @@ impl Turn {
         if std::mem::take(&mut self.from_barrier) && self.slice.is_none() {
             match run_to_store(wave, ctx, FIRST) {
                 None => return (Stop::Yield, Came::Sliced),
-                Some(stop) => return (stop, gave_way(stop)),
+                Some(stop) => return (stop, came(stop)),
             }
         }
         let before = wave.instructions;
-        let (stop, whole) = match self.slice {
-            None => (run(wave, ctx, self.length), self.length),
-            Some(slice) => (run_exactly(wave, ctx, slice), slice),
-        };
-        if stop != Stop::Yield {
-            return (stop, Came::Working);
-        }
-        if wave.instructions.wrapping_sub(before) < whole {
-            // It gave way of itself: `s_sleep` is for waves that wait.
-            return (stop, Came::Waiting);
-        }
-        if self.slice.is_some() {
-            self.used += whole;
+        if let Some(slice) = self.slice {
+            let stop = run_exactly(wave, ctx, slice);
+            if stop != Stop::Yield || wave.instructions.wrapping_sub(before) < slice {
+                return (stop, came(stop));
+            }
+            self.used += slice;
             if self.used < self.length {
                 return (stop, Came::Sliced);
             }
-            self.used = 0;
+            let used = std::mem::take(&mut self.used);
+            return self.after(stop, used, wave, ctx);
+        }
+        let stop = run(wave, ctx, self.length);
+        self.after(stop, wave.instructions.wrapping_sub(before), wave, ctx)
+    }
+
+    /// `wave` has stopped after `spent` instructions of its turn. Returns what [`run`](Self::run) does.
+    pub(super) fn after(&mut self, stop: Stop, spent: u64, wave: &mut Wave, ctx: &mut Ctx<'_>) -> (Stop, Came) {
+        if stop != Stop::Yield {
+            return (stop, Came::Working);
+        }
+        if spent < self.length {
+            // It gave way of itself: `s_sleep` is for waves that wait.
+            return (stop, Came::Waiting);
         }
         if self.length < LONGEST {
             self.length *= 2;
@@ -117,13 +124,13 @@ impl Turn {
             }
             Seen::Stopped(stop) => {
                 self.watch.clear();
-                (stop, gave_way(stop))
+                (stop, came(stop))
             }
         }
     }
 }
 
 /// What a turn came to that ended early: `s_sleep` is for waves that wait.
-fn gave_way(stop: Stop) -> Came {
+fn came(stop: Stop) -> Came {
     if stop == Stop::Yield { Came::Waiting } else { Came::Working }
 }
