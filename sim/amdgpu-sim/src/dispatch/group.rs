@@ -191,7 +191,8 @@ impl Group {
     fn begin_wave(&mut self, job: &Job<'_>, id: usize) {
         self.has[id] = self.set_up_wave(job, id);
         self.free.pop();
-        self.turns[id].reset(self.slice(job));
+        let slice = self.slice(job);
+        self.turns[id].reset(slice);
         self.states[id] = State::Ready;
     }
 
