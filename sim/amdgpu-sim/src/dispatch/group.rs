@@ -227,7 +227,7 @@ impl Group {
             start: job.start,
             outside: job.gpu.outside(),
         };
-        let mut ctx = Ctx { program: job.program, lds: &mut lds, env };
+        let mut ctx = Ctx { root: job.program, program: job.program, lds: &mut lds, env };
         let went = self.take_turns(job, &mut ctx, spend, shuffle, observer);
         self.lds = lds;
         went
@@ -422,5 +422,5 @@ fn place(job: &Job<'_>, wave: &Wave, workgroup: [u32; 3]) -> FaultPlace {
         Some(Trap::Memory(fault)) => fault.lane,
         _ => None,
     };
-    FaultPlace::of(job.kernel, job.program, wave.pc, workgroup, wave.id, lane)
+    FaultPlace::of(job.kernel, job.program.part(wave.part()), wave.pc, workgroup, wave.id, lane)
 }
