@@ -24,7 +24,7 @@ const TESTS: &str = "sim/amdgpu-sim/tests";
 
 /// Its code objects in `kernels/`: file, source, architecture, options. (Those from assembly and LLVM IR are not among them,
 /// nor lines.co, whose debug information names a folder that the compiler has made up.)
-const SINGLE: [(&str, &str, &str, &str); 18] = [
+const SINGLE: [(&str, &str, &str, &str); 19] = [
     ("basic-O0.co", "basic.hip", "gfx90a", "-O0"),
     ("basic-O1.co", "basic.hip", "gfx90a", "-O1"),
     ("basic-O2.co", "basic.hip", "gfx90a", "-O2"),
@@ -41,6 +41,7 @@ const SINGLE: [(&str, &str, &str, &str); 18] = [
     ("matrices.co", "matrices.hip", "gfx90a", ""),
     ("matrices-gfx942.co", "matrices.hip", "gfx942", ""),
     ("waiting.co", "waiting.hip", "gfx90a", "-O3"),
+    ("side_by_side.co", "side_by_side.hip", "gfx90a", "-O3"),
     ("observe.co", "observe.hip", "gfx90a", "-O2"),
     ("observe-gfx942.co", "observe.hip", "gfx942", "-O2"),
 ];

@@ -68,7 +68,7 @@ pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
-pub(crate) use run::{Stop, run, run_exactly};
+pub(crate) use run::{Stop, run, run_exactly, run_to_store};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 
