@@ -114,6 +114,33 @@ pub enum Denied {
     Misaligned(u32),
 }
 
+/// Registers that an instruction names and its kernel does not have, not all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct StrayRegister {
+    /// `v` for vector registers, `a` for accumulation registers, `s` for scalar registers.
+    pub file: char,
+    /// The number of the first register of the operand.
+    pub first: u16,
+    /// How many registers the operand takes.
+    pub count: u16,
+    /// How many registers of that kind the kernel has.
+    pub allocated: u16,
+}
+
+impl fmt::Display for StrayRegister {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, first, count, allocated } = *self;
+        let last = first + count - 1;
+        if count == 1 { write!(f, "{file}{first}") } else { write!(f, "{file}[{first}:{last}]") }?;
+        match allocated {
+            0 => write!(f, " in a kernel that has no {file} registers"),
+            _ => write!(f, " in a kernel that has {allocated} {file} registers, {file}0 to {file}{}", allocated - 1),
+        }?;
+        f.write_str(" (amdhsa_next_free_vgpr, accum_offset or next_free_sgpr of its descriptor are too small)")
+    }
+}
+
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -135,6 +162,8 @@ pub enum FaultKind {
     UnknownInstruction(u32),
     /// An instruction, or a form of it, that the software GPU does not carry out.
     Unsupported(String),
+    /// An instruction that names a register beyond those that the kernel's descriptor asks for.
+    StrayRegister(StrayRegister),
     /// A jump to an address that is not code of the kernel's code object.
     WildJump(u64),
     /// The kernel executed `s_trap` with this number (2: `abort`, a failed assertion).
@@ -305,6 +334,7 @@ impl fmt::Display for FaultKind {
             }
             Self::UnknownInstruction(word) => write!(f, "unknown instruction {word:#010x}"),
             Self::Unsupported(what) => write!(f, "not supported by the software GPU: {what}"),
+            Self::StrayRegister(stray) => write!(f, "a register that is not the kernel's: {stray}"),
             Self::WildJump(address) => write!(f, "jump to {address:#x}, which is not code of this code object"),
             Self::Trap(2) => f.write_str("trap 2: the kernel aborted itself (abort, assert or __builtin_trap)"),
             Self::Trap(n) => write!(f, "trap {n}"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
-use crate::exec::{Program, Trap};
+use crate::exec::{Program, Resources, Trap};
 use crate::fault::SourceFrame;
 use crate::gpu::Gpu;
 use crate::memory::{Agent, Memory};
@@ -102,7 +102,7 @@ impl KernelInner {
                 &text,
                 address,
                 self.entry_address(),
-                self.info.descriptor.compute_pgm_rsrc1,
+                Resources::of(&self.info.descriptor),
                 gpu.config().arch,
                 !gpu.config().checks.any() && !gpu.config().profile,
             )

@@ -65,6 +65,10 @@ fn random_streams_end_or_fault() {
         (kernel.lds, kernel.scratch) = (r.next() as u32 % 4096, r.next() as u32 % 512);
         // Rounding and denormals of any mode, IEEE, clamp; any of the SGPRs that a dispatch sets up beside s[0:1].
         kernel.rsrc[0] ^= r.next() as u32 & 0x04af_f000;
+        // All vector registers, as otherwise most instructions name some that the kernel does not have.
+        if r.next() % 8 != 0 {
+            (kernel.rsrc[0], kernel.rsrc[2]) = (kernel.rsrc[0] | 63, 63);
+        }
         let config = Config {
             arch,
             memory_bytes: 1 << 20,

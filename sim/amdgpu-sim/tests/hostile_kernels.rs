@@ -261,23 +261,57 @@ fn buffer_descriptors_of_any_bits() {
     assert!(ended > 100 && faulted > 100, "{ended} {faulted}");
 }
 
-/// Registers beyond the kernel's, by an index in m0.
+/// Registers beyond the kernel's, by an index in m0: no fault, and nothing else than the kernel's own registers.
 #[test]
 fn register_indices_out_of_range() {
     let set = |value: u32| vec![0xbefc_00ff, value];
     let scalar = code! { 0xbe84_2a05 => "s_movrels_b32 s4, s5"; };
     let wide = code! { 0xbe84_2d06 => "s_movreld_b64 s[4:5], s[6:7]"; };
     let vector = code! { 0xbf11_0105 => "s_set_gpr_idx_on s5, gpr_idx(SRC0)"; 0x7e00_0301 => "v_mov_b32_e32 v0, v1"; 0xbf9c_0000 => "s_set_gpr_idx_off"; };
-    for index in [97, 98, 1000, 0x7fff_ffff, u32::MAX - 4, u32::MAX] {
+    for index in [3, 97, 98, 1000, 0x7fff_ffff, u32::MAX - 4, u32::MAX] {
         for code in [&scalar, &wide] {
-            let fault = Run::new(&[&set(index), code, &[END]]).fault([0, 0]);
-            assert!(matches!(&fault.kind, FaultKind::Unsupported(why) if why.contains("m0")), "{index}: {fault}");
+            Run::new(&[&set(index), code, &[END]]).go([0, 0]).unwrap();
         }
     }
     let run = Run::new(&[&vector, &[END]]);
-    run.go([3 << 32, 0]).unwrap();
-    let fault = run.fault([255 << 32, 0]);
-    assert!(matches!(&fault.kind, FaultKind::Unsupported(why) if why.contains("beyond")), "{fault}");
+    for index in [3, 30, 31, 255] {
+        run.go([index << 32, 0]).unwrap();
+    }
+}
+
+/// Registers beyond the kernel's, by name: a fault that says which, and how many there are.
+#[test]
+fn registers_that_are_not_the_kernels() {
+    // 32 vector, 32 accumulation and 16 scalar registers.
+    let run = |code: &[u32]| Run::new(&[code, &[END]]).with(|k| k.rsrc[0] &= !(0xf << 6));
+    let last = code! {
+        0x7e3e_0300 => "v_mov_b32_e32 v31, v0";
+        0xd3d9_401f, 0x1800_0100 => "v_accvgpr_write_b32 a31, v0";
+        0xbe8f_0080 => "s_mov_b32 s15, 0";
+        0xc00a_0300, 0x0000_0000 => "s_load_dwordx4 s[12:15], s[0:1], 0x0";
+    };
+    run(&last).go([0, 0]).unwrap();
+    let beyond = [
+        (code! { 0x7e40_0300 => "v_mov_b32_e32 v32, v0"; }, ('v', 32, 1, 32)),
+        (code! { 0xd280_001e, 0x0002_0120 => "v_add_f64 v[30:31], v[32:33], v[0:1]"; }, ('v', 32, 2, 32)),
+        (code! { 0xdc5c_8000, 0x1e7f_0002 => "global_load_dwordx4 v[30:33], v[2:3], off"; }, ('v', 30, 4, 32)),
+        (code! { 0xd3d9_4020, 0x1800_0100 => "v_accvgpr_write_b32 a32, v0"; }, ('a', 32, 1, 32)),
+        (code! { 0xbe90_0080 => "s_mov_b32 s16, 0"; }, ('s', 16, 1, 16)),
+        (code! { 0xc00a_0400, 0x0000_0000 => "s_load_dwordx4 s[16:19], s[0:1], 0x0"; }, ('s', 16, 4, 16)),
+    ];
+    for (code, expected) in beyond {
+        let fault = run(&code).fault([0, 0]);
+        let FaultKind::StrayRegister(stray) = fault.kind else { panic!("{fault}") };
+        assert_eq!((stray.file, stray.first, stray.count, stray.allocated), expected, "{fault}");
+        // Code that is not reached may name what it likes.
+        let jump = 0xbf82_0000 | code.len() as u32;
+        run(&[&[jump], &code[..]].concat()).go([0, 0]).unwrap();
+    }
+    let text = run(&[0x7e40_0300]).fault([0, 0]).to_string();
+    assert!(
+        text.contains("v32 in a kernel that has 32 v registers, v0 to v31") && text.contains("v_mov_b32"),
+        "{text}"
+    );
 }
 
 /// A kernel that waits for a word in memory, reading another buffer all the while: what is freed under it stays readable for it,

@@ -89,7 +89,9 @@ pub(crate) fn status_of(fault: &Fault) -> hsa_status_t {
         }
         FaultKind::Memory { space: Space::Global, .. } => HSA_STATUS_ERROR_MEMORY_FAULT,
         FaultKind::Memory { .. } => HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
-        FaultKind::UnknownInstruction(_) | FaultKind::Unsupported(_) => HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::UnknownInstruction(_) | FaultKind::Unsupported(_) | FaultKind::StrayRegister(_) => {
+            HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION
+        }
         FaultKind::Launch(error) => match error {
             LaunchError::KernelObject { .. } => HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
             LaunchError::ScratchTooLarge { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,

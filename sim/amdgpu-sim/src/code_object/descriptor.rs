@@ -122,6 +122,12 @@ impl KernelDescriptor {
         ((self.compute_pgm_rsrc1 & 0x3f) + 1) * 8
     }
 
+    /// SGPRs that a wave has (granules of 16).
+    pub fn sgprs(&self) -> u32 {
+        // The field counts in eights.
+        (((self.compute_pgm_rsrc1 >> 6 & 0xf) / 2 + 1) * 16).min(102)
+    }
+
     /// The first VGPR of the unified file that is an accumulation register (gfx90a and gfx942).
     pub fn accum_offset(&self) -> u32 {
         ((self.compute_pgm_rsrc3 & 0x3f) + 1) * 4

@@ -300,6 +300,7 @@ fn check(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(),
 fn kind_of(trap: &Trap) -> FaultKind {
     match trap {
         Trap::Unsupported(what) => FaultKind::Unsupported((*what).to_owned()),
+        Trap::StrayRegister(stray) => FaultKind::StrayRegister(*stray),
         Trap::Undecodable(word) => FaultKind::UnknownInstruction(*word),
         Trap::WildJump(address) => FaultKind::WildJump(*address),
         Trap::Trap(n) => FaultKind::Trap(*n),

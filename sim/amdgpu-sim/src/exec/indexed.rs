@@ -17,12 +17,12 @@ pub(super) struct Indexed {
     which: u32,
     /// The mode that the code before has set: bits 15:12 of `m0`.
     mode: u32,
-    /// Registers that the last indexed operand takes.
-    reach: u16,
-    vgprs: u16,
+    /// Registers that each of them takes.
+    counts: [u16; 4],
 }
 
-const DESTINATION: u32 = 8;
+/// The place of the destination among the operands.
+const DESTINATION: usize = 3;
 
 /// Follows the index mode through the code.
 #[derive(Debug, Default)]
@@ -33,13 +33,13 @@ pub(super) struct Indexing {
 
 impl Indexing {
     /// `micro`, or what runs it with an index if the mode is on.
-    pub(super) fn apply(&mut self, inst: &Inst, micro: Micro, vgprs: u16) -> Micro {
+    pub(super) fn apply(&mut self, inst: &Inst, micro: Micro) -> Micro {
         let field = |operand| super::lower::constant32(operand).unwrap_or(0) & 15;
         match inst.op {
             Op::s_set_gpr_idx_on => self.mode = field(inst.src[1]),
             Op::s_set_gpr_idx_mode => self.mode = field(inst.src[0]),
             Op::s_set_gpr_idx_off => self.mode = 0,
-            _ if self.mode != 0 => return self.index(inst, micro, vgprs),
+            _ if self.mode != 0 => return self.index(inst, micro),
             _ => {}
         }
         micro
@@ -50,7 +50,7 @@ impl Indexing {
         self.mode != 0
     }
 
-    fn index(&mut self, inst: &Inst, micro: Micro, vgprs: u16) -> Micro {
+    fn index(&mut self, inst: &Inst, micro: Micro) -> Micro {
         match inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vopc => {}
             // The mode would reach code that is lowered without it.
@@ -74,11 +74,11 @@ impl Indexing {
             }
         }
         if matches!(inst.dst, Operand::Vgpr(_)) {
-            which |= self.mode & DESTINATION;
+            which |= self.mode & 1 << DESTINATION;
         }
-        // Of what can be indexed, one operation has operands of four registers, the others of two at most.
-        let reach = if inst.op == Op::v_mqsad_u32_u8 { 4 } else { 2 };
-        self.indexed.push(Indexed { micro, which, mode: self.mode, reach, vgprs });
+        let types = inst.op.info();
+        let counts = [types.src[0], types.src[1], types.src[2], types.dst].map(|ty| ty.dwords().max(1) as u16);
+        self.indexed.push(Indexed { micro, which, mode: self.mode, counts });
         Micro { aux: self.indexed.len() as u32 - 1, ..plain(run, micro.source) }
     }
 
@@ -102,25 +102,27 @@ fn leaves(op: Op) -> bool {
 }
 
 fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let Indexed { mut micro, which, mode, reach: registers, vgprs } = ctx.program.indexed[m.aux as usize];
+    let Indexed { mut micro, which, mode, counts } = ctx.program.indexed[m.aux as usize];
     if w.mode.0 & Mode::GPR_IDX_EN == 0 || w.m0() >> 12 & 15 != mode {
         return w
             .fail(Trap::Unsupported("a jump into code that indexes registers, or a change of its mode through m0"));
     }
     let index = (w.m0() & 0xff) as u16;
-    let mut reach = 0;
-    for i in 0..3 {
+    // Compilers index before they know whether the index is good: it is harmless, as the manual says under "Out-of-Range behavior".
+    let beyond = |first: u16, place: usize| first + counts[place] > ctx.program.allocation.vgprs;
+    for i in 0..DESTINATION {
         if which >> i & 1 == 1 {
             micro.src[i] += index;
-            reach = reach.max(micro.src[i]);
+            if beyond(micro.src[i], i) {
+                micro.src[i] = 0;
+            }
         }
     }
-    if which & DESTINATION != 0 {
+    if which >> DESTINATION & 1 == 1 {
         micro.dst += index;
-        reach = reach.max(micro.dst);
-    }
-    if reach + registers > vgprs {
-        return w.fail(Trap::Unsupported("a register index (m0) beyond the kernel's registers"));
+        if beyond(micro.dst, DESTINATION) {
+            return Flow::Next;
+        }
     }
     // SAFETY: as in `run`: the handler was chosen for this CPU.
     unsafe { (micro.run)(w, &micro, ctx) }

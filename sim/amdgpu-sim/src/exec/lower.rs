@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::allocation::{Resources, stray};
 use super::indexed::Indexing;
 use super::parts::Parts;
 use super::program::{Layout, PREPARED_ROWS};
@@ -505,28 +506,29 @@ impl Recent {
 impl Program {
     /// Lowers the kernel whose first instruction is at address `entry` of `text`, which lies at `text_address`.
     ///
-    /// `rsrc1` is `compute_pgm_rsrc1` of the kernel's descriptor. Words that are no instruction, and instructions that are not supported,
-    /// trap when (and only when) they are reached. An entry outside the text is an error.
+    /// `resources` are what the kernel's descriptor says. Words that are no instruction, instructions that are not supported, and those that
+    /// name registers beyond the kernel's trap when (and only when) they are reached. An entry outside the text is an error.
     /// `in_parts`: if there is very much code, what is called is lowered only when it is.
     pub(crate) fn lower(
         text: &[u32],
         text_address: u64,
         entry: u64,
-        rsrc1: u32,
+        resources: impl Into<Resources>,
         arch: isa::Arch,
         in_parts: bool,
     ) -> Result<Program, Trap> {
+        let resources = resources.into();
         let wild = Trap::WildJump(entry);
         let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
         let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
         let (mut code, indirect) = reachable(text, start, arch);
         if indirect && in_parts && text.len() > WHOLE {
-            return Ok(Parts::root(text, text_address, &code, start, rsrc1, arch));
+            return Ok(Parts::root(text, text_address, &code, start, resources, arch));
         }
         if indirect {
             add_all(&mut code, text, arch);
         }
-        let program = Program::assemble(&code, text, text_address, start, rsrc1, cpu::has_avx2());
+        let program = Program::assemble(&code, text, text_address, start, resources, cpu::has_avx2());
         Ok(Program { arch, ..program })
     }
 
@@ -536,7 +538,7 @@ impl Program {
         text: &[u32],
         text_address: u64,
         start: u32,
-        (rsrc1, arch): (u32, isa::Arch),
+        (resources, arch): (Resources, isa::Arch),
         common: &Common,
     ) -> Program {
         let first = code.keys().next().copied().unwrap_or(start);
@@ -544,7 +546,8 @@ impl Program {
         let end = (end as usize).min(text.len());
         let moved = code.iter().map(|(at, inst)| (at - first, *inst)).collect();
         let (text, address) = (&text[first as usize..end], text_address + 4 * u64::from(first));
-        let program = Program::assemble_as(&moved, text, address, start - first, rsrc1, cpu::has_avx2(), Some(common));
+        let avx2 = cpu::has_avx2();
+        let program = Program::assemble_as(&moved, text, address, start - first, resources, avx2, Some(common));
         Program { arch, ..program }
     }
 
@@ -554,10 +557,10 @@ impl Program {
         text: &[u32],
         text_address: u64,
         start: u32,
-        rsrc1: u32,
+        resources: impl Into<Resources>,
         avx2: bool,
     ) -> Program {
-        Program::assemble_as(code, text, text_address, start, rsrc1, avx2, None)
+        Program::assemble_as(code, text, text_address, start, resources.into(), avx2, None)
     }
 
     /// The same, for a part of code that has `common` with other parts.
@@ -566,7 +569,7 @@ impl Program {
         text: &[u32],
         text_address: u64,
         start: u32,
-        rsrc1: u32,
+        Resources { rsrc1, allocation }: Resources,
         avx2: bool,
         common: Option<&Common>,
     ) -> Program {
@@ -574,11 +577,12 @@ impl Program {
         let has = |wanted: &[Op]| code.values().flatten().any(|i| wanted.contains(&i.op));
         if has(&[Op::s_set_gpr_idx_on]) {
             // Indexed registers need not be named: take all that the kernel says it has.
-            vgprs = vgprs.max(((rsrc1 as u16 & 63) + 1) * 8 + 1);
+            vgprs = vgprs.max(allocation.vgprs);
         }
         // Code that jumps into the middle of its own instructions is run as two streams, of which only one can be followed.
         let mut ends = code.iter().map(|(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
         let overlaps = code.keys().skip(1).any(|next| ends.next().is_some_and(|end| end > *next));
+        let strays = code.values().flatten().any(|inst| allocation.stray(inst).is_some());
         let changes = common.map_or_else(|| salu::mode_changes(code.values().flatten()), |common| common.changes);
         let skips = common.map_or_else(|| code.values().flatten().any(skipped::may_begin), |common| common.skips);
         let mode = Mode::from_rsrc1(rsrc1);
@@ -609,15 +613,17 @@ impl Program {
                 }
                 let micro = if overlaps && inst.op == Op::s_set_gpr_idx_on {
                     plain(unsupported, source)
+                } else if strays && allocation.stray(inst).is_some() {
+                    plain(stray, source)
                 } else {
                     l.micro(inst, source)
                 };
-                let micro = l.indexing.apply(inst, micro, layout.vgprs);
+                let micro = l.indexing.apply(inst, micro);
                 micros.push(if skips { l.skipping.apply(inst, micro) } else { micro });
                 recent.push(micros.len() - 1, *inst);
             }
             let next = at + u32::from(inst.size) / 4;
-            if inst.op == Op::v_addc_co_u32 && !overlaps && !skips && !l.indexing.is_on() {
+            if inst.op == Op::v_addc_co_u32 && !overlaps && !skips && !strays && !l.indexing.is_on() {
                 let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
                 if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
                     let first = micros.len() - count;
@@ -645,6 +651,7 @@ impl Program {
             entry: index[start as usize],
             mode,
             arch: isa::Arch::Gfx90a,
+            allocation,
             layout: Layout {
                 // All parts have their rows at the same places.
                 constants: if common.is_some() { MAX_CONSTANT_ROWS } else { l.constant_rows.len() } as u16,

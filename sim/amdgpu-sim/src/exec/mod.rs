@@ -34,6 +34,7 @@
 //! What the handlers need of the outside (address checks, dispatch facts) is in [`mem::Env`], which
 //! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
 
+mod allocation;
 mod cpu;
 mod gws;
 mod indexed;
@@ -62,6 +63,7 @@ mod trap;
 mod valu;
 mod wave;
 
+pub(crate) use allocation::Resources;
 pub(crate) use gws::GwsWait;
 pub(crate) use lower::Lowering;
 pub(crate) use outside::Outside;

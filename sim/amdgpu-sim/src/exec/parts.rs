@@ -8,7 +8,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::lower::{Common, reachable};
-use super::{Ctx, Program, Wave, salu, skipped};
+use super::{Ctx, Program, Resources, Wave, salu, skipped};
 use crate::isa::inst::Inst;
 use crate::isa::{self, Arch};
 
@@ -17,7 +17,7 @@ use crate::isa::{self, Arch};
 pub(super) struct Parts {
     text: Vec<u32>,
     text_address: u64,
-    rsrc1: u32,
+    resources: Resources,
     arch: Arch,
     common: Common,
     /// The first part, and from there one after the other: none ever moves.
@@ -44,13 +44,13 @@ impl Parts {
         text_address: u64,
         code: &std::collections::BTreeMap<u32, Option<Inst>>,
         start: u32,
-        rsrc1: u32,
+        resources: Resources,
         arch: Arch,
     ) -> Program {
         let common = common(text, arch);
-        let program = Program::part_of(code, text, text_address, start, (rsrc1, arch), &common);
+        let program = Program::part_of(code, text, text_address, start, (resources, arch), &common);
         let (first, making) = (Link::new(), Mutex::new(()));
-        let parts = Parts { text: text.to_vec(), text_address, rsrc1, arch, common, first, making };
+        let parts = Parts { text: text.to_vec(), text_address, resources, arch, common, first, making };
         Program { parts: Some(Box::new(parts)), ..program }
     }
 
@@ -81,7 +81,7 @@ impl Parts {
         let offset = address.checked_sub(self.text_address).filter(|offset| offset % 4 == 0)?;
         let start = u32::try_from(offset / 4).ok().filter(|start| (*start as usize) < self.text.len())?;
         let (code, _) = reachable(&self.text, start, self.arch);
-        let how = (self.rsrc1, self.arch);
+        let how = (self.resources, self.arch);
         let program = Program::part_of(&code, &self.text, self.text_address, start, how, &self.common);
         let mut link = &self.first;
         while let Some(part) = link.get() {

@@ -101,6 +101,8 @@ pub(crate) struct Program {
     pub(super) mode: Mode,
     /// The processor that it runs as.
     pub(super) arch: Arch,
+    /// The registers that there are.
+    pub(super) allocation: super::allocation::Allocation,
     pub(super) layout: Layout,
     /// Scalar constants, from slot [`slot::CONSTANTS`](super::slot::CONSTANTS) on.
     pub(super) constants: Vec<u32>,

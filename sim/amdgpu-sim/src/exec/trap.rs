@@ -6,6 +6,8 @@
 pub(crate) enum Trap {
     /// The instruction is known, but this GPU does not carry it out (in this form).
     Unsupported(&'static str),
+    /// The instruction names a register that the kernel does not have.
+    StrayRegister(crate::fault::StrayRegister),
     /// The word is no instruction.
     Undecodable(u32),
     /// Control left the code: a jump to this address, or past the end of the text.

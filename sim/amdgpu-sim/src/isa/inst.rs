@@ -301,3 +301,31 @@ pub struct Inst {
     /// Modifiers.
     pub mods: Mods,
 }
+
+impl Inst {
+    /// The operands that are registers of a file ([`Operand::Vgpr`], [`Operand::Agpr`], [`Operand::Sgpr`]), destinations first, each
+    /// with how many consecutive ones the instruction takes. Of an image's address only the first is counted, and of what
+    /// an index in `m0` is added to the one that is named.
+    pub fn registers(&self) -> impl Iterator<Item = (Operand, u16)> {
+        let info = self.op.info();
+        let (mut dst, mut src) = (info.dst, info.src);
+        match self.format {
+            Format::Flat | Format::Global | Format::Scratch if self.src[2] != Operand::None => src[0] = Type::U32,
+            Format::Mubuf | Format::Mtbuf => {
+                src[0] = if self.mods.offen && self.mods.idxen { Type::B64 } else { Type::U32 };
+            }
+            Format::Mimg => {
+                let data = self.mods.image.map_or(Type::B32, |image| image.data(self.op));
+                (dst, src[0], src[1]) = (data, Type::U32, data);
+            }
+            _ => {}
+        }
+        // What failed of a load goes to the register after its data.
+        let status = u16::from(self.mods.tfe);
+        let count = |ty: Type| ty.dwords().max(1) as u16;
+        let results = [(self.dst, count(dst) + status), (self.dst2, count(info.dst2))];
+        let sources = [0, 1, 2, 3].map(|i| (self.src[i], count(src.get(i).copied().unwrap_or(Type::None))));
+        let is_register = |operand| matches!(operand, Operand::Vgpr(_) | Operand::Agpr(_) | Operand::Sgpr(_));
+        results.into_iter().chain(sources).filter(move |(operand, _)| is_register(*operand))
+    }
+}

@@ -17,7 +17,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// s[0:1] has the arguments' address, s2 the workgroup's number, v0 the work-item's; 64 registers, denormals kept.
+    /// s[0:1] has the arguments' address, s2 the workgroup's number, v0 the work-item's; v0 to v31, a0 to a31 and all scalar registers, denormals kept.
     pub(crate) fn new(name: &str, text: &[u32]) -> Self {
         Self {
             name: name.into(),
@@ -25,7 +25,7 @@ impl Kernel {
             lds: 0,
             scratch: 0,
             kernarg: 16,
-            rsrc: [7 | 0xf0 << 12 | 1 << 21 | 1 << 23, 2 << 1 | 1 << 7, 7],
+            rsrc: [7 | 12 << 6 | 0xf0 << 12 | 1 << 21 | 1 << 23, 2 << 1 | 1 << 7, 7],
             properties: 1 << 3,
             more: Vec::new(),
         }

@@ -316,31 +316,33 @@ fn message(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::Unsupported("a message other than MSG_INTERRUPT"))
 }
 
-fn movrels32(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    relative(w, m.src[0], m.dst, 1, true)
+fn movrels32(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    relative(w, ctx, m.src[0], m.dst, 1, true)
 }
 
-fn movrels64(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    relative(w, m.src[0], m.dst, 2, true)
+fn movrels64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    relative(w, ctx, m.src[0], m.dst, 2, true)
 }
 
-fn movreld32(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    relative(w, m.src[0], m.dst, 1, false)
+fn movreld32(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    relative(w, ctx, m.src[0], m.dst, 1, false)
 }
 
-fn movreld64(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
-    relative(w, m.src[0], m.dst, 2, false)
+fn movreld64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    relative(w, ctx, m.src[0], m.dst, 2, false)
 }
 
 /// `s_movrels` (the source is `m0` registers on) and `s_movreld` (the destination is).
-fn relative(w: &mut Wave, from: u16, to: u16, words: u16, source: bool) -> Flow {
+fn relative(w: &mut Wave, ctx: &Ctx<'_>, from: u16, to: u16, words: u16, source: bool) -> Flow {
     let base = if source { from } else { to };
     let index = u64::from(base) + u64::from(w.m0());
-    if index + u64::from(words) > 102 {
-        return w.fail(Trap::Unsupported("a relative scalar register (m0) beyond s101"));
-    }
-    let index = index as u16;
-    let (from, to) = if source { (index, to) } else { (from, index) };
+    let (from, to) = match (index + u64::from(words) <= u64::from(ctx.program.allocation.sgprs), source) {
+        (true, true) => (index as u16, to),
+        (true, false) => (from, index as u16),
+        // Beyond the last register: as the manual says under "Out-of-Range behavior".
+        (false, true) => (0, to),
+        (false, false) => return Flow::Next,
+    };
     if words == 1 {
         let value = w.slot(from);
         w.set_slot(to, value);

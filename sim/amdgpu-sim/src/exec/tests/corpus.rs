@@ -142,7 +142,7 @@ fn every_form_in_rocms_kernels_is_carried_out() {
     }
     let mut missing = Vec::new();
     for (inst, count) in forms.values() {
-        let (wave, stop) = execute(&[*inst], DEFAULT_MODE, cpu::has_avx2(), &|w| w.set_exec(0));
+        let (wave, stop) = execute(&[*inst], DEFAULT_MODE.into(), cpu::has_avx2(), &|w| w.set_exec(0));
         if let (Stop::Trap, Some(Trap::Unsupported(why))) = (stop, wave.trap) {
             missing.push(format!("{count} times: {inst:?} ({why})"));
         }

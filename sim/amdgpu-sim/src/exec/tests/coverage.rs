@@ -62,7 +62,7 @@ fn reason(op: Op) -> Option<&'static str> {
     // Typed buffers: a word that is a float.
     code.mods.format = 4 | 7 << 4;
     code.mods.image = (info.format == Format::Mimg).then(Default::default);
-    let (wave, stop) = execute(&[code], DEFAULT_MODE, cpu::has_avx2(), &|w| {
+    let (wave, stop) = execute(&[code], DEFAULT_MODE.into(), cpu::has_avx2(), &|w| {
         w.set_exec(0);
         w.set_slot(27, 4 << 15 | 7 << 12);
     });

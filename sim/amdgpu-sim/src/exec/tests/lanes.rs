@@ -101,7 +101,6 @@ fn registers_by_index() {
         w.set_slot(5, 77);
     });
     assert_eq!((w.row(10)[9], w.row(23)[9], w.row(20)[9], w.row(11)[9]), (1007, 77, 1020, 1004));
-    assert!(matches!(trap(&code, rsrc1, &|w| w.set_slot(0, 200)), Trap::Unsupported(why) if why.contains("index")));
 }
 
 /// What is known of the index mode when code is lowered holds from its first instruction to its last.

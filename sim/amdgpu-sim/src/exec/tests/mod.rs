@@ -4,6 +4,7 @@
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
 mod address;
+mod allocation;
 mod atomics;
 mod bytes;
 mod compare;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
-use super::{Ctx, LANES, Mode, Outside, Program, Row, Stop, Trap, Wave, cpu, run, slot};
+use super::{Ctx, LANES, Mode, Outside, Program, Resources, Row, Stop, Trap, Wave, cpu, run, slot};
 use crate::gpu::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
@@ -88,14 +89,14 @@ pub(super) fn modified(op: Op, dst: Operand, sources: &[Operand], mods: Mods) ->
 }
 
 /// Runs `code`, then the wave's end, on the baseline or AVX2 handlers.
-fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) -> (Wave, Stop) {
+fn execute(code: &[Inst], resources: Resources, avx2: bool, set_up: &dyn Fn(&mut Wave)) -> (Wave, Stop) {
     let mut map = BTreeMap::new();
     let mut at = 0;
     for inst in code.iter().copied().chain([inst(Op::s_endpgm, Operand::None, &[imm(0)])]) {
         map.insert(at, Some(inst));
         at += u32::from(inst.size) / 4;
     }
-    let program = Program::assemble(&map, &vec![0; at as usize], 0x1000, 0, rsrc1, avx2);
+    let program = Program::assemble(&map, &vec![0; at as usize], 0x1000, 0, resources, avx2);
     let mut wave = Wave::new(&program);
     wave.reset(&program);
     wave.set_exec(u64::MAX);
@@ -119,11 +120,12 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
 }
 
 /// Runs `code` to its end. `set_up` gets registers that are zero, and all lanes enabled.
-pub(super) fn machine(code: &[Inst], rsrc1: u32, set_up: &dyn Fn(&mut Wave)) -> Wave {
-    let (wave, stop) = execute(code, rsrc1, false, set_up);
+pub(super) fn machine(code: &[Inst], resources: impl Into<Resources>, set_up: &dyn Fn(&mut Wave)) -> Wave {
+    let resources = resources.into();
+    let (wave, stop) = execute(code, resources, false, set_up);
     assert_eq!((stop, &wave.trap), (Stop::End, &None), "{:?}", code.last());
     if cpu::has_avx2() {
-        let (fast, stop) = execute(code, rsrc1, true, set_up);
+        let (fast, stop) = execute(code, resources, true, set_up);
         assert_eq!(stop, Stop::End);
         for row in 0..wave.rows.len() {
             for lane in 0..LANES {
@@ -158,8 +160,8 @@ fn alike(a: [u32; 2], b: [u32; 2]) -> bool {
 }
 
 /// Why `code` stops.
-pub(super) fn trap(code: &[Inst], rsrc1: u32, set_up: &dyn Fn(&mut Wave)) -> Trap {
-    let (wave, stop) = execute(code, rsrc1, cpu::has_avx2(), set_up);
+pub(super) fn trap(code: &[Inst], resources: impl Into<Resources>, set_up: &dyn Fn(&mut Wave)) -> Trap {
+    let (wave, stop) = execute(code, resources.into(), cpu::has_avx2(), set_up);
     assert_eq!(stop, Stop::Trap, "{:?}", code.last());
     wave.trap.expect("a trap says why")
 }
