@@ -6,7 +6,7 @@ use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
 use super::skipped::{self, Skipping};
 use super::{
-    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, affine, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
 };
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
 use crate::isa::{self, Flags, Op};
@@ -81,6 +81,11 @@ impl Lowering {
             Operand::Agpr(n) if n < 256 => Some(self.layout.agpr(n)),
             _ => None,
         }
+    }
+
+    /// Vector registers, whose rows come first.
+    pub(super) fn vgprs(&self) -> u16 {
+        self.layout.vgprs
     }
 
     /// The slot of a 32-bit scalar operand: a register, or a constant (floats as f32, immediates sign-extended).
@@ -331,6 +336,11 @@ fn why_not(inst: &Inst) -> &'static str {
     }
 }
 
+/// Whether an instruction reads `src_vccz` or `src_execz`.
+pub(super) fn reads_zero_flags(inst: &Inst) -> bool {
+    inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz)))
+}
+
 /// Brings the slots of `src_vccz` and `src_execz` up to date.
 fn zero_flags(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.set_slot(slot::VCCZ, u32::from(w.vcc() == 0));
@@ -537,6 +547,7 @@ impl Program {
         let mut branches = Vec::new();
         let mut recent = Recent::default();
         let mut singles = BTreeMap::new();
+        let mut sums = BTreeMap::new();
         let mut iter = code.iter().peekable();
         while let Some((&at, inst)) = iter.next() {
             let source = sources.len() as u32;
@@ -546,7 +557,7 @@ impl Program {
                 micros.push(plain(unsupported, source));
                 continue;
             };
-            if inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz))) {
+            if reads_zero_flags(inst) {
                 micros.push(plain(zero_flags, source));
             }
             if !is_no_operation(inst.op) {
@@ -565,10 +576,13 @@ impl Program {
             let next = at + u32::from(inst.size) / 4;
             if inst.op == Op::v_addc_co_u32 && !overlaps && !skips && !l.indexing.is_on() {
                 let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
-                if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
-                    let first = micros.len() - count;
+                if let Some(sum) = valu::fuse(recent.instructions(), next, after, &mut l) {
+                    let first = micros.len() - sum.count;
                     singles.insert(first as u32, micros[first]);
-                    micros[first] = Micro { source: micros[first].source, ..fused };
+                    let source = micros[first].source;
+                    micros[first] = Micro { source, ..sum.micro };
+                    let address: u64 = sources[source as usize].address;
+                    sums.insert(((address - text_address) / 4) as u32, sum);
                 }
             }
             if !ends_flow(inst.op) && iter.peek().is_none_or(|(n, _)| **n != next) {
@@ -585,6 +599,14 @@ impl Program {
             micros[micro].aux = target.filter(|t| *t != u32::MAX).unwrap_or(end);
         }
 
+        let affine = if overlaps {
+            affine::Lowered::default()
+        } else {
+            mem::share(code, start, &index, &mut micros);
+            let (micros, singles) = (&mut micros[..], &mut singles);
+            affine::lower(affine::Code { code, start, sums: &sums, index: &index, micros, singles }, &mut l)
+        };
+
         Program {
             micros,
             sources,
@@ -599,6 +621,8 @@ impl Program {
             indexed: l.indexing.finish(),
             skipped: l.skipping.finish(),
             singles,
+            eager: affine.eager,
+            starts_held: affine.starts_held,
             scalars: scalars(code),
             clear: liveness::clear(code, start, &layout),
             text_address,

@@ -46,6 +46,7 @@ impl Watch {
     /// Runs `wave` for at most `limit` instructions and looks at what it does. A `Watch` serves one wave; until it is
     /// [cleared](Self::clear) nothing else may have run the wave.
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
+        wave.settle_all();
         for _ in 0..limit {
             let pc = wave.pc;
             let micro = ctx.program.micros().get(pc as usize);

@@ -12,6 +12,7 @@ mod ds_atomic;
 mod flat;
 mod format;
 mod lds_copy;
+mod lying;
 mod scalar;
 mod space;
 mod transfer;
@@ -23,6 +24,7 @@ use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
 
+pub(super) use lying::{Lying, share};
 pub(crate) use space::{Scratch, View};
 
 /// Where local memory lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
