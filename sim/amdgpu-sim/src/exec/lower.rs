@@ -6,7 +6,8 @@ use super::indexed::Indexing;
 use super::program::{Layout, PREPARED_ROWS};
 use super::skipped::{self, Skipping};
 use super::{
-    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, affine, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, affine, cpu, liveness, matrix, mem, program::Source, salu,
+    slot, valu,
 };
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
 use crate::isa::{self, Flags, Op};

@@ -122,7 +122,9 @@ pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
         let at = index[line.at as usize] as usize + usize::from(reads_zero_flags(line.inst));
         let run = match (&operations[n], line.role) {
             (_, Role::Moves { .. }) => continue,
-            (Some(o), Role::Holds { operands, .. }) if operands.without(*held).is_empty() && o.fits(&micros[at]) => Some(o),
+            (Some(o), Role::Holds { operands, .. }) if operands.without(*held).is_empty() && o.fits(&micros[at]) => {
+                Some(o)
+            }
             _ if named.is_empty() => continue,
             _ => None,
         };

@@ -1,7 +1,7 @@
 //! DS: loads and stores of local memory.
 
-use super::transfer::{Part, Shape, Width};
 use super::lying::Lying;
+use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, cpu, gws};
 use crate::fault::{Access, Denied, Space as SpaceName};

@@ -90,7 +90,8 @@ impl Lying {
         let mut all = Self::NOWHERE;
         // SAFETY: the loads stay within the addresses, the stores within the arrays; the CPU has AVX2.
         unsafe {
-            let steps = [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
+            let steps =
+                [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
             let (mut highest, mut bits) = (_mm256_setzero_si256(), _mm256_setzero_si256());
             for (g, group) in addresses.chunks_exact(GROUP).enumerate() {
                 let first = _mm256_set1_epi32(group[0] as i32);

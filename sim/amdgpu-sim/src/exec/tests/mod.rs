@@ -4,6 +4,7 @@
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
 mod address;
+mod affine;
 mod atomics;
 mod bytes;
 mod compare;
