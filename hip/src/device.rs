@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::attribute::DeviceAttribute;
 use crate::backend::runtime;
 use crate::call::check;
+use crate::context;
 use crate::error::{Error, Result};
 use crate::properties::DeviceProperties;
 use crate::stream::{Stream, StreamInner};
@@ -171,6 +172,7 @@ impl Device {
     /// Makes this device current where a call depends on it.
     #[inline]
     pub(crate) fn activate(&self) -> Result<()> {
+        context::check_caller()?;
         if self.state.only { Ok(()) } else { self.switch() }
     }
 

@@ -278,6 +278,38 @@ pub enum Error {
 
     /// The event was made without timing.
     EventWithoutTiming,
+
+    /// A call in a host function ([`Stream::launch_host_function`](crate::Stream::launch_host_function)), where HIP must not be called.
+    InHostFunction,
+
+    /// A host function of the work that was waited for panicked.
+    HostFunctionPanicked {
+        /// What it panicked with.
+        message: String,
+    },
+
+    /// This process is the child of a `fork`: the GPU, the runtime's threads and its locks are the parent's.
+    ForkedChild,
+
+    /// What cannot be done while a stream is captured, or a capture that failed.
+    Capture {
+        /// Why.
+        reason: String,
+    },
+
+    /// What cannot be done with a graph.
+    Graph {
+        /// Why.
+        reason: String,
+    },
+
+    /// The device, the backend or the release cannot do it.
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
@@ -351,6 +383,17 @@ impl fmt::Display for Error {
             }
             Self::Geometry { kernel, reason } => write!(f, "launch of {kernel}: {reason}"),
             Self::EventNotRecorded => write!(f, "the event was never recorded on a stream"),
+            Self::InHostFunction => {
+                write!(f, "HIP cannot be called in a host function of a stream: give the work to another thread")
+            }
+            Self::HostFunctionPanicked { message } => write!(f, "a host function of the stream panicked: {message}"),
+            Self::ForkedChild => write!(
+                f,
+                "this process is the child of a fork, where HIP cannot be used: start the child with exec (std::process::Command), or fork before the first use of a device"
+            ),
+            Self::Capture { reason } => write!(f, "capture: {reason}"),
+            Self::Graph { reason } => write!(f, "graph: {reason}"),
+            Self::Unsupported { what, reason } => write!(f, "{what} is not supported: {reason}"),
             Self::EventWithoutTiming => write!(f, "the event was made without timing: make it with Event::new"),
         }
     }

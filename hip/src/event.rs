@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hip_sys::hipEvent_t;
@@ -10,14 +10,108 @@ use hip_sys::hipEvent_t;
 use crate::call::{check, failed};
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
-use crate::stream::{Stream, StreamInner};
+use crate::stream::{Capture, Stream, StreamInner};
 
 /// A mark in a stream, to wait for (from the host or from another stream) and to measure time with.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, DeviceBuffer, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let mut data = DeviceBuffer::<u32>::uninit(&device, 1 << 16)?;
+/// let start = stream.record()?;
+/// data.fill_async(&stream, 1)?;
+/// let end = stream.record()?;
+/// println!("filling took {:?}", end.elapsed_since(&start)?); // waits for both
+/// # Ok(()) }
+/// ```
 pub struct Event {
     raw: hipEvent_t,
     device: Device,
-    timing: bool,
+    options: EventOptions,
+    /// Made by another process, which records it.
+    foreign: bool,
     recorded: Mutex<Option<Recorded>>,
+}
+
+/// How an event is made. The default: with timing, waiting spins, for this process alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventOptions {
+    timing: bool,
+    blocking_sync: bool,
+    interprocess: bool,
+}
+
+impl Default for EventOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EventOptions {
+    /// With timing, waiting spins, for this process alone.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { timing: true, blocking_sync: false, interprocess: false }
+    }
+
+    /// Whether the event keeps the time (else `hipEventDisableTiming`); without is cheaper.
+    #[must_use]
+    pub const fn timing(mut self, timing: bool) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// Whether a thread that waits for the event sleeps in place of spinning (`hipEventBlockingSync`).
+    #[must_use]
+    pub const fn blocking_sync(mut self, blocking_sync: bool) -> Self {
+        self.blocking_sync = blocking_sync;
+        self
+    }
+
+    /// Whether other processes can open it (`hipEventInterprocess`): [`Event::ipc_handle`]. Such an event has no timing.
+    #[must_use]
+    pub const fn interprocess(mut self, interprocess: bool) -> Self {
+        self.interprocess = interprocess;
+        if interprocess {
+            self.timing = false;
+        }
+        self
+    }
+
+    fn raw(self) -> u32 {
+        let flag = |on: bool, flag: u32| if on { flag } else { 0 };
+        flag(!self.timing, hip_sys::hipEventDisableTiming)
+            | flag(self.blocking_sync, hip_sys::hipEventBlockingSync)
+            | flag(self.interprocess, hip_sys::hipEventInterprocess)
+    }
+}
+
+/// An event on its way to another process: plain bytes (`hipIpcEventHandle_t`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct IpcEventHandle([u8; 64]);
+
+impl IpcEventHandle {
+    /// As bytes, for a pipe or a file.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 64] {
+        self.0
+    }
+
+    /// From the bytes of another process's handle.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 64]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for IpcEventHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcEventHandle")
+    }
 }
 
 /// Where an event was last recorded.
@@ -28,6 +122,16 @@ pub(crate) struct Recorded {
     pub(crate) ticket: u64,
     /// Counts the records of the event: tells whether a second thread has moved the mark.
     generation: u64,
+    /// The capture that it was recorded in: it marks a place in a graph then.
+    pub(crate) capture: Option<Arc<Capture>>,
+}
+
+impl Recorded {
+    /// Moves the mark behind the work of `stream` up to `ticket`.
+    pub(crate) fn moved(before: Option<&Self>, stream: &Arc<StreamInner>, ticket: u64) -> Self {
+        let generation = before.map_or(1, |before| before.generation + 1);
+        Self { stream: Arc::clone(stream), ticket, generation, capture: stream.capture() }
+    }
 }
 
 // SAFETY: a hipEvent_t is a handle that the HIP runtime lets any thread use, several at a time (it locks each event);
@@ -39,21 +143,70 @@ unsafe impl Sync for Event {}
 impl Event {
     /// An event that keeps the time (`hipEventCreateWithFlags`).
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDefault, true)
+        Self::with_options(device, EventOptions::new())
     }
 
     /// An event without timing (`hipEventDisableTiming`): cheaper, for order alone.
     pub fn without_timing(device: &Device) -> Result<Self> {
-        Self::with_flags(device, hip_sys::hipEventDisableTiming, false)
+        Self::with_options(device, EventOptions::new().timing(false))
     }
 
-    fn with_flags(device: &Device, flags: u32, timing: bool) -> Result<Self> {
+    /// An event with options (`hipEventCreateWithFlags`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for an interprocess event with timing, which there is not.
+    pub fn with_options(device: &Device, options: EventOptions) -> Result<Self> {
+        if options.interprocess && options.timing {
+            return Err(Error::InvalidValue {
+                what: "an interprocess event",
+                value: "with timing".to_owned(),
+                allowed: "without timing".to_owned(),
+            });
+        }
         device.activate()?;
         let mut raw: hipEvent_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
-        let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, flags) };
+        let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, options.raw()) };
         check(status, "hipEventCreateWithFlags", || format!("an event on device {}", device.index()))?;
-        Ok(Self { raw, device: *device, timing, recorded: Mutex::new(None) })
+        Ok(Self { raw, device: *device, options, foreign: false, recorded: Mutex::new(None) })
+    }
+
+    /// A handle by which another process opens this event (`hipIpcGetEventHandle`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if it was not made [`interprocess`](EventOptions::interprocess).
+    pub fn ipc_handle(&self) -> Result<IpcEventHandle> {
+        if !self.options.interprocess {
+            return Err(Error::InvalidValue {
+                what: "an event for another process",
+                value: "an event of this process alone".to_owned(),
+                allowed: "made with EventOptions::interprocess".to_owned(),
+            });
+        }
+        self.device.activate()?;
+        let mut handle = hip_sys::hipIpcEventHandle_t::default();
+        // SAFETY: `handle` is valid for a write; the event is alive.
+        let status = unsafe { hip_sys::hipIpcGetEventHandle(&mut handle, self.raw) };
+        check(status, "hipIpcGetEventHandle", || format!("an event on device {}", self.device.index()))?;
+        Ok(IpcEventHandle(handle.reserved.map(|byte| byte as u8)))
+    }
+
+    /// Opens another process's event (`hipIpcOpenEventHandle`), to wait for it. Both sides can record it.
+    pub fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
+        device.activate()?;
+        let mut raw: hipEvent_t = ptr::null_mut();
+        let handle = hip_sys::hipIpcEventHandle_t { reserved: handle.0.map(|byte| byte as _) };
+        // SAFETY: `raw` is valid for a write; the handle is 64 bytes that the runtime checks.
+        let status = unsafe { hip_sys::hipIpcOpenEventHandle(&mut raw, handle) };
+        check(status, "hipIpcOpenEventHandle", || format!("an event for device {}", device.index()))?;
+        let options = EventOptions::new().interprocess(true);
+        Ok(Self { raw, device: *device, options, foreign: true, recorded: Mutex::new(None) })
+    }
+
+    /// How it was made.
+    #[must_use]
+    pub fn options(&self) -> EventOptions {
+        self.options
     }
 
     /// The device that the event belongs to.
@@ -74,10 +227,9 @@ impl Event {
                 found: self.device.index(),
             });
         }
-        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.lock_record();
         let ticket = stream.inner.record_raw_event(self.raw)?;
-        let generation = recorded.as_ref().map_or(1, |r| r.generation + 1);
-        *recorded = Some(Recorded { stream: Arc::clone(&stream.inner), ticket, generation });
+        *recorded = Some(Recorded::moved(recorded.as_ref(), &stream.inner, ticket));
         Ok(())
     }
 
@@ -86,14 +238,12 @@ impl Event {
     /// # Errors
     /// [`Error::EventNotRecorded`] if it was never recorded.
     pub fn synchronize(&self) -> Result<()> {
-        let recorded = self.recorded()?;
+        let recorded = self.recorded_for_host()?;
         self.device.activate()?;
         // SAFETY: the event is alive as long as `self`.
         let status = unsafe { hip_sys::hipEventSynchronize(self.raw) };
-        check(status, "hipEventSynchronize", || recorded.stream.describe_with_launches("an event of "))?;
-        if self.still(&recorded) {
-            recorded.stream.note_completed(recorded.ticket);
-        }
+        check(status, "hipEventSynchronize", || Self::describe(recorded.as_ref()))?;
+        self.credit(recorded.as_ref());
         Ok(())
     }
 
@@ -102,19 +252,17 @@ impl Event {
     /// # Errors
     /// [`Error::EventNotRecorded`] if it was never recorded.
     pub fn is_done(&self) -> Result<bool> {
-        let recorded = self.recorded()?;
+        let recorded = self.recorded_for_host()?;
         self.device.activate()?;
         // SAFETY: the event is alive as long as `self`.
         let status = unsafe { hip_sys::hipEventQuery(self.raw) };
         match Status(status.0) {
             Status::SUCCESS => {
-                if self.still(&recorded) {
-                    recorded.stream.note_completed(recorded.ticket);
-                }
+                self.credit(recorded.as_ref());
                 Ok(true)
             }
             Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipEventQuery", recorded.stream.describe_with_launches("an event of "))),
+            _ => Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
         }
     }
 
@@ -123,7 +271,7 @@ impl Event {
     /// # Errors
     /// [`Error::EventNotRecorded`], [`Error::EventWithoutTiming`]; [`Error::InvalidValue`] if this event comes before `start`.
     pub fn elapsed_since(&self, start: &Self) -> Result<Duration> {
-        if !(self.timing && start.timing) {
+        if !(self.options.timing && start.options.timing) {
             return Err(Error::EventWithoutTiming);
         }
         start.synchronize()?;
@@ -149,13 +297,52 @@ impl Event {
         self.raw
     }
 
-    pub(crate) fn recorded(&self) -> Result<Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or(Error::EventNotRecorded)
+    /// Locks where the event was recorded, for a graph that records it.
+    pub(crate) fn lock_record(&self) -> MutexGuard<'_, Option<Recorded>> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last_record(&self) -> Option<Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where this process recorded it; `None` if another one does.
+    pub(crate) fn recorded_here(&self) -> Result<Option<Recorded>> {
+        match self.last_record() {
+            Some(recorded) => Ok(Some(recorded)),
+            None if self.foreign => Ok(None),
+            None => Err(Error::EventNotRecorded),
+        }
+    }
+
+    /// As [`recorded_here`](Self::recorded_here), for the host to wait for.
+    fn recorded_for_host(&self) -> Result<Option<Recorded>> {
+        let recorded = self.recorded_here()?;
+        if recorded.as_ref().is_some_and(|recorded| recorded.capture.is_some()) {
+            return Err(Error::Capture {
+                reason: "the event marks a place in a graph: record it in a stream for the host to wait for".to_owned(),
+            });
+        }
+        Ok(recorded)
+    }
+
+    fn describe(recorded: Option<&Recorded>) -> String {
+        match recorded {
+            Some(recorded) => recorded.stream.describe_with_launches("an event of "),
+            None => "an event of another process".to_owned(),
+        }
+    }
+
+    /// Credits the stream with what waiting for the event has shown.
+    fn credit(&self, recorded: Option<&Recorded>) {
+        if let Some(recorded) = recorded.filter(|recorded| self.still(recorded)) {
+            recorded.stream.note_completed(recorded.ticket);
+        }
     }
 
     /// Whether the mark is where it was: what was learnt about the event in between holds for that place.
     pub(crate) fn still(&self, before: &Recorded) -> bool {
-        self.recorded().is_ok_and(|now| now.generation == before.generation)
+        self.last_record().is_some_and(|now| now.generation == before.generation)
     }
 }
 
@@ -170,7 +357,7 @@ impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
             .field("device", &self.device.index())
-            .field("timing", &self.timing)
+            .field("options", &self.options)
             .field("raw", &self.raw)
             .finish()
     }

@@ -76,9 +76,11 @@ mod arch;
 mod attribute;
 mod backend;
 mod call;
+mod context;
 mod device;
 mod error;
 mod event;
+mod graph;
 mod memory;
 mod module;
 mod properties;
@@ -93,16 +95,25 @@ pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
-pub use event::Event;
+pub use event::{Event, EventOptions, IpcEventHandle};
+pub use graph::{
+    CaptureMode, Graph, GraphCopy, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
+};
 pub use memory::{
     DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
 };
+#[cfg(feature = "rocm-7-0")]
+pub use module::LaunchAttributes;
 pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,
 };
 pub use properties::{DeviceProperties, PciAddress};
-pub use stream::{Stream, StreamOptions};
+pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
+
+/// What [`kernel!`] is made of; no part of the interface.
+#[doc(hidden)]
+pub use module::typed;
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -107,11 +107,13 @@ impl Drop for DeviceMemory {
         if self.pointer.is_null() {
             return;
         }
-        // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        if self.usage.finish() && self.device.activate().is_ok() {
-            // SAFETY: from hipMalloc, not freed yet, and no work that was queued uses it any more.
-            let _ = unsafe { hip_sys::hipFree(self.pointer) };
-        }
+        let (address, device) = (self.pointer.expose_provenance(), self.device);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipMalloc, not freed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };
+            }
+        });
     }
 }
 

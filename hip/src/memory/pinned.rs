@@ -48,7 +48,7 @@ impl<T: Pod> PinnedBuffer<T> {
             // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.
             unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
         }
-        let buffer = Self { pointer, len, usage: Usage::default(), elements: PhantomData };
+        let buffer = Self { pointer, len, usage: Usage::host(), elements: PhantomData };
         if !buffer.pointer.is_aligned() {
             return Err(crate::Error::InvalidValue {
                 what: "the alignment of pinned memory",
@@ -115,11 +115,14 @@ impl<T> PinnedBuffer<T> {
 
 impl<T> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
-        // If the device cannot say that it is done with the memory, the memory is lost rather than given to others.
-        if self.len != 0 && self.usage.finish() {
-            // SAFETY: from hipHostMalloc, not freed yet, and no work that was queued uses it any more.
-            let _ = unsafe { hip_sys::hipHostFree(self.pointer.cast()) };
+        if self.len == 0 {
+            return;
         }
+        let address = self.pointer.expose_provenance();
+        self.usage.release(move || {
+            // SAFETY: from hipHostMalloc, not freed yet, and no work uses it any more.
+            let _ = unsafe { hip_sys::hipHostFree(ptr::with_exposed_provenance_mut(address)) };
+        });
     }
 }
 

@@ -76,6 +76,13 @@ macro_rules! common {
             }
         }
 
+        impl<'a, T> $type<'a, T> {
+            /// As [`access`](Self::access), for as long as the buffer is borrowed.
+            pub(crate) fn into_access(self) -> Access<'a> {
+                Access { usage: self.buffer.usage(), kind: $access }
+            }
+        }
+
         impl<T> fmt::Debug for $type<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($type)).field("len", &self.len).field("pointer", &self.pointer()).finish()

@@ -115,6 +115,58 @@ impl Kernel {
         Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
     }
 
+    /// As [`best_block`](Self::best_block), with at most `limit` threads in a block.
+    pub fn best_block_within(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
+        self.device().activate()?;
+        let (mut grid, mut block): (c_int, c_int) = (0, 0);
+        let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
+        // SAFETY: both are valid for a write; the function's module is loaded.
+        let status = unsafe {
+            hip_sys::hipModuleOccupancyMaxPotentialBlockSize(
+                &mut grid,
+                &mut block,
+                self.raw,
+                shared_bytes as usize,
+                limit,
+            )
+        };
+        check(status, "hipModuleOccupancyMaxPotentialBlockSize", || {
+            format!("{} with {shared_bytes} bytes of shared memory and at most {limit} threads", self.name)
+        })?;
+        Ok(Occupancy { min_grid: u32::try_from(grid).unwrap_or(0), block: u32::try_from(block).unwrap_or(0) })
+    }
+
+    /// Allows launches with this much dynamic shared memory (`hipFuncSetAttribute`,
+    /// `hipFuncAttributeMaxDynamicSharedMemorySize`). AMD's devices need no permission for what they have, and some
+    /// releases of ROCm refuse the call for kernels of modules (`hipErrorInvalidDeviceFunction`).
+    pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
+        self.set_attribute(hip_sys::hipFuncAttributeMaxDynamicSharedMemorySize, bytes)
+    }
+
+    /// The part of a compute unit's fast memory that should be shared memory rather than cache, in percent
+    /// (`hipFuncSetAttribute`, `hipFuncAttributePreferredSharedMemoryCarveout`): a hint, which AMD's devices have no use for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for more than 100; the runtime's, as for [`set_max_dynamic_shared`](Self::set_max_dynamic_shared).
+    pub fn set_shared_carveout(&self, percent: u32) -> Result<()> {
+        if percent > 100 {
+            return Err(Error::InvalidValue {
+                what: "the part of shared memory",
+                value: format!("{percent} %"),
+                allowed: "up to 100 %".to_owned(),
+            });
+        }
+        self.set_attribute(hip_sys::hipFuncAttributePreferredSharedMemoryCarveout, percent)
+    }
+
+    fn set_attribute(&self, attribute: hip_sys::hipFuncAttribute, value: u32) -> Result<()> {
+        self.device().activate()?;
+        let value = c_int::try_from(value).unwrap_or(c_int::MAX);
+        // SAFETY: a handle that the runtime looks up, and refuses if it wants another kind.
+        let status = unsafe { hip_sys::hipFuncSetAttribute(self.raw.cast_const().cast(), attribute, value) };
+        check(status, "hipFuncSetAttribute", || format!("{attribute:?} = {value} for {}", self.name))
+    }
+
     /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple: see [`KernelArg`](super::KernelArg)
     /// for what may be in it. They are copied; buffers note that the stream uses them, and the stream first waits for
     /// what other streams do with them.
@@ -135,19 +187,12 @@ impl Kernel {
     ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
     /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
-        let device = self.device();
-        device.expect(stream.device(), "the stream")?;
-        config.check(&self.info, device.properties()?)?;
-        let mut arguments = Arguments::new(&self.info, device);
-        arguments.expect_count(args.count())?;
-        args.bind_all(&mut arguments)?;
-        arguments.finish()?;
-        arguments.touch(Access::read(self.module.usage()));
+        self.device().expect(stream.device(), "the stream")?;
+        let mut arguments = self.arguments(config, &args)?;
         let mut pointers = arguments.pointers();
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
         let LaunchConfig { grid, block, shared_bytes } = config;
-        let launch = Launch { kernel: Arc::clone(&self.name), grid: grid.array(), block: block.array() };
-        stream.inner.submit(arguments.accesses(), Some(launch), |raw| {
+        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
             // SAFETY: the function's module is loaded and notes the launch; there is one pointer a parameter, to as many
             // bytes as the code object says that it has, valid during the call, which copies them; the buffers note their use.
             // The caller answers for the kernel.
@@ -166,10 +211,41 @@ impl Kernel {
                     ptr::null_mut(),
                 )
             };
-            check(status, "hipModuleLaunchKernel", || {
-                format!("{} in {grid} blocks of {block} threads on device {}", self.name, device.index())
-            })
+            check(status, "hipModuleLaunchKernel", || self.describe(config))
         })
+    }
+
+    /// The arguments of a launch, checked and laid out, and what it touches.
+    pub(crate) fn arguments<'a, A: KernelArgs>(&'a self, config: LaunchConfig, args: &'a A) -> Result<Arguments<'a>> {
+        let device = self.device();
+        config.check(&self.info, device.properties()?)?;
+        let mut arguments = Arguments::new(&self.info, device);
+        arguments.expect_count(args.count())?;
+        args.bind_all(&mut arguments)?;
+        arguments.finish()?;
+        arguments.touch(self.access());
+        Ok(arguments)
+    }
+
+    /// A launch's use of its module.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access::read(self.module.usage())
+    }
+
+    /// The launch, for an error that it may cause later.
+    pub(crate) fn named(&self, config: LaunchConfig) -> Launch {
+        Launch { kernel: Arc::clone(&self.name), grid: config.grid.array(), block: config.block.array() }
+    }
+
+    pub(crate) fn describe(&self, config: LaunchConfig) -> String {
+        let LaunchConfig { grid, block, .. } = config;
+        format!("{} in {grid} blocks of {block} threads on device {}", self.name, self.device().index())
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this kernel's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipFunction_t {
+        self.raw
     }
 }
 

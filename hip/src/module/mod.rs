@@ -5,8 +5,10 @@ mod elf;
 mod geometry;
 mod image;
 mod kernel;
+mod launch;
 mod metadata;
 mod msgpack;
+pub mod typed;
 
 use std::ffi::CString;
 use std::fmt;
@@ -19,6 +21,8 @@ use hip_sys::hipModule_t;
 pub use args::{Arguments, KernelArg, KernelArgs};
 pub use geometry::{Dim3, LaunchConfig};
 pub use kernel::{Kernel, Occupancy};
+#[cfg(feature = "rocm-7-0")]
+pub use launch::LaunchAttributes;
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
 
 use crate::Arch;
@@ -133,13 +137,17 @@ impl ModuleInner {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
+        let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
         // Code that may still run stays loaded, and its image with it.
-        if self.usage.finish() && self.device.activate().is_ok() {
-            // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
-            let _ = unsafe { hip_sys::hipModuleUnload(self.raw) };
-        } else {
-            std::mem::forget(std::mem::take(&mut self._image));
-        }
+        let mut image = std::mem::ManuallyDrop::new(image);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipModuleLoadData, not unloaded yet, and no launch of its kernels is left.
+                let _ = unsafe { hip_sys::hipModuleUnload(ptr::with_exposed_provenance_mut(address)) };
+                // SAFETY: dropped once, here, and not used after.
+                unsafe { std::mem::ManuallyDrop::drop(&mut image) };
+            }
+        });
     }
 }
 

@@ -2,83 +2,15 @@
 //!
 //! With neither, the tests pass by saying that they were skipped; `tests/no_gpu.rs` then has something to test.
 
+mod common;
 mod device;
 mod launch;
 mod memory;
 mod module;
 mod order;
+mod stream;
 mod stress;
 mod threads;
+mod typed;
 
-use std::process::Command;
-
-use hip::{Backend, Device, Kernel, Module};
-
-pub(crate) const KERNELS: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
-pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
-
-/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
-pub(crate) fn skipped(why: &dyn std::fmt::Display) {
-    use std::io::Write as _;
-    let why = why.to_string();
-    let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
-}
-
-/// The device to test on.
-pub(crate) fn device() -> Option<Device> {
-    match hip::sim_if_no_gpu() {
-        Ok(_) => Some(Device::get(0).unwrap()),
-        Err(error) => {
-            assert!(error.is_no_gpu() || matches!(error, hip::Error::Version { .. }), "{error}");
-            skipped(&error);
-            None
-        }
-    }
-}
-
-/// The kernels of `tests/kernels`, if they are for this device.
-pub(crate) fn module() -> Option<Module> {
-    let device = device()?;
-    match Module::load(&device, KERNELS) {
-        Ok(module) => Some(module),
-        Err(error @ hip::Error::Architecture { .. }) if !device.is_simulated() => {
-            skipped(&error);
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-pub(crate) fn kernel(name: &str) -> Option<Kernel> {
-    Some(module()?.kernel(name).unwrap())
-}
-
-/// Runs one test of this program again in a process of its own, with environment variables set, where the test finds
-/// `HIP_TEST_CHILD` set and does its work. Returns `None` without the software GPU.
-pub(crate) fn in_child(test: &str, variables: &[(&str, &str)]) -> Option<()> {
-    if device()?.is_simulated() {
-        assert_eq!(hip::backend().unwrap(), Backend::Sim);
-    } else {
-        skipped(&"needs the software GPU");
-        return None;
-    }
-    let program = std::env::current_exe().unwrap();
-    if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")) {
-        skipped(&"run by another loader, which a child process would not be");
-        return None;
-    }
-    let output = Command::new(program)
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env("HIP_TEST_CHILD", "1")
-        .env("HIP_RS_BACKEND", "sim")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && text.contains("1 passed"), "{test} in a child process: {text}");
-    Some(())
-}
-
-pub(crate) fn is_child() -> bool {
-    std::env::var_os("HIP_TEST_CHILD").is_some()
-}
+pub(crate) use common::*;

@@ -38,6 +38,8 @@
 //!   for the default stream, tells it as well, for good only to the thread that launched the kernel. On a real
 //!   GPU the process would be lost.
 //! - A copy whose kind says that an end is device memory must have it there.
+//! - Memory is freed by its first address only, and registered once.
+//! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - Devices cannot reach each other's memory; copies between them work.
 //! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it.

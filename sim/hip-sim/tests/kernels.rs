@@ -135,7 +135,7 @@ fn wrong_launches_are_refused_before_they_start() {
     let ptr = malloc(4096);
     let n = 0_u32;
     let add_with = |grid, block| launch!(add, grid, block, NULL, (ptr, ptr, ptr, n));
-    assert_eq!(add_with([1, 1, 1], [0, 1, 1]), hipErrorInvalidConfiguration);
+    assert_eq!(add_with([1, 1, 1], [0, 1, 1]), hipErrorInvalidValue);
     assert_eq!(add_with([0, 1, 1], [64, 1, 1]), hipErrorInvalidValue);
     assert_eq!(add_with([1, 1, 1], [1025, 1, 1]), hipErrorInvalidValue);
     assert_eq!(add_with([1, 1, 1], [32, 32, 2]), hipErrorInvalidValue);

@@ -87,7 +87,7 @@ impl Layout {
     }
 
     /// How many rows a wave has.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         usize::from(self.result()) + 2
     }
 }

@@ -172,6 +172,18 @@ impl Wave {
     pub(crate) fn reset(&mut self, program: &Program) {
         self.held.clear();
         self.rows[..self.writable].fill(Row::ZERO);
+        self.reset_scalars(program);
+    }
+
+    /// As [`reset`](Wave::reset), with the lanes of `exec` enabled. Registers that the code writes before it reads them are left alone.
+    pub(crate) fn reset_for(&mut self, program: &Program, exec: u64) {
+        self.clear_rows(program, exec);
+        self.rows[0] = Row::ZERO;
+        self.reset_scalars(program);
+        self.set_exec(exec);
+    }
+
+    fn reset_scalars(&mut self, program: &Program) {
         self.slots[..usize::from(slot::CONSTANTS)].fill(0);
         self.pc = program.entry();
         self.mode = program.mode();
@@ -182,23 +194,25 @@ impl Wave {
 
     /// The registers as they are now, just set up, for [`restart`](Wave::restart).
     pub(crate) fn start(&self) -> Start {
-        let (items, exec) = (self.rows[0], self.exec());
-        let run = if exec == u64::MAX { Run::of(&items.0) } else { None };
-        Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items, run, exec }
+        let slots = self.slots[..usize::from(slot::CONSTANTS)].into();
+        Start { slots, items: self.rows[0], run: self.run_of_items(), exec: self.exec() }
+    }
+
+    /// As [`start`](Wave::start), in the place of what there was for another wave of the program.
+    pub(crate) fn start_again(&self, start: &mut Start) {
+        start.slots.copy_from_slice(&self.slots[..usize::from(slot::CONSTANTS)]);
+        (start.items, start.run, start.exec) = (self.rows[0], self.run_of_items(), self.exec());
+    }
+
+    /// The work-item ids, if all lanes are enabled and have a run of them.
+    fn run_of_items(&self) -> Option<Run> {
+        if self.exec() == u64::MAX { Run::of(&self.rows[0].0) } else { None }
     }
 
     /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
     /// setting up again, as registers that the code writes before it reads them are left alone.
     pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
-        match &program.clear {
-            None => self.rows[..self.writable].fill(Row::ZERO),
-            Some(clear) => {
-                for row in if start.exec == u64::MAX { &clear.whole } else { &clear.partial } {
-                    self.rows[usize::from(*row)] = Row::ZERO;
-                }
-            }
-        }
-        self.held.clear();
+        self.clear_rows(program, start.exec);
         match start.run {
             Some(run) if program.starts_held => self.held.hold(0, run),
             _ => self.rows[0] = start.items,
@@ -214,6 +228,20 @@ impl Wave {
         self.trap = None;
         self.gws = None;
         self.instructions = 0;
+    }
+
+    /// Clears the registers that the code may read before it has written them.
+    #[inline(always)]
+    fn clear_rows(&mut self, program: &Program, exec: u64) {
+        self.held.clear();
+        match &program.clear {
+            None => self.rows[..self.writable].fill(Row::ZERO),
+            Some(clear) => {
+                for row in if exec == u64::MAX { &clear.whole } else { &clear.partial } {
+                    self.rows[usize::from(*row)] = Row::ZERO;
+                }
+            }
+        }
     }
 
     /// A vector register (or constant) by row, as a micro-operation names it.

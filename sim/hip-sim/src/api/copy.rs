@@ -57,14 +57,12 @@ impl Copy {
     /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
     fn check(
         runtime: &Runtime,
-        target: Target,
+        device: usize,
         to: *mut c_void,
         from: *const c_void,
         shape: Shape,
         kind: hipMemcpyKind,
     ) -> Result<Self, Refusal> {
-        ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
-        ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)?;
         let end = |address: usize, pitch: u64, on_device: bool| -> Result<End, Refusal> {
             let (address, span) = (address as u64, shape.span(pitch)?);
             let block = find(runtime, address);
@@ -90,7 +88,7 @@ impl Copy {
         let from = end(from.expose_provenance(), shape.from_pitch, from_on_device)?;
         let home = |end: &End| end.block.filter(|block| !block.is_shared()).map(|block| block.device);
         // Shared memory is reached through any device; the other end's, so that both are in one table.
-        let to_device = home(&to).or_else(|| home(&from)).unwrap_or(target.device);
+        let to_device = home(&to).or_else(|| home(&from)).unwrap_or(device);
         let from_device = home(&from).unwrap_or(to_device);
         Ok(Self { to, from, shape, to_device, from_device })
     }
@@ -164,11 +162,20 @@ unsafe fn copy(
     kind: hipMemcpyKind,
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
-    if shape.width == 0 || shape.height == 0 {
-        return Ok(());
+    let target = runtime.target(stream);
+    // One that waits looks at size and addresses first.
+    if !wait {
+        ensure_kind(kind)?;
     }
-    let copy = Copy::check(runtime, target, to, from, shape, kind)?;
+    if shape.width == 0 || shape.height == 0 {
+        return target.map(drop);
+    }
+    ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
+    ensure_kind(kind)?;
+    // Of a stream that is none and memory that is none, the memory is told of.
+    let device = target.as_ref().map_or(runtime.current().ordinal, |target| target.device);
+    let copy = Copy::check(runtime, device, to, from, shape, kind)?;
+    let target = target?;
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
         // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
@@ -189,8 +196,20 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
     Ok(())
 }
 
+/// Whether there is such a kind of copy.
+fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
+    ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)
+}
+
 /// The shape of a two-dimensional copy, whose rows must fit their pitches.
-fn rectangle(to_pitch: usize, from_pitch: usize, width: usize, height: usize) -> Result<Shape, Refusal> {
+fn rectangle(
+    to_pitch: usize,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: hipMemcpyKind,
+) -> Result<Shape, Refusal> {
+    ensure_kind(kind)?;
     ensure(width == 0 || height == 0 || (width <= to_pitch && width <= from_pitch), hipErrorInvalidPitchValue)?;
     Ok(Shape { width: width as u64, height: height as u64, to_pitch: to_pitch as u64, from_pitch: from_pitch as u64 })
 }
@@ -246,14 +265,14 @@ hip_functions! {
         to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize,
         width: usize, height: usize, kind: hipMemcpyKind,
     ) {
-        copy(NULL, true, to, from, rectangle(to_pitch, from_pitch, width, height)?, kind)
+        copy(NULL, true, to, from, rectangle(to_pitch, from_pitch, width, height, kind)?, kind)
     }
 
     fn hipMemcpy2DAsync(
         to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize,
         width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t,
     ) {
-        copy(stream, false, to, from, rectangle(to_pitch, from_pitch, width, height)?, kind)
+        copy(stream, false, to, from, rectangle(to_pitch, from_pitch, width, height, kind)?, kind)
     }
 
     since:

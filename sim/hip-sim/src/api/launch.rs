@@ -106,8 +106,7 @@ impl Launch {
 
     /// The checks of the real runtime, in its order.
     fn check(&self, info: &KernelInfo) -> Outcome {
-        ensure(!self.block.contains(&0), hipErrorInvalidConfiguration)?;
-        ensure(!self.grid.contains(&0), hipErrorInvalidValue)?;
+        ensure(!self.block.contains(&0) && !self.grid.contains(&0), hipErrorInvalidValue)?;
         ensure(self.lds <= LDS_BYTES, hipErrorInvalidValue)?;
         let threads = self.block.iter().map(|n| u64::from(*n)).product::<u64>();
         ensure(threads <= u64::from(MAX_THREADS), hipErrorInvalidValue)?;
@@ -172,7 +171,7 @@ unsafe fn launch(
     (start, stop): (hipEvent_t, hipEvent_t),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidValue))?;
+    let target = runtime.target(stream)?;
     let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
     let info = function.kernel.info();
     ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;

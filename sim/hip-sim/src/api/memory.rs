@@ -13,8 +13,7 @@ use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// All flags of `hipHostMalloc`: portable, mapped, write-combined, NUMA, coherent, non-coherent.
-const HOST_FLAGS: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+/// Flags of `hipHostMalloc` that exclude each other: coherent, non-coherent.
 const COHERENT: c_uint = 0x4000_0000 | 0x8000_0000;
 /// `hipMemAttachGlobal` and `hipMemAttachHost`.
 const ATTACH_FLAGS: [c_uint; 2] = [1, 2];
@@ -137,6 +136,10 @@ fn pitched(width: usize, height: usize) -> Result<(usize, usize), Refusal> {
 /// `to` and `pitch` must be null or valid for a write.
 unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Outcome {
     ensure(!to.is_null() && !pitch.is_null(), hipErrorInvalidValue)?;
+    if width == 0 || height == 0 {
+        // SAFETY: as below. The pitch stays as it is.
+        return unsafe { put(to, std::ptr::null_mut()) };
+    }
     let (row, bytes) = pitched(width, height)?;
     // SAFETY: both are valid, as the caller vouches.
     unsafe {
@@ -183,7 +186,9 @@ hip_functions! {
 
     fn hipFreeAsync(ptr: *mut c_void, stream: hipStream_t) {
         let runtime = runtime()?;
-        ensure(!ptr.is_null(), hipErrorInvalidValue)?;
+        if ptr.is_null() {
+            return Ok(());
+        }
         let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
         let base = address(ptr);
         let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
@@ -214,7 +219,8 @@ hip_functions! {
     }
 
     fn hipHostMalloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
-        ensure(flags & !HOST_FLAGS == 0 && flags & COHERENT != COHERENT, hipErrorInvalidValue)?;
+        // Flags that nobody knows are let through.
+        ensure(size == 0 || flags & COHERENT != COHERENT, hipErrorInvalidValue)?;
         malloc_host(ptr, size, flags, Kind::Host)
     }
 
@@ -275,16 +281,19 @@ hip_functions! {
     fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mut c_void, flags: c_uint) {
         let runtime = runtime()?;
         ensure(!to.is_null() && flags == 0, hipErrorInvalidValue)?;
-        let block = runtime.memory.find(address(host)).filter(Block::is_shared);
-        block.ok_or(hipErrorInvalidValue)?;
+        find(runtime, address(host)).ok_or(hipErrorInvalidValue)?;
         put(to, host)
     }
 
     fn hipHostGetFlags(flags: *mut c_uint, host: *mut c_void) {
         let runtime = runtime()?;
         ensure(!flags.is_null() && !host.is_null(), hipErrorInvalidValue)?;
-        let block = runtime.memory.find(address(host)).filter(|b| b.kind == Kind::Host);
-        put(flags, block.ok_or(hipErrorInvalidValue)?.flags)
+        let block = runtime.memory.find(address(host)).ok_or(hipErrorInvalidValue)?;
+        match block.kind {
+            Kind::Host => put(flags, block.flags),
+            Kind::Managed => put(flags, 0),
+            _ => Err(hipErrorInvalidValue.into()),
+        }
     }
 
     fn hipMemGetAddressRange(base: *mut hipDeviceptr_t, size: *mut usize, ptr: hipDeviceptr_t) {
@@ -300,7 +309,7 @@ hip_functions! {
 
     fn hipPointerGetAttributes(attributes: *mut hipPointerAttribute_t, ptr: *const c_void) {
         let runtime = runtime()?;
-        ensure(!attributes.is_null() && !ptr.is_null(), hipErrorInvalidValue)?;
+        ensure(!attributes.is_null(), hipErrorInvalidValue)?;
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {

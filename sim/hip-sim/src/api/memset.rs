@@ -22,9 +22,9 @@ fn fill<const N: usize>(
     (pitch, rows): (usize, usize),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
+    let target = runtime.target(stream);
     if count == 0 || rows == 0 {
-        return Ok(());
+        return target.map(drop);
     }
     let width = count.checked_mul(N).ok_or(hipErrorInvalidValue)?;
     ensure(rows == 1 || width <= pitch, hipErrorInvalidValue)?;
@@ -43,6 +43,8 @@ fn fill<const N: usize>(
             ),
         ));
     }
+    // Of a stream that is none and memory that is none, the memory is told of.
+    let target = target?;
     let device = if block.is_shared() { target.device } else { block.device };
     let work = Work::Device(Box::new(move || {
         let memory = runtime.devices[device].gpu.memory();

@@ -90,9 +90,10 @@ hip_functions! {
 
     fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) {
         let runtime = runtime()?;
+        // 1: `hipEventWaitExternal`, which is for graphs.
+        ensure(flags <= 1, hipErrorInvalidValue)?;
         let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
         let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
-        ensure(flags == 0, hipErrorInvalidValue)?;
         let record = event.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(record) = record {
             let nothing = Work::Always(Box::new(|| {}));

@@ -1,18 +1,31 @@
 //! Streams: queues of work on a device.
 
+mod capture;
+mod finished;
+mod host;
+mod signal;
+
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipEvent_t, hipStream_t};
 
+pub(crate) use capture::{Capture, keep};
+pub use finished::Finished;
+pub(crate) use host::{Report, run_reporting};
+pub use signal::{Signal, WaitCondition};
+
 use crate::call::{check, failed};
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::event::Event;
-use crate::usage::{Access, Pending};
+use crate::usage::{self, Access, Pending};
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
@@ -66,6 +79,12 @@ pub(crate) struct StreamInner {
     queue: Mutex<Queue>,
     /// The highest ticket whose work is known to be over.
     completed: AtomicU64,
+    /// Errors that host functions and destructors met: what they belong to is this stream's, so who waits for it next gets them.
+    report: Arc<Report>,
+    /// Whether `capture` holds something.
+    captured: AtomicBool,
+    /// The graph that work goes into in place of the stream.
+    capture: Mutex<Option<Arc<Capture>>>,
 }
 
 #[derive(Default)]
@@ -74,8 +93,8 @@ struct Queue {
     issued: u64,
     /// Other streams (by id) that this one already waits for, up to which ticket.
     waited: Vec<(u64, u64)>,
-    /// An error that a destructor met: what it waited for belongs to this stream, so who waits for it next gets it.
-    unreported: Option<Error>,
+    /// Reports of the graphs that were launched here, whose host functions do not know of the stream.
+    graphs: Vec<Arc<Report>>,
     /// Launches since the last time that the host saw all work done: named when an error comes back late.
     launches: VecDeque<Launch>,
 }
@@ -90,6 +109,9 @@ pub(crate) struct Launch {
 
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.block == [0; 3] {
+            return f.write_str(&self.kernel); // a graph
+        }
         let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
         write!(f, "{}<<<({gx}, {gy}, {gz}), ({bx}, {by}, {bz})>>>", self.kernel)
     }
@@ -143,6 +165,93 @@ impl Stream {
         Ok(Self { inner: StreamInner::new(raw, *device) })
     }
 
+    /// A new stream whose kernels only run on some compute units (`hipExtStreamCreateWithCUMask`): bit 0 of the first word is the
+    /// first unit. Bits beyond the device's units count for nothing. The stream has normal priority and is
+    /// [`blocking`](StreamOptions::blocking).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for a mask that leaves no unit.
+    pub fn with_cu_mask(device: &Device, mask: &[u32]) -> Result<Self> {
+        if mask.iter().all(|&word| word == 0) {
+            return Err(Error::InvalidValue {
+                what: "the mask of compute units",
+                value: format!("{mask:x?}"),
+                allowed: "at least one unit".to_owned(),
+            });
+        }
+        device.activate()?;
+        let words = u32::try_from(mask.len()).unwrap_or(u32::MAX);
+        let mut raw: hipStream_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, and the mask has `words` words.
+        let status = unsafe { hip_sys::hipExtStreamCreateWithCUMask(&mut raw, words, mask.as_ptr()) };
+        check(status, "hipExtStreamCreateWithCUMask", || {
+            format!("a stream on the compute units {mask:x?} of device {}", device.index())
+        })?;
+        Ok(Self { inner: StreamInner::new(raw, *device) })
+    }
+
+    /// This thread's own default stream of a device, made on first use: what `hipStreamPerThread` is in C. It is
+    /// [`blocking`](StreamOptions::blocking), as that is, and can be given to other threads, which C's handle cannot.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// let device = hip::Device::get(0)?;
+    /// let here = hip::Stream::of_this_thread(&device)?;
+    /// assert_eq!(here, hip::Stream::of_this_thread(&device)?);
+    /// let there = std::thread::spawn(move || hip::Stream::of_this_thread(&device)).join().unwrap()?;
+    /// assert_ne!(here, there);
+    /// # Ok(()) }
+    /// ```
+    pub fn of_this_thread(device: &Device) -> Result<Self> {
+        thread_local! {
+            static STREAMS: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
+        }
+        let known = |streams: &RefCell<Vec<Self>>| streams.borrow().iter().find(|s| s.device() == *device).cloned();
+        // A thread that is ending gets a new one each time.
+        if let Ok(Some(stream)) = STREAMS.try_with(known) {
+            return Ok(stream);
+        }
+        let stream = Self::with_options(device, StreamOptions::new().blocking(true))?;
+        let _ = STREAMS.try_with(|streams| streams.borrow_mut().push(stream.clone()));
+        Ok(stream)
+    }
+
+    /// The priority that the runtime has given it (`hipStreamGetPriority`): lower numbers go first.
+    pub fn priority(&self) -> Result<i32> {
+        self.inner.device.activate()?;
+        let mut priority: c_int = 0;
+        // SAFETY: the stream is alive as long as `inner`; `priority` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetPriority(self.inner.raw, &mut priority) };
+        check(status, "hipStreamGetPriority", || self.inner.describe())?;
+        Ok(priority)
+    }
+
+    /// Whether it and the device's legacy default stream wait for each other (`hipStreamGetFlags`).
+    pub fn is_blocking(&self) -> Result<bool> {
+        if self.inner.raw.is_null() {
+            return Ok(true);
+        }
+        self.inner.device.activate()?;
+        let mut flags = 0;
+        // SAFETY: the stream is alive as long as `inner`; `flags` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamGetFlags(self.inner.raw, &mut flags) };
+        check(status, "hipStreamGetFlags", || self.inner.describe())?;
+        Ok(flags & hip_sys::hipStreamNonBlocking == 0)
+    }
+
+    /// The compute units that its kernels may run on, a bit each (`hipExtStreamGetCUMask`).
+    pub fn cu_mask(&self) -> Result<Vec<u32>> {
+        let units = self.inner.device.properties()?.compute_units;
+        let words = units.div_ceil(32).max(1);
+        self.inner.device.activate()?;
+        let mut mask = vec![0u32; words as usize];
+        // SAFETY: the stream is alive as long as `inner`; `mask` has `words` words.
+        let status = unsafe { hip_sys::hipExtStreamGetCUMask(self.inner.raw, words, mask.as_mut_ptr()) };
+        check(status, "hipExtStreamGetCUMask", || self.inner.describe())?;
+        Ok(mask)
+    }
+
     /// The device that the stream is on.
     #[must_use]
     pub fn device(&self) -> Device {
@@ -156,6 +265,7 @@ impl Stream {
 
     /// Whether all work queued so far is done (`hipStreamQuery`).
     pub fn is_idle(&self) -> Result<bool> {
+        self.inner.refuse_captured("asking whether its work is done")?;
         self.inner.device.activate()?;
         let issued = self.inner.lock().issued;
         // SAFETY: the stream is alive as long as `inner`.
@@ -163,7 +273,7 @@ impl Stream {
         match Status(status.0) {
             Status::SUCCESS => {
                 self.inner.note_completed(issued);
-                self.inner.lock().unreported.take().map_or(Ok(true), Err)
+                self.inner.reported().map_or(Ok(true), Err)
             }
             Status::NOT_READY => Ok(false),
             _ => Err(failed(status, "hipStreamQuery", self.inner.describe_with_launches(""))),
@@ -176,7 +286,14 @@ impl Stream {
     /// # Errors
     /// [`Error::EventNotRecorded`] if the event was never recorded: C would wait for nothing and say nothing.
     pub fn wait_event(&self, event: &Event) -> Result<()> {
-        let recorded = event.recorded()?;
+        let Some(recorded) = event.recorded_here()? else {
+            // Another process records it.
+            return self.inner.wait_raw_event(event.raw());
+        };
+        if let Some(capture) = &recorded.capture {
+            self.inner.join(capture)?;
+            return self.inner.wait_raw_event(event.raw());
+        }
         self.inner.wait_raw_event(event.raw())?;
         if !Arc::ptr_eq(&recorded.stream, &self.inner) && event.still(&recorded) {
             self.inner.note_waited(recorded.stream.id, recorded.ticket);
@@ -228,6 +345,9 @@ impl StreamInner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             queue: Mutex::default(),
             completed: AtomicU64::new(0),
+            report: Arc::default(),
+            captured: AtomicBool::new(false),
+            capture: Mutex::default(),
         })
     }
 
@@ -239,7 +359,7 @@ impl StreamInner {
         self.completed.fetch_max(ticket, Ordering::AcqRel);
     }
 
-    fn note_waited(&self, stream: u64, ticket: u64) {
+    pub(crate) fn note_waited(&self, stream: u64, ticket: u64) {
         let mut queue = self.lock();
         match queue.waited.iter_mut().find(|(id, _)| *id == stream) {
             Some((_, known)) => *known = (*known).max(ticket),
@@ -267,12 +387,27 @@ impl StreamInner {
         launch: Option<Launch>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<()> {
+        self.submit_numbered(accesses, launch, queue).map(drop)
+    }
+
+    /// As [`submit`](Self::submit), and returns the ticket; 0 for work that went into a graph.
+    pub(crate) fn submit_numbered(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launch>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
+        if self.is_captured() {
+            return self.submit_captured(accesses, launch, queue).map(|()| 0);
+        }
+        // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
+        let _order = if accesses.iter().any(|access| access.usage.is_kept()) { Some(usage::order()) } else { None };
         let mut pending: Vec<Pending> = Vec::new();
         for access in accesses {
             access.usage.pending(access.kind, &mut pending);
         }
         for work in &pending {
-            if !Arc::ptr_eq(&work.stream, self) {
+            if !Arc::ptr_eq(&work.stream, self) && !context::is_unordered() {
                 self.wait_for_stream(work)?;
             }
         }
@@ -280,6 +415,11 @@ impl StreamInner {
         let mut retired = Vec::new();
         self.device.activate()?;
         let mut state = self.lock();
+        if self.is_captured() {
+            // Since we looked.
+            drop(state);
+            return self.submit_captured(accesses, launch, queue).map(|()| 0);
+        }
         state.issued += 1;
         let ticket = state.issued;
         // Marked before the outcome is known: a call that fails may have queued something.
@@ -293,7 +433,7 @@ impl StreamInner {
             }
             state.launches.push_back(launch);
         }
-        Ok(())
+        Ok(ticket)
     }
 
     /// Makes this stream wait, on the device, for what another one has queued.
@@ -338,13 +478,14 @@ impl StreamInner {
         if self.completed() >= ticket {
             return true;
         }
+        if context::is_forked() {
+            return false; // the work is the parent's
+        }
         for _ in 0..2 {
             match self.synchronize() {
                 Ok(()) => return true,
                 // A failure of the work itself: told once, after which the stream is well or broken for good.
-                Err(error) => {
-                    self.lock().unreported.get_or_insert(error);
-                }
+                Err(error) => self.report.put(error),
             }
         }
         false
@@ -352,13 +493,32 @@ impl StreamInner {
 
     fn wait_all(&self) -> Result<()> {
         let result = self.synchronize();
-        match self.lock().unreported.take() {
+        match self.reported() {
             Some(earlier) => Err(earlier),
             None => result,
         }
     }
 
+    /// What host functions and destructors have reported.
+    fn reported(&self) -> Option<Error> {
+        let graphs = std::mem::take(&mut self.lock().graphs);
+        self.report.take().or_else(|| graphs.iter().find_map(|report| report.take()))
+    }
+
+    pub(crate) fn report(&self) -> &Arc<Report> {
+        &self.report
+    }
+
+    /// Tells the report of a graph's host functions to who waits for this stream next.
+    pub(crate) fn watch(&self, report: &Arc<Report>) {
+        let graphs = &mut self.lock().graphs;
+        if !graphs.iter().any(|known| Arc::ptr_eq(known, report)) {
+            graphs.push(Arc::clone(report));
+        }
+    }
+
     fn synchronize(&self) -> Result<()> {
+        self.refuse_captured("waiting for its work")?;
         self.device.activate()?;
         let issued = self.lock().issued;
         // SAFETY: the stream is alive as long as `self`.
@@ -371,6 +531,8 @@ impl StreamInner {
         if state.issued == issued {
             state.launches.clear();
         }
+        drop(state);
+        context::catch_up();
         Ok(())
     }
 
@@ -386,19 +548,63 @@ impl StreamInner {
         text
     }
 
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("stream {} of device {}", self.id, self.device.index())
     }
 }
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        if self.raw.is_null() {
-            return; // the device's own default stream
+        if self.raw.is_null() || context::is_forked() {
+            return; // the device's own default stream; the parent's
+        }
+        if context::in_host_function() {
+            let (raw, device) = (self.raw.expose_provenance(), self.device);
+            context::put_off(Box::new(move || {
+                if device.activate().is_ok() {
+                    // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more; the runtime lets its work end.
+                    let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
+                }
+            }));
+            return;
         }
         // Whoever wants to know of errors has asked before: buffers hold on to the stream until its work is done.
         self.finish(u64::MAX);
         // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more.
         let _ = unsafe { hip_sys::hipStreamDestroy(self.raw) };
     }
+}
+
+/// Queues work without making streams wait for each other: the opt-out of this crate's order between streams.
+///
+/// What `body` queues from this thread, on any stream, starts as soon as its stream comes to it, even if another stream still
+/// writes to a buffer that it reads. The host still waits before it touches or frees memory that any of it uses.
+///
+/// It is for work that is known to be independent though it shares a buffer (two streams that write to two halves of
+/// one), or that is ordered by the caller's own events or [`Signal`]s; the waits that it saves cost an event each.
+///
+/// # Safety
+/// Where two pieces of work on two streams use the same bytes and at least one writes to them, the caller orders them, for as long
+/// as either may run.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// let device = hip::Device::get(0)?;
+/// let mut data = hip::DeviceBuffer::<u32>::uninit(&device, 2000)?;
+/// let (first, second) = (hip::Stream::new(&device)?, hip::Stream::new(&device)?);
+/// let mut whole = data.as_slice_mut();
+/// let (mut low, mut high) = whole.split_at_mut(1000)?;
+/// // SAFETY: the halves have no byte in common.
+/// unsafe {
+///     hip::without_stream_order(|| {
+///         low.fill_async(&first, 1)?;
+///         high.fill_async(&second, 2) // does not wait for the first stream
+///     })?;
+/// }
+/// assert_eq!(data.to_vec()?[999..1001], [1, 2]);
+/// # Ok(()) }
+/// ```
+pub unsafe fn without_stream_order<R>(body: impl FnOnce() -> R) -> R {
+    context::unordered(body)
 }

@@ -1,0 +1,117 @@
+//! What the calling thread and process may do: no HIP in a forked child, none inside of a host function.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// Whether this process is the child of a `fork` that came after the runtime had started.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Whether this thread is one of the runtime's, in a host function of ours.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread queues work without waits between streams.
+    static UNORDERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What destructors left to do when they ran inside of a host function.
+static PUT_OFF: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
+
+/// `Ok` where calls into the runtime can be made.
+#[inline]
+pub(crate) fn check_caller() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) || in_host_function() { Err(refusal()) } else { Ok(()) }
+}
+
+#[cold]
+fn refusal() -> Error {
+    if FORKED.load(Ordering::Relaxed) { Error::ForkedChild } else { Error::InHostFunction }
+}
+
+pub(crate) fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
+#[inline]
+pub(crate) fn in_host_function() -> bool {
+    // A thread that is ending runs no host function.
+    IN_HOST_FUNCTION.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Runs what a host function does, so that no call into the runtime is made in it.
+pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
+    with_flag(&IN_HOST_FUNCTION, body)
+}
+
+/// Queues work from this thread without making streams wait for each other: see [`crate::without_stream_order`].
+pub(crate) fn unordered<R>(body: impl FnOnce() -> R) -> R {
+    with_flag(&UNORDERED, body)
+}
+
+pub(crate) fn is_unordered() -> bool {
+    UNORDERED.try_with(Cell::get).unwrap_or(false)
+}
+
+fn with_flag<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, body: impl FnOnce() -> R) -> R {
+    struct Restore(&'static std::thread::LocalKey<Cell<bool>>, bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = self.0.try_with(|flag| flag.set(self.1));
+        }
+    }
+    let _restore = Restore(flag, flag.try_with(|flag| flag.replace(true)).unwrap_or(false));
+    body()
+}
+
+/// Does `work` at the next occasion outside of host functions, for a destructor that runs inside of one.
+pub(crate) fn put_off(work: Box<dyn FnOnce() + Send>) {
+    PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+}
+
+/// Does what destructors have put off.
+pub(crate) fn catch_up() {
+    if in_host_function() || is_forked() {
+        return;
+    }
+    let work = std::mem::take(&mut *PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner));
+    work.into_iter().for_each(|work| work());
+}
+
+/// Notices every `fork` from now on. Neither the runtime's threads nor its locks come along into the child.
+#[cfg(unix)]
+pub(crate) fn watch_fork() {
+    extern "C" fn in_child() {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+    type Hook = Option<extern "C" fn()>;
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Hook, parent: Hook, child: Hook) -> std::ffi::c_int;
+    }
+    // SAFETY: `in_child` stays for ever and only stores to an atomic, which is allowed after a fork. Failure (no memory)
+    // leaves the process without the check.
+    let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+}
+
+/// There is no `fork` to watch for.
+#[cfg(not(unix))]
+pub(crate) fn watch_fork() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_holds_for_a_scope_and_ends_with_a_panic() {
+        assert!(check_caller().is_ok());
+        as_host_function(|| {
+            assert!(matches!(check_caller(), Err(Error::InHostFunction)));
+            as_host_function(|| assert!(in_host_function()));
+            assert!(in_host_function(), "nested");
+            std::thread::spawn(|| assert!(!in_host_function())).join().unwrap();
+        });
+        let _ = std::panic::catch_unwind(|| unordered(|| panic!("as asked")));
+        assert!(!in_host_function() && !is_unordered());
+    }
+}

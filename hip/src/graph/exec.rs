@@ -1,0 +1,385 @@
+//! Graphs made ready to run.
+
+use std::ffi::{c_uint, c_ulonglong};
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, MutexGuard};
+
+use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
+use smallvec::SmallVec;
+
+use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
+use super::{Graph, GraphInner, HostCall, Resources};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::{Event, Recorded};
+use crate::module::{Kernel, KernelArgs, LaunchConfig};
+use crate::stream::{Launch, Stream};
+use crate::usage::{Access, Kept, Usage};
+
+/// How a graph is made ready to run. The default: no flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InstantiateOptions {
+    auto_free: bool,
+    node_priority: bool,
+}
+
+impl InstantiateOptions {
+    /// No flags.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { auto_free: false, node_priority: false }
+    }
+
+    /// Whether a launch first frees what nodes have allocated in the launch before and not freed
+    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`).
+    #[must_use]
+    pub const fn auto_free(mut self, auto_free: bool) -> Self {
+        self.auto_free = auto_free;
+        self
+    }
+
+    /// Whether nodes run with priorities of their own in place of that of the stream (`hipGraphInstantiateFlagUseNodePriority`).
+    #[must_use]
+    pub const fn node_priority(mut self, node_priority: bool) -> Self {
+        self.node_priority = node_priority;
+        self
+    }
+
+    fn raw(self) -> c_ulonglong {
+        let flag = |on: bool, flag: hip_sys::hipGraphInstantiateFlags| if on { c_ulonglong::from(flag.0) } else { 0 };
+        flag(self.auto_free, hip_sys::hipGraphInstantiateFlagAutoFreeOnLaunch)
+            | flag(self.node_priority, hip_sys::hipGraphInstantiateFlagUseNodePriority)
+    }
+}
+
+/// A [`Graph`] made ready to run (`hipGraphExec_t`): launched as often as one likes, its nodes' parameters changed in between.
+///
+/// It keeps what the graph kept. Launches of one `GraphExec` run one after the other, on whatever streams; other work
+/// that uses the same buffers comes before or after the whole graph, as it does for any launch.
+pub struct GraphExec {
+    raw: hipGraphExec_t,
+    /// What nodes are looked up in.
+    graph: Arc<GraphInner>,
+    resources: Resources,
+    name: Arc<str>,
+    /// Its launches.
+    usage: Usage,
+}
+
+// SAFETY: a hipGraphExec_t is a handle that any thread may use: it is changed through `&mut` only, launches of it are
+// put in order by `usage`, and it is destroyed in Drop, after its last launch.
+unsafe impl Send for GraphExec {}
+// SAFETY: as above.
+unsafe impl Sync for GraphExec {}
+
+fn name_of(resources: &Resources) -> Arc<str> {
+    format!("a graph of {}", list(&resources.kernels)).into()
+}
+
+/// The first kernels by name.
+fn list(kernels: &[Arc<str>]) -> String {
+    const SHOWN: usize = 4;
+    match kernels {
+        [] => "no kernels".to_owned(),
+        few if few.len() <= SHOWN => few.join(", "),
+        many => format!("{} and {} more kernels", many[..SHOWN].join(", "), many.len() - SHOWN),
+    }
+}
+
+impl Graph {
+    /// Makes the graph ready to run: [`instantiate_with`](Self::instantiate_with) no options.
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        self.instantiate_with(InstantiateOptions::new())
+    }
+
+    /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
+    pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
+        self.inner.device.activate()?;
+        let mut raw: hipGraphExec_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the graph is alive.
+        let status = unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) };
+        check(status, "hipGraphInstantiateWithFlags", || self.describe())?;
+        Ok(GraphExec {
+            raw,
+            graph: Arc::clone(&self.inner),
+            resources: self.resources.clone(),
+            name: name_of(&self.resources),
+            usage: Usage::default(),
+        })
+    }
+}
+
+impl GraphExec {
+    /// The device that it runs on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.graph.device
+    }
+
+    /// Queues the whole graph (`hipGraphLaunch`) and returns at once. The stream first waits for what other streams do with the
+    /// buffers that the graph uses; they note their use, as for the launch of a kernel.
+    ///
+    /// What goes wrong in it comes back from the next call that waits for the stream.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] for a stream of another device; [`Error::Graph`] if the graph uses pinned memory, which takes
+    /// [`launch_with_host_memory`](Self::launch_with_host_memory).
+    pub fn launch(&self, stream: &Stream) -> Result<()> {
+        if self.resources.uses_host_memory() {
+            return Err(Error::Graph {
+                reason:
+                    "it uses pinned host memory, whose borrows a launch cannot know of: launch_with_host_memory does it"
+                        .to_owned(),
+            });
+        }
+        self.queue(stream)
+    }
+
+    /// As [`launch`](Self::launch), for a graph that copies from or to pinned host memory.
+    ///
+    /// # Safety
+    /// When it is called, no slice of host memory that the graph writes to is borrowed, and none that it reads is borrowed
+    /// to be written to. (Borrows made after the launch wait for it.)
+    pub unsafe fn launch_with_host_memory(&self, stream: &Stream) -> Result<()> {
+        self.queue(stream)
+    }
+
+    fn queue(&self, stream: &Stream) -> Result<()> {
+        self.graph.device.expect(stream.device(), "the stream")?;
+        let kept = self.resources.kept.iter().map(Kept::access);
+        let accesses: SmallVec<[Access<'_>; 8]> = kept.chain([Access::write(&self.usage)]).collect();
+        for host in &self.resources.hosts {
+            stream.inner.watch(&host.report);
+        }
+        let mut records = self.lock_records();
+        let launch = Launch { kernel: Arc::clone(&self.name), grid: [0; 3], block: [0; 3] };
+        let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
+            // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
+            let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
+            check(status, "hipGraphLaunch", || self.name.to_string())
+        })?;
+        for record in &mut records {
+            // An event in the graph is done before the whole graph is, and after what the stream had to do before.
+            **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
+        }
+        Ok(())
+    }
+
+    /// The marks of the events that it records, each once, locked in an order that all graphs have in common.
+    fn lock_records(&self) -> Vec<MutexGuard<'_, Option<Recorded>>> {
+        let mut events: Vec<&Event> = self.resources.recorded.iter().map(Arc::as_ref).collect();
+        events.sort_by_key(|event| ptr::from_ref(*event).addr());
+        events.dedup_by_key(|event| ptr::from_ref(*event).addr());
+        events.into_iter().map(Event::lock_record).collect()
+    }
+
+    /// Copies to the device what a first launch would have to (`hipGraphUpload`).
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] for a stream of another device.
+    pub fn upload(&self, stream: &Stream) -> Result<()> {
+        self.graph.device.expect(stream.device(), "the stream")?;
+        stream.inner.submit(&[Access::write(&self.usage)], None, |raw| {
+            // SAFETY: graph and stream are alive.
+            let status = unsafe { hip_sys::hipGraphUpload(self.raw, raw) };
+            check(status, "hipGraphUpload", || self.name.to_string())
+        })
+    }
+
+    /// Gives a launch other arguments, another size, or another kernel (`hipGraphExecKernelNodeSetParams`), from the next launch of
+    /// the graph on. What it used before is kept on until [`update`](Self::update).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_kernel`]; [`Error::Graph`] for a node of another graph or kind.
+    ///
+    /// # Safety
+    /// That of [`Graph::add_kernel`].
+    pub unsafe fn set_kernel<A: KernelArgs>(
+        &mut self,
+        node: Node,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        args: A,
+    ) -> Result<()> {
+        self.expect(node, NodeKind::Kernel)?;
+        self.graph.device.expect(kernel.device(), "the kernel")?;
+        let mut arguments = kernel.arguments(config, &args)?;
+        let mut pointers = arguments.pointers();
+        let params = kernel_params(kernel, config, pointers.as_mut_ptr());
+        self.change(arguments.accesses())?;
+        // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
+        let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
+        check(status, "hipGraphExecKernelNodeSetParams", || kernel.describe(config))?;
+        self.resources.kernels.push(kernel.named(config).kernel);
+        self.name = name_of(&self.resources);
+        Ok(())
+    }
+
+    /// Makes a copy another one (`hipGraphExecMemcpyNodeSetParams1D`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_copy`]; [`Error::Graph`] for a node of another graph or kind. The runtime's if the copy is between other
+    /// kinds of memory than before.
+    pub fn set_copy(&mut self, node: Node, copy: GraphCopy<'_>) -> Result<()> {
+        self.expect(node, NodeKind::Copy)?;
+        self.graph.device.expect(copy.device, "the copy")?;
+        not_empty(copy.bytes)?;
+        self.change(&copy.accesses)?;
+        let GraphCopy { destination, source, bytes, kind, .. } = copy;
+        // SAFETY: the graph is alive and the node is one of its copies; both sides hold `bytes` bytes, and are kept.
+        let status =
+            unsafe { hip_sys::hipGraphExecMemcpyNodeSetParams1D(self.raw, node.raw, destination, source, bytes, kind) };
+        check(status, "hipGraphExecMemcpyNodeSetParams1D", || format!("{copy:?}"))
+    }
+
+    /// Makes a fill another one (`hipGraphExecMemsetNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_fill`]; [`Error::Graph`] for a node of another graph or kind.
+    pub fn set_fill(&mut self, node: Node, fill: GraphFill<'_>) -> Result<()> {
+        self.expect(node, NodeKind::Fill)?;
+        self.graph.device.expect(fill.device, "the destination")?;
+        not_empty(fill.bytes)?;
+        let params = fill.params()?;
+        self.change(&[fill.access])?;
+        // SAFETY: the graph is alive and the node is one of its fills; the memory holds as many bytes, and is kept.
+        let status = unsafe { hip_sys::hipGraphExecMemsetNodeSetParams(self.raw, node.raw, &params) };
+        check(status, "hipGraphExecMemsetNodeSetParams", || format!("{fill:?}"))
+    }
+
+    /// Gives a host node another function (`hipGraphExecHostNodeSetParams`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a node of another graph or kind.
+    pub fn set_host(&mut self, node: Node, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
+        self.expect(node, NodeKind::Host)?;
+        self.change(&[])?;
+        let call = Arc::new(HostCall { function: Box::new(function), report: Arc::default() });
+        let params = host_params(&call);
+        self.resources.hosts.push(call);
+        // SAFETY: the graph is alive and the node is one of its host functions; the data is kept.
+        let status = unsafe { hip_sys::hipGraphExecHostNodeSetParams(self.raw, node.raw, &params) };
+        check(status, "hipGraphExecHostNodeSetParams", || self.name.to_string())
+    }
+
+    /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a node of another graph or kind; the runtime's for a graph of another shape.
+    pub fn set_child(&mut self, node: Node, child: &Graph) -> Result<()> {
+        self.expect(node, NodeKind::Child)?;
+        self.graph.device.expect(child.inner.device, "the child graph")?;
+        self.change(&[])?;
+        self.resources.extend(&child.resources)?;
+        // SAFETY: both graphs are alive and the node is a child; what the new one uses is kept.
+        let status = unsafe { hip_sys::hipGraphExecChildGraphNodeSetParams(self.raw, node.raw, child.inner.raw) };
+        check(status, "hipGraphExecChildGraphNodeSetParams", || self.name.to_string())
+    }
+
+    /// Switches a kernel, copy or fill off or on (`hipGraphNodeSetEnabled`). What is off does nothing, in its place.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a node of another graph or kind.
+    pub fn set_enabled(&mut self, node: Node, enabled: bool) -> Result<()> {
+        self.expect_switch(node)?;
+        self.change(&[])?;
+        // SAFETY: the graph is alive and the node is one that can be switched.
+        let status = unsafe { hip_sys::hipGraphNodeSetEnabled(self.raw, node.raw, c_uint::from(enabled)) };
+        check(status, "hipGraphNodeSetEnabled", || format!("{node:?}"))
+    }
+
+    /// Whether a kernel, copy or fill is on (`hipGraphNodeGetEnabled`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for a node of another graph or kind.
+    pub fn is_enabled(&self, node: Node) -> Result<bool> {
+        self.expect_switch(node)?;
+        let mut enabled: c_uint = 0;
+        // SAFETY: as above; `enabled` is valid for a write.
+        let status = unsafe { hip_sys::hipGraphNodeGetEnabled(self.raw, node.raw, &mut enabled) };
+        check(status, "hipGraphNodeGetEnabled", || format!("{node:?}"))?;
+        Ok(enabled != 0)
+    }
+
+    /// Takes all parameters from a graph of the same shape (`hipGraphExecUpdate`). What this one used before is kept no longer.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] with what differs; this one is as it was then.
+    pub fn update(&mut self, graph: &Graph) -> Result<()> {
+        self.graph.device.expect(graph.inner.device, "the graph")?;
+        self.change(&[])?;
+        let mut node: hipGraphNode_t = ptr::null_mut();
+        let mut result = hip_sys::hipGraphExecUpdateSuccess;
+        // SAFETY: both are alive; `node` and `result` are valid for a write.
+        let status = unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) };
+        if status.0 != 0 && result != hip_sys::hipGraphExecUpdateSuccess {
+            // SAFETY: takes nothing and only resets a value that belongs to this thread.
+            let _ = unsafe { hip_sys::hipGetLastError() };
+            return Err(Error::Graph { reason: format!("it cannot be updated: {}", difference(result)) });
+        }
+        check(status, "hipGraphExecUpdate", || self.name.to_string())?;
+        self.resources = graph.resources.clone();
+        self.name = name_of(&self.resources);
+        Ok(())
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipGraphExec_t {
+        self.raw
+    }
+
+    /// Before a change: waits for launches that run, and keeps what the change needs.
+    fn change(&mut self, accesses: &[Access<'_>]) -> Result<()> {
+        self.graph.device.activate()?;
+        // The runtime may read a node's parameters until the launch is over.
+        self.usage.wait(crate::usage::AccessKind::Write)?;
+        self.resources.keep(accesses)
+    }
+
+    fn expect(&self, node: Node, kind: NodeKind) -> Result<()> {
+        if node.graph != self.graph.id {
+            return Err(Error::Graph { reason: format!("{node:?} is not of the graph that this was made of") });
+        }
+        if node.kind != kind {
+            return Err(Error::Graph { reason: format!("{node:?} is no {kind:?} node") });
+        }
+        Ok(())
+    }
+
+    fn expect_switch(&self, node: Node) -> Result<()> {
+        match node.kind {
+            kind @ (NodeKind::Copy | NodeKind::Fill) => self.expect(node, kind),
+            _ => self.expect(node, NodeKind::Kernel),
+        }
+    }
+}
+
+fn difference(result: hipGraphExecUpdateResult) -> String {
+    match result {
+        hip_sys::hipGraphExecUpdateErrorTopologyChanged => "the graphs differ in their nodes or edges".to_owned(),
+        hip_sys::hipGraphExecUpdateErrorNodeTypeChanged => "a node is of another kind".to_owned(),
+        hip_sys::hipGraphExecUpdateErrorFunctionChanged => "a launch is of another kernel".to_owned(),
+        hip_sys::hipGraphExecUpdateErrorParametersChanged => "parameters of a node cannot be changed so".to_owned(),
+        hip_sys::hipGraphExecUpdateErrorUnsupportedFunctionChange => "a kernel cannot be changed so".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+impl Drop for GraphExec {
+    fn drop(&mut self) {
+        let address = self.raw.expose_provenance();
+        self.usage.release(move || {
+            // SAFETY: ours, not destroyed yet, and no launch of it is left.
+            let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
+        });
+    }
+}
+
+impl fmt::Debug for GraphExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GraphExec").field("device", &self.graph.device.index()).field("of", &self.name).finish()
+    }
+}

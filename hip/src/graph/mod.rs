@@ -1,0 +1,284 @@
+//! Graphs: work that is described once and launched many times.
+
+mod capture;
+mod exec;
+mod memory;
+mod node;
+
+use std::ffi::CString;
+use std::fmt;
+use std::path::Path;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hip_sys::{hipGraph_t, hipGraphNode_t};
+
+pub use capture::CaptureMode;
+pub use exec::{GraphExec, InstantiateOptions};
+pub use memory::GraphMemoryInfo;
+pub use node::{GraphCopy, GraphFill, Node, NodeKind};
+
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::stream::{Report, keep, run_reporting};
+use crate::usage::{Access, Kept, MemoryKind};
+
+/// Work on one device and the order of it (`hipGraph_t`): nodes, and edges between them. It is built node by node, or by
+/// [capturing a stream](crate::Stream::capture), then [instantiated](Self::instantiate) and launched many times.
+///
+/// A graph keeps what its nodes use: the memory of buffers, the modules of kernels, events and host functions. A buffer that is
+/// dropped is freed when the last graph that uses it is gone too. So no graph can run whose memory is gone. HIP has
+/// no conditional nodes.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, DeviceBuffer, Graph, GraphCopy, GraphFill, Stream};
+///
+/// let device = Device::get(0)?;
+/// let mut a = DeviceBuffer::<u32>::zeroed(&device, 100)?;
+/// let mut b = DeviceBuffer::<u32>::zeroed(&device, 100)?;
+/// let mut graph = match Graph::new(&device) {
+///     Ok(graph) => graph,
+///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
+///     Err(error) => return Err(error),
+/// };
+/// let fill = graph.add_fill(&[], GraphFill::new(&mut a, 7))?;
+/// graph.add_copy(&[fill], GraphCopy::on_device(&mut b, &a)?)?;
+/// let exec = graph.instantiate()?;
+///
+/// let stream = Stream::new(&device)?;
+/// exec.launch(&stream)?;
+/// assert_eq!(b.to_vec()?, [7; 100]); // waits for the graph
+/// # Ok(()) }
+/// ```
+pub struct Graph {
+    inner: Arc<GraphInner>,
+    resources: Resources,
+}
+
+/// The C graph, which also outlives the [`GraphExec`]s that its nodes are looked up in.
+struct GraphInner {
+    raw: hipGraph_t,
+    id: u64,
+    device: Device,
+}
+
+// SAFETY: a hipGraph_t is a handle that any thread may use; `Graph` changes it through `&mut` only, and it is destroyed in
+// Drop, when no other reference exists.
+unsafe impl Send for GraphInner {}
+// SAFETY: as above.
+unsafe impl Sync for GraphInner {}
+
+/// What nodes use.
+#[derive(Clone, Default)]
+struct Resources {
+    kept: Vec<Kept>,
+    kernels: Vec<Arc<str>>,
+    hosts: Vec<Arc<HostCall>>,
+    recorded: Vec<Arc<Event>>,
+    waited: Vec<Arc<Event>>,
+}
+
+/// A host function of a node.
+struct HostCall {
+    function: Box<dyn Fn() + Send + Sync>,
+    report: Arc<Report>,
+}
+
+impl HostCall {
+    fn run(&self) {
+        run_reporting(&self.report, || (self.function)());
+    }
+}
+
+impl Resources {
+    fn keep(&mut self, accesses: &[Access<'_>]) -> Result<()> {
+        accesses.iter().try_for_each(|access| keep(&mut self.kept, access))
+    }
+
+    fn extend(&mut self, other: &Self) -> Result<()> {
+        for kept in &other.kept {
+            keep(&mut self.kept, &kept.access())?;
+        }
+        self.kernels.extend_from_slice(&other.kernels);
+        self.hosts.extend_from_slice(&other.hosts);
+        self.recorded.extend_from_slice(&other.recorded);
+        self.waited.extend_from_slice(&other.waited);
+        Ok(())
+    }
+
+    fn uses_host_memory(&self) -> bool {
+        self.kept.iter().any(|kept| kept.memory_kind() != MemoryKind::Device)
+    }
+}
+
+impl GraphInner {
+    fn adopt(raw: hipGraph_t, device: Device) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self { raw, id: NEXT.fetch_add(1, Ordering::Relaxed), device })
+    }
+}
+
+impl Drop for GraphInner {
+    fn drop(&mut self) {
+        if !crate::context::is_forked() {
+            // SAFETY: ours, not destroyed yet, and nobody has it any more.
+            let _ = unsafe { hip_sys::hipGraphDestroy(self.raw) };
+        }
+    }
+}
+
+impl Graph {
+    /// A graph without nodes (`hipGraphCreate`), for work on `device`.
+    pub fn new(device: &Device) -> Result<Self> {
+        device.activate()?;
+        let mut raw: hipGraph_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; 0 is the only flag that there is.
+        let status = unsafe { hip_sys::hipGraphCreate(&mut raw, 0) };
+        check(status, "hipGraphCreate", || format!("a graph on device {}", device.index()))?;
+        Ok(Self { inner: GraphInner::adopt(raw, *device), resources: Resources::default() })
+    }
+
+    /// The device that its work runs on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// A copy with nodes of its own (`hipGraphClone`); [`find`](Self::find) gives the node that stands for one of the original's.
+    pub fn try_clone(&self) -> Result<Self> {
+        self.inner.device.activate()?;
+        let mut raw: hipGraph_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the graph is alive.
+        let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
+        check(status, "hipGraphClone", || self.describe())?;
+        Ok(Self { inner: GraphInner::adopt(raw, self.inner.device), resources: self.resources.clone() })
+    }
+
+    /// The node of this graph, a clone, that stands for one of the original's (`hipGraphNodeFindInClone`).
+    ///
+    /// # Errors
+    /// The runtime's, if this graph is no clone of the node's graph.
+    pub fn find(&self, original: Node) -> Result<Node> {
+        let mut raw: hipGraphNode_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the graph is alive; a node that is not known is an error to the runtime.
+        let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, original.raw, self.inner.raw) };
+        check(status, "hipGraphNodeFindInClone", || format!("{original:?} in {}", self.describe()))?;
+        Ok(Node { raw, graph: self.inner.id, kind: original.kind })
+    }
+
+    /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
+    pub fn nodes(&self) -> Result<Vec<Node>> {
+        let mut count = 0usize;
+        // SAFETY: the graph is alive; null asks for the number of nodes.
+        let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, ptr::null_mut(), &mut count) };
+        check(status, "hipGraphGetNodes", || self.describe())?;
+        let mut raw = vec![ptr::null_mut(); count];
+        if count != 0 {
+            // SAFETY: the graph is alive, and `raw` has room for `count` nodes.
+            let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, raw.as_mut_ptr(), &mut count) };
+            check(status, "hipGraphGetNodes", || self.describe())?;
+        }
+        raw.truncate(count);
+        raw.into_iter().map(|raw| self.node(raw)).collect()
+    }
+
+    /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
+    pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
+        let mut count = 0usize;
+        // SAFETY: the graph is alive; null asks for the number of edges.
+        let status = unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
+        check(status, "hipGraphGetEdges", || self.describe())?;
+        let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
+        if count != 0 {
+            // SAFETY: the graph is alive, and both have room for `count` nodes.
+            let status =
+                unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
+            check(status, "hipGraphGetEdges", || self.describe())?;
+        }
+        from.into_iter().zip(to).take(count).map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
+    }
+
+    fn node(&self, raw: hipGraphNode_t) -> Result<Node> {
+        let mut kind = hip_sys::hipGraphNodeTypeEmpty;
+        // SAFETY: a node of this graph, which is alive; `kind` is valid for a write.
+        let status = unsafe { hip_sys::hipGraphNodeGetType(raw, &mut kind) };
+        check(status, "hipGraphNodeGetType", || self.describe())?;
+        Ok(Node { raw, graph: self.inner.id, kind: NodeKind::from_raw(kind) })
+    }
+
+    /// Makes `to` wait for `from` (`hipGraphAddDependencies`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
+    pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
+        self.expect(&[from, to])?;
+        // SAFETY: both nodes are of this graph, which is alive.
+        let status = unsafe { hip_sys::hipGraphAddDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
+        check(status, "hipGraphAddDependencies", || format!("{from:?} before {to:?}"))
+    }
+
+    /// Takes an edge away (`hipGraphRemoveDependencies`).
+    ///
+    /// # Safety
+    /// The nodes may now run in any order. Where both use the same bytes and one writes to them, another path orders them.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
+    pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
+        self.expect(&[from, to])?;
+        // SAFETY: as above.
+        let status = unsafe { hip_sys::hipGraphRemoveDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
+        check(status, "hipGraphRemoveDependencies", || format!("{from:?} before {to:?}"))
+    }
+
+    /// Writes the graph to a file as DOT, for Graphviz (`hipGraphDebugDotPrint`); `verbose` with the parameters of nodes.
+    ///
+    /// # Errors
+    /// The runtime's, if the file cannot be written.
+    pub fn write_dot(&self, path: impl AsRef<Path>, verbose: bool) -> Result<()> {
+        let path = path.as_ref();
+        let bad = || Error::InvalidValue {
+            what: "the path",
+            value: path.display().to_string(),
+            allowed: "UTF-8 without zeros".to_owned(),
+        };
+        let c_path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or_else(bad)?;
+        let flags = if verbose { hip_sys::hipGraphDebugDotFlagsVerbose.0 } else { 0 };
+        // SAFETY: the graph is alive, the path is terminated.
+        let status = unsafe { hip_sys::hipGraphDebugDotPrint(self.inner.raw, c_path.as_ptr(), flags) };
+        check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add.
+    #[must_use]
+    pub fn as_raw(&self) -> hipGraph_t {
+        self.inner.raw
+    }
+
+    /// `Ok` if all are nodes of this graph.
+    fn expect(&self, nodes: &[Node]) -> Result<()> {
+        match nodes.iter().find(|node| node.graph != self.inner.id) {
+            None => Ok(()),
+            Some(node) => Err(Error::Graph { reason: format!("{node:?} is no node of this graph") }),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("a graph on device {}", self.inner.device.index())
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("id", &self.inner.id)
+            .field("device", &self.inner.device.index())
+            .field("kernels", &self.resources.kernels)
+            .finish()
+    }
+}

@@ -1,0 +1,272 @@
+//! Other ways to launch: cooperatively, with events, with attributes.
+
+use std::ffi::{c_uint, c_void};
+use std::mem::transmute;
+use std::ptr;
+
+use hip_sys::{hipError_t, hipEvent_t, hipFunction_t, hipStream_t};
+
+use super::{Kernel, KernelArgs, LaunchConfig};
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::event::{Event, Recorded};
+use crate::stream::Stream;
+
+/// `hipExtModuleLaunchKernel`, which the headers leave to `hip_ext.h`. It counts threads where others count blocks.
+type ExtLaunch = unsafe extern "C" fn(
+    hipFunction_t,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    usize,
+    hipStream_t,
+    *mut *mut c_void,
+    *mut *mut c_void,
+    hipEvent_t,
+    hipEvent_t,
+    u32,
+) -> hipError_t;
+
+impl Kernel {
+    /// Queues a cooperative launch (`hipModuleLaunchCooperativeKernel`): all blocks run at a time, so that they can wait
+    /// for each other (`cooperative_groups::this_grid().sync()`).
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch); [`Error::Unsupported`] if the device has no cooperative launches; [`Error::Geometry`] for
+    /// more blocks than the device runs at a time ([`active_blocks_per_compute_unit`](Self::active_blocks_per_compute_unit) on each
+    /// of its compute units).
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative<A: KernelArgs>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        args: A,
+    ) -> Result<()> {
+        self.device().expect(stream.device(), "the stream")?;
+        let mut arguments = self.arguments(config, &args)?;
+        self.check_cooperative(config)?;
+        let mut pointers = arguments.pointers();
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
+            // SAFETY: as in `launch`.
+            let status = unsafe {
+                hip_sys::hipModuleLaunchCooperativeKernel(
+                    self.as_raw(),
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    shared_bytes as c_uint,
+                    raw,
+                    pointers.as_mut_ptr(),
+                )
+            };
+            check(status, "hipModuleLaunchCooperativeKernel", || self.describe(config))
+        })
+    }
+
+    /// The largest grid of such blocks that [`launch_cooperative`](Self::launch_cooperative) takes.
+    ///
+    /// # Errors
+    /// [`Error::Geometry`] for a block that could not be launched.
+    pub fn max_cooperative_blocks(&self, block: u32, shared_bytes: u32) -> Result<u32> {
+        let units = self.device().properties()?.compute_units;
+        Ok(self.active_blocks_per_compute_unit(block, shared_bytes)?.saturating_mul(units))
+    }
+
+    fn check_cooperative(&self, config: LaunchConfig) -> Result<()> {
+        if !self.device().properties()?.cooperative_launch {
+            return Err(Error::Unsupported {
+                what: "a cooperative launch",
+                reason: format!("device {} says that it cannot", self.device().index()),
+            });
+        }
+        // The block has passed the check of its geometry, so it counts no more threads than fit.
+        let threads = u32::try_from(config.block.count()).unwrap_or(u32::MAX);
+        let most = self.max_cooperative_blocks(threads, config.shared_bytes)?;
+        if config.grid.count() > u128::from(most) {
+            return Err(Error::Geometry {
+                kernel: self.name().to_owned(),
+                reason: format!(
+                    "a cooperative grid of {} blocks of {} threads: the device runs {most} of them at a time",
+                    config.grid, config.block
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// As [`launch`](Self::launch), and records `start` when the kernel starts and `stop` when it ends
+    /// (`hipExtModuleLaunchKernel`): the time between is the kernel's own, without the gaps of the stream.
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device; [`Error::InvalidValue`] for one event
+    /// given as both; [`Error::Capture`] while the stream is captured.
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    pub unsafe fn launch_timed<A: KernelArgs>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        args: A,
+        start: &Event,
+        stop: &Event,
+    ) -> Result<()> {
+        let device = self.device();
+        device.expect(stream.device(), "the stream")?;
+        device.expect(start.device(), "the start event")?;
+        device.expect(stop.device(), "the stop event")?;
+        stream.inner.refuse_captured("a launch with events")?;
+        if ptr::eq(start, stop) {
+            return Err(Error::InvalidValue {
+                what: "the events of a launch",
+                value: "one for both".to_owned(),
+                allowed: "two".to_owned(),
+            });
+        }
+        let mut arguments = self.arguments(config, &args)?;
+        let mut pointers = arguments.pointers();
+        let Some(function) = hip_sys::BINDING.symbol(c"hipExtModuleLaunchKernel") else {
+            return Err(Error::Unsupported {
+                what: "a launch with events",
+                reason: "the HIP runtime has no hipExtModuleLaunchKernel".to_owned(),
+            });
+        };
+        // SAFETY: the symbol has this type in every HIP release, and the library stays loaded.
+        let launch = unsafe { transmute::<ptr::NonNull<c_void>, ExtLaunch>(function) };
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        // Both locked in the order of their addresses, as whoever locks two does.
+        let (first, second) =
+            if ptr::from_ref(start).addr() < ptr::from_ref(stop).addr() { (start, stop) } else { (stop, start) };
+        let (mut first_record, mut second_record) = (first.lock_record(), second.lock_record());
+        let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(config)), |raw| {
+            // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has made sure of; the events
+            // are alive.
+            let status = unsafe {
+                launch(
+                    self.as_raw(),
+                    grid.x * block.x,
+                    grid.y * block.y,
+                    grid.z * block.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    shared_bytes as usize,
+                    raw,
+                    pointers.as_mut_ptr(),
+                    ptr::null_mut(),
+                    start.raw(),
+                    stop.raw(),
+                    0,
+                )
+            };
+            check(status, "hipExtModuleLaunchKernel", || self.describe(config))
+        })?;
+        // The start is reached when the work before is done.
+        let tickets = if ptr::eq(first, start) { (ticket - 1, ticket) } else { (ticket, ticket - 1) };
+        *first_record = Some(Recorded::moved(first_record.as_ref(), &stream.inner, tickets.0));
+        *second_record = Some(Recorded::moved(second_record.as_ref(), &stream.inner, tickets.1));
+        Ok(())
+    }
+
+    /// As [`launch`](Self::launch), with attributes (`hipDrvLaunchKernelEx`).
+    ///
+    /// # Errors
+    /// Those of [`launch`](Self::launch), and of [`launch_cooperative`](Self::launch_cooperative) if it is one.
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch).
+    #[cfg(feature = "rocm-7-0")]
+    pub unsafe fn launch_with<A: KernelArgs>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        attributes: LaunchAttributes,
+        args: A,
+    ) -> Result<()> {
+        self.device().expect(stream.device(), "the stream")?;
+        let mut arguments = self.arguments(config, &args)?;
+        if attributes.cooperative {
+            self.check_cooperative(config)?;
+        }
+        let mut pointers = arguments.pointers();
+        let mut list = attributes.raw();
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
+            let launch = hip_sys::HIP_LAUNCH_CONFIG {
+                gridDimX: grid.x,
+                gridDimY: grid.y,
+                gridDimZ: grid.z,
+                blockDimX: block.x,
+                blockDimY: block.y,
+                blockDimZ: block.z,
+                sharedMemBytes: shared_bytes,
+                hStream: raw,
+                attrs: if list.is_empty() { ptr::null_mut() } else { list.as_mut_ptr() },
+                numAttrs: list.len() as c_uint,
+            };
+            // SAFETY: as in `launch`; the attributes are alive during the call.
+            let status = unsafe {
+                hip_sys::hipDrvLaunchKernelEx(&launch, self.as_raw(), pointers.as_mut_ptr(), ptr::null_mut())
+            };
+            check(status, "hipDrvLaunchKernelEx", || self.describe(config))
+        })
+    }
+}
+
+/// What a launch is told beside its size ([`Kernel::launch_with`]).
+#[cfg(feature = "rocm-7-0")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchAttributes {
+    cooperative: bool,
+    priority: Option<i32>,
+}
+
+#[cfg(feature = "rocm-7-0")]
+impl LaunchAttributes {
+    /// None.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { cooperative: false, priority: None }
+    }
+
+    /// Whether the launch is cooperative (`hipLaunchAttributeCooperative`).
+    #[must_use]
+    pub const fn cooperative(mut self, cooperative: bool) -> Self {
+        self.cooperative = cooperative;
+        self
+    }
+
+    /// A priority of its own (`hipLaunchAttributePriority`), as for streams.
+    #[must_use]
+    pub const fn priority(mut self, priority: i32) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    fn raw(self) -> smallvec::SmallVec<[hip_sys::hipLaunchAttribute; 2]> {
+        let attribute = |id, value: i32| {
+            let mut attribute = hip_sys::hipLaunchAttribute { id, ..Default::default() };
+            attribute.anon_1.val = hip_sys::hipLaunchAttributeValue::default();
+            // Both attributes are an `int` at the start of the union.
+            attribute.anon_1.val.priority = value;
+            attribute
+        };
+        let mut list = smallvec::SmallVec::new();
+        if self.cooperative {
+            list.push(attribute(hip_sys::hipLaunchAttributeCooperative, 1));
+        }
+        if let Some(priority) = self.priority {
+            list.push(attribute(hip_sys::hipLaunchAttributePriority, priority));
+        }
+        list
+    }
+}

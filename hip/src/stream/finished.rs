@@ -1,0 +1,111 @@
+//! The end of queued work as a future.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::Stream;
+use crate::error::Result;
+use crate::event::Event;
+
+/// Resolves when the work that was queued on a stream is done: of [`Stream::finished`].
+///
+/// It needs no runtime: a host function in the stream wakes whoever awaits it. Dropping it early is fine.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Finished {
+    event: Event,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State(Mutex<Progress>);
+
+#[derive(Default)]
+struct Progress {
+    done: bool,
+    waker: Option<Waker>,
+}
+
+impl State {
+    fn finish(&self) {
+        let mut progress = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.done = true;
+        let waker = progress.waker.take();
+        drop(progress);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Stream {
+    /// A future that resolves when all work queued so far is done (`hipEventRecord`, `hipLaunchHostFunc`). The work starts
+    /// and ends whether or not it is awaited.
+    ///
+    /// The future gives the error of the work, as [`synchronize`](Self::synchronize) does.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// # fn block_on<F: std::future::Future>(future: F) -> F::Output {
+    /// #     struct Unpark(std::thread::Thread);
+    /// #     impl std::task::Wake for Unpark {
+    /// #         fn wake(self: std::sync::Arc<Self>) { self.0.unpark() }
+    /// #     }
+    /// #     let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    /// #     let mut future = std::pin::pin!(future);
+    /// #     loop {
+    /// #         match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+    /// #             std::task::Poll::Ready(output) => return output,
+    /// #             std::task::Poll::Pending => std::thread::park(),
+    /// #         }
+    /// #     }
+    /// # }
+    /// let device = hip::Device::get(0)?;
+    /// let stream = hip::Stream::new(&device)?;
+    /// let mut data = hip::DeviceBuffer::<u32>::uninit(&device, 1000)?;
+    /// data.fill_async(&stream, 7)?;
+    /// block_on(stream.finished()?)?; // in an async function: stream.finished()?.await?
+    /// assert_eq!(data.to_vec()?, [7; 1000]); // nothing to wait for any more
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`launch_host_function`](Self::launch_host_function).
+    pub fn finished(&self) -> Result<Finished> {
+        self.inner.refuse_captured("a future of its work")?;
+        let event = Event::without_timing(&self.device())?;
+        event.record(self)?;
+        let state = Arc::new(State::default());
+        let done = Arc::clone(&state);
+        self.launch_host_function(move || done.finish())?;
+        Ok(Finished { event, state })
+    }
+}
+
+impl Future for Finished {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let mut progress = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !progress.done {
+            match &mut progress.waker {
+                Some(waker) => waker.clone_from(context.waker()),
+                none => *none = Some(context.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        drop(progress);
+        // The event lies before the host function, so this does not block; it has the error, and credits the stream.
+        Poll::Ready(self.event.synchronize())
+    }
+}
+
+impl fmt::Debug for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = self.state.0.lock().unwrap_or_else(PoisonError::into_inner).done;
+        f.debug_struct("Finished").field("done", &done).finish()
+    }
+}

@@ -1,0 +1,113 @@
+//! Rust functions in a stream.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Stream;
+use crate::call::check;
+use crate::context;
+use crate::error::{Error, Result};
+
+/// Where an error of queued work is kept until somebody waits for the work.
+#[derive(Default)]
+pub(crate) struct Report(Mutex<Option<Error>>);
+
+impl Report {
+    /// Keeps an error, unless an earlier one is there.
+    pub(crate) fn put(&self, error: Error) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    pub(crate) fn take(&self) -> Option<Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Runs a function of the user's on a thread of the runtime: no panic leaves it, and no call into HIP is made in it.
+pub(crate) fn run_reporting(report: &Report, body: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| context::as_host_function(body))) {
+        report.put(Error::HostFunctionPanicked { message: message(&*payload) });
+        // A payload may panic when it is dropped.
+        std::mem::forget(payload);
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a panic without a message".to_owned(),
+    }
+}
+
+struct Call<F> {
+    function: F,
+    report: Arc<Report>,
+}
+
+unsafe extern "C" fn trampoline<F: FnOnce()>(data: *mut c_void) {
+    // SAFETY: `data` is from Box::into_raw in `launch_host_function`, and the runtime calls this once with it.
+    let Call { function, report } = *unsafe { Box::from_raw(data.cast::<Call<F>>()) };
+    run_reporting(&report, function);
+}
+
+impl Stream {
+    /// Queues a Rust function (`hipLaunchHostFunc`): it runs on a thread of the runtime's after all work queued before,
+    /// and the work queued after waits for it.
+    ///
+    /// It must not call HIP: any call of this crate in it returns [`Error::InHostFunction`], and buffers that are dropped in it
+    /// are freed later. If it panics, the next call that waits for the stream returns
+    /// [`Error::HostFunctionPanicked`]; work behind it goes on. If the device fails before, it may not run at all, and what
+    /// it holds is then leaked.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use std::sync::mpsc;
+    ///
+    /// let stream = hip::Stream::new(&hip::Device::get(0)?)?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// stream.launch_host_function(move || sender.send("all work is done").unwrap())?;
+    /// assert_eq!(receiver.recv().unwrap(), "all work is done");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The runtime's; the function is then dropped without being called. [`Error::Capture`] while the stream is captured:
+    /// a graph may run many times, so it takes functions by [`Graph::add_host`](crate::Graph::add_host).
+    pub fn launch_host_function<F: FnOnce() + Send + 'static>(&self, function: F) -> Result<()> {
+        // A graph may run many times, and the function is for once.
+        self.inner.refuse_captured("a function for one call (Graph::add_host takes one for many)")?;
+        let data = Box::into_raw(Box::new(Call { function, report: Arc::clone(self.inner.report()) }));
+        let result = self.inner.submit(&[], None, |raw| {
+            // SAFETY: the stream is alive; `trampoline` takes what `data` points to, which may be sent to another thread.
+            let status = unsafe { hip_sys::hipLaunchHostFunc(raw, Some(trampoline::<F>), data.cast()) };
+            check(status, "hipLaunchHostFunc", || self.inner.describe())
+        });
+        if result.is_err() {
+            // SAFETY: from Box::into_raw above; the runtime has refused it and does not call it.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_report_and_the_first_one_counts() {
+        let report = Report::default();
+        run_reporting(&report, || {});
+        assert!(report.take().is_none());
+        run_reporting(&report, || panic!("number {}", 1));
+        run_reporting(&report, || panic!("another"));
+        run_reporting(&report, || std::panic::panic_any(7));
+        let text = report.take().unwrap().to_string();
+        assert!(text.contains("number 1"), "{text}");
+        assert!(report.take().is_none());
+    }
+}

@@ -1,0 +1,229 @@
+//! What streams can do beside running work in order: host functions, futures, signals, masks, priorities.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake};
+
+use hip::{DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Signal, Stream, StreamOptions, WaitCondition};
+
+use crate::{device, kernel, supported};
+
+const SLOW: u32 = 20_000;
+
+#[test]
+fn a_host_function_comes_after_the_work_before_it_and_before_the_work_after() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&slow.device(), 64).unwrap();
+    let order = Arc::new(AtomicU32::new(0));
+    for round in 0..5 {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, SLOW, round)) }.unwrap();
+        let order = Arc::clone(&order);
+        stream
+            .launch_host_function(move || {
+                assert_eq!(order.swap(round + 1, Ordering::SeqCst), round, "host functions run in order, once each");
+            })
+            .unwrap();
+    }
+    stream.synchronize().unwrap();
+    assert_eq!(order.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn a_panic_in_a_host_function_comes_back_from_the_next_wait_and_the_stream_goes_on() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    stream.launch_host_function(|| panic!("on purpose")).unwrap();
+    data.fill_async(&stream, 5).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert!(matches!(&error, Error::HostFunctionPanicked { message } if message == "on purpose"), "{error}");
+    stream.synchronize().unwrap();
+    assert_eq!(data.to_vec().unwrap(), [5; 4]);
+}
+
+#[test]
+fn hip_cannot_be_called_in_a_host_function_and_what_is_dropped_there_is_freed_later() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (mut buffer, other) = (DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), Stream::new(&device).unwrap());
+    buffer.fill_async(&stream, 1).unwrap();
+    let event = stream.record().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let here = stream.clone();
+    stream
+        .launch_host_function(move || {
+            // Each of these would wait for this very function.
+            let results = [here.synchronize(), buffer.to_vec().map(drop), event.synchronize(), other.synchronize()];
+            drop((buffer, other, event));
+            sender.send(results).unwrap();
+        })
+        .unwrap();
+    for result in receiver.recv().unwrap() {
+        assert!(matches!(result, Err(Error::InHostFunction)), "{result:?}");
+    }
+    stream.synchronize().unwrap();
+}
+
+/// Counts how often it was woken, and unparks a thread.
+struct Waker(std::thread::Thread, AtomicU32);
+
+impl Wake for Waker {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_future_of_a_stream_wakes_when_the_work_is_done() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&slow.device(), 64).unwrap();
+    // Held up until we have seen that the future is pending.
+    let (go, held) = mpsc::channel::<()>();
+    stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, SLOW, 8u32)) }.unwrap();
+    let mut finished = pin!(stream.finished().unwrap());
+    let waker = Arc::new(Waker(std::thread::current(), AtomicU32::new(0)));
+    let task = std::task::Waker::from(Arc::clone(&waker));
+    let mut context = Context::from_waker(&task);
+    assert!(finished.as_mut().poll(&mut context).is_pending());
+    assert_eq!(waker.1.load(Ordering::SeqCst), 0);
+    go.send(()).unwrap();
+    loop {
+        match finished.as_mut().poll(&mut context) {
+            Poll::Ready(result) => break result.unwrap(),
+            Poll::Pending => std::thread::park(),
+        }
+    }
+    assert!(waker.1.load(Ordering::SeqCst) <= 1);
+    assert_eq!(out.to_vec().unwrap(), [8; 64]);
+    // One that nobody awaits.
+    drop(stream.finished().unwrap());
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn streams_wait_for_signals_and_write_them() {
+    let Some(device) = device() else { return };
+    let Some(signal) = supported(Signal::new(&device, 1)) else { return };
+    let first = Stream::new(&device).unwrap();
+    let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    data.fill_async(&first, 9).unwrap();
+    assert!(!first.is_idle().unwrap(), "the signal is 1");
+    signal.store(2);
+    assert!(!first.is_idle().unwrap(), "the signal is 2");
+    signal.store(3);
+    assert_eq!(data.to_vec().unwrap(), [9; 8]);
+    first.write_signal(&signal, 44).unwrap();
+    first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
+    first.synchronize().unwrap();
+    assert_eq!(signal.load(), 44);
+    // The other conditions.
+    for (condition, value) in
+        [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
+    {
+        signal.store(0b1001);
+        first.wait_signal(&signal, condition).unwrap();
+        if condition != WaitCondition::Nor(1) {
+            assert!(!first.is_idle().unwrap(), "{condition:?}");
+        }
+        signal.store(value);
+        first.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn streams_tell_how_they_were_made() {
+    let Some(device) = device() else { return };
+    let range = device.stream_priorities().unwrap();
+    for priority in range.clone() {
+        let stream = Stream::with_options(&device, StreamOptions::new().priority(priority)).unwrap();
+        assert_eq!(stream.priority().unwrap(), priority);
+        assert!(!stream.is_blocking().unwrap());
+    }
+    let blocking = Stream::with_options(&device, StreamOptions::new().blocking(true)).unwrap();
+    assert!(blocking.is_blocking().unwrap() && device.default_stream().is_blocking().unwrap());
+    let error = Stream::with_options(&device, StreamOptions::new().priority(range.end() + 1)).unwrap_err();
+    assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
+}
+
+#[test]
+fn a_stream_can_be_held_to_some_compute_units() {
+    let Some(device) = device() else { return };
+    assert!(matches!(Stream::with_cu_mask(&device, &[0, 0]), Err(Error::InvalidValue { .. })));
+    assert!(matches!(Stream::with_cu_mask(&device, &[]), Err(Error::InvalidValue { .. })));
+    let Some(stream) = supported(Stream::with_cu_mask(&device, &[0b1111])) else { return };
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
+    data.fill_async(&stream, 4).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [4; 100]);
+    let mask = stream.cu_mask().unwrap();
+    assert_eq!(mask[0] & 0xf, 0xf, "{mask:x?}");
+}
+
+#[test]
+fn each_thread_has_its_own_default_stream() {
+    let Some(device) = device() else { return };
+    let stream = Stream::of_this_thread(&device).unwrap();
+    assert_eq!(stream, Stream::of_this_thread(&device).unwrap());
+    assert!(stream.is_blocking().unwrap());
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
+    std::thread::scope(|scope| {
+        let data = &mut data;
+        scope.spawn(move || {
+            let other = Stream::of_this_thread(&data.device()).unwrap();
+            assert_ne!(stream, other);
+            data.fill_async(&other, 6).unwrap();
+        });
+    });
+    // The thread and its stream are gone; the work is not.
+    assert_eq!(data.to_vec().unwrap(), [6; 100]);
+}
+
+#[test]
+fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
+    let Some(device) = device() else { return };
+    let (held, free) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 200).unwrap();
+    let (go, wait) = mpsc::channel::<()>();
+    held.launch_host_function(move || wait.recv().unwrap()).unwrap();
+    {
+        let mut whole = data.as_slice_mut();
+        let (mut low, mut high) = whole.split_at_mut(100).unwrap();
+        low.fill_async(&held, 1).unwrap();
+        // SAFETY: the halves have no byte in common.
+        unsafe { hip::without_stream_order(|| high.fill_async(&free, 2)) }.unwrap();
+    }
+    // It would never come back if that stream waited for the one that is held up.
+    free.synchronize().unwrap();
+    go.send(()).unwrap();
+    let all = data.to_vec().unwrap();
+    assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
+}
+
+#[test]
+fn events_have_options() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let event = Event::with_options(&device, EventOptions::new().blocking_sync(true)).unwrap();
+    event.record(&stream).unwrap();
+    event.synchronize().unwrap();
+    assert!(event.elapsed_since(&event).is_ok(), "it has timing");
+    assert!(matches!(event.ipc_handle(), Err(Error::InvalidValue { .. })), "it is of this process alone");
+
+    let bad = EventOptions::new().interprocess(true).timing(true);
+    assert!(matches!(Event::with_options(&device, bad), Err(Error::InvalidValue { .. })));
+    let Some(shared) = supported(Event::with_options(&device, EventOptions::new().interprocess(true))) else { return };
+    shared.record(&stream).unwrap();
+    shared.synchronize().unwrap();
+    assert!(matches!(shared.elapsed_since(&event), Err(Error::EventWithoutTiming)));
+    let Some(handle) = supported(shared.ipc_handle()) else { return };
+    let other = hip::IpcEventHandle::from_bytes(handle.to_bytes());
+    assert_eq!(handle, other);
+}

@@ -1,0 +1,463 @@
+//! Graphs: captured and built, launched, changed, and outliving what they use.
+//!
+//! One at a time, and apart from the other tests: while one thread captures, ROCm's runtime refuses other threads calls that
+//! use the legacy default stream, and ends the capture.
+
+#[path = "../gpu/common.rs"]
+#[allow(dead_code, reason = "of the tests in tests/gpu too")]
+mod common;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip::{
+    CaptureMode, Device, DeviceBuffer, Error, Event, Graph, GraphCopy, GraphFill, InstantiateOptions, LaunchConfig,
+    Module, NodeKind, PinnedBuffer, Stream,
+};
+
+use common::{device, module, supported};
+
+const ONE: LaunchConfig =
+    LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
+
+/// Keeps the tests apart.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The kernels, if there are graphs.
+fn with_graphs() -> Option<(Module, MutexGuard<'static, ()>)> {
+    let alone = alone();
+    let module = module()?;
+    supported(Graph::new(&module.device()))?;
+    Some((module, alone))
+}
+
+fn graph_device() -> Option<(Device, MutexGuard<'static, ()>)> {
+    let alone = alone();
+    let device = device()?;
+    supported(Graph::new(&device))?;
+    Some((device, alone))
+}
+
+#[test]
+fn a_captured_stream_runs_when_its_graph_is_launched() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let (store, add) = (module.kernel("slow_store").unwrap(), module.kernel("add_in_place").unwrap());
+    for mode in [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed] {
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+        let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+        let graph = stream.capture(mode, |stream| {
+            assert!(stream.is_capturing()?);
+            // SAFETY: 64 threads, 64 elements; u32 and int have the same bytes.
+            unsafe {
+                store.launch(stream, ONE, (&mut data, 100u32, 40u32))?;
+                add.launch(stream, ONE, (&mut data, 2i32, 64u32))?;
+            }
+            copy.copy_from_device_async(stream, &data)
+        });
+        let graph = graph.unwrap();
+        assert!(!stream.is_capturing().unwrap());
+        assert_eq!(copy.to_vec().unwrap(), [0; 64], "nothing has run yet");
+        let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
+        assert_eq!(kinds.iter().filter(|kind| **kind == NodeKind::Kernel).count(), 2, "{kinds:?}");
+        assert_eq!(kinds.len(), 3, "{kinds:?}");
+        assert_eq!(graph.edges().unwrap().len(), 2);
+        let exec = graph.instantiate().unwrap();
+        for _ in 0..3 {
+            copy.fill(0).unwrap();
+            exec.launch(&stream).unwrap();
+            assert_eq!(copy.to_vec().unwrap(), [42; 64], "{mode:?}");
+        }
+        // The stream is an ordinary one again.
+        data.fill_async(&stream, 1).unwrap();
+        assert_eq!(data.to_vec().unwrap(), [1; 64]);
+    }
+}
+
+#[test]
+fn a_graph_built_node_by_node_runs_in_the_order_of_its_edges() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let add = module.kernel("add_in_place").unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let (mut a, mut b) =
+        (DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    let calls = Arc::new(AtomicU32::new(0));
+    let mut graph = Graph::new(&device).unwrap();
+    let fill_a = graph.add_fill(&[], GraphFill::new(&mut a, 5)).unwrap();
+    let fill_b = graph.add_fill(&[], GraphFill::new(&mut b, 7)).unwrap();
+    let meet = graph.add_empty(&[fill_a, fill_b]).unwrap();
+    // SAFETY: 64 threads, 64 elements; the only node at its place.
+    let launch = unsafe { graph.add_kernel(&[meet], &add, ONE, (&mut a, 10i32, 64u32)) }.unwrap();
+    let copy = graph.add_copy(&[launch], GraphCopy::on_device(&mut b, &a).unwrap()).unwrap();
+    let counter = Arc::clone(&calls);
+    let host = graph.add_host(&[copy], move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    let host = host.unwrap();
+    assert_eq!(graph.nodes().unwrap().len(), 6);
+    assert_eq!(graph.edges().unwrap().len(), 5);
+    let kinds = [fill_a, meet, launch, copy, host].map(hip::Node::kind);
+    assert_eq!(kinds, [NodeKind::Fill, NodeKind::Empty, NodeKind::Kernel, NodeKind::Copy, NodeKind::Host]);
+
+    let exec = graph.instantiate().unwrap();
+    exec.upload(&stream).unwrap();
+    for round in 1..=3 {
+        exec.launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), round);
+        assert_eq!((a.to_vec().unwrap()[63], b.to_vec().unwrap()[0]), (15, 15));
+    }
+    // Two launches at once, on two streams: one after the other, as they write to the same buffers.
+    let other = Stream::new(&device).unwrap();
+    exec.launch(&stream).unwrap();
+    exec.launch(&other).unwrap();
+    assert_eq!(b.to_vec().unwrap(), [15; 64]);
+    other.synchronize().unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn a_graph_keeps_the_memory_and_the_code_that_it_uses() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let stream = Stream::new(&device).unwrap();
+    let mut result = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let exec = {
+        let module = Module::load(&device, common::KERNELS).unwrap();
+        let add = module.kernel("add_in_place").unwrap();
+        let mut scratch = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        let fill = graph.add_fill(&[], GraphFill::new(&mut scratch, 1)).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        let launch = unsafe { graph.add_kernel(&[fill], &add, ONE, (&mut scratch, 1i32, 64u32)) }.unwrap();
+        graph.add_copy(&[launch], GraphCopy::on_device(&mut result, &scratch).unwrap()).unwrap();
+        graph.instantiate().unwrap()
+        // Here the module, the buffer and the graph go.
+    };
+    // What would get their place.
+    let others: Vec<_> = (0..8).map(|_| DeviceBuffer::<u32>::from_slice(&device, &[99; 64]).unwrap()).collect();
+    exec.launch(&stream).unwrap();
+    assert_eq!(result.to_vec().unwrap(), [2; 64]);
+    drop(exec);
+    for other in others {
+        assert_eq!(other.to_vec().unwrap(), [99; 64], "the graph wrote to memory that was not its own");
+    }
+}
+
+#[test]
+fn work_before_and_after_a_launch_on_other_streams_is_in_order() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let (slow, add) = (module.kernel("slow_store").unwrap(), module.kernel("add_in_place").unwrap());
+    let streams: Vec<Stream> = (0..3).map(|_| Stream::new(&device).unwrap()).collect();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut copy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { graph.add_kernel(&[], &add, ONE, (&mut data, 1i32, 64u32)) }.unwrap();
+    let exec = graph.instantiate().unwrap();
+    for round in 0..10u32 {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&streams[0], ONE, (&mut data, 20_000u32, 100 * round)) }.unwrap();
+        exec.launch(&streams[1]).unwrap();
+        copy.copy_from_device_async(&streams[2], &data).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [100 * round + 1; 64]);
+    }
+}
+
+#[test]
+fn nodes_of_a_ready_graph_can_be_changed() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let add = module.kernel("add_in_place").unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let mut a = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let (mut b, mut c) =
+        (DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    let fill = graph.add_fill(&[], GraphFill::new(&mut a, 1)).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    let launch = unsafe { graph.add_kernel(&[fill], &add, ONE, (&mut a, 1i32, 64u32)) }.unwrap();
+    let copy = graph.add_copy(&[launch], GraphCopy::on_device(&mut b, &a).unwrap()).unwrap();
+    let seen = Arc::new(AtomicU32::new(0));
+    let first = Arc::clone(&seen);
+    let host = graph.add_host(&[copy], move || first.store(1, Ordering::SeqCst)).unwrap();
+    let mut exec = graph.instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(b.to_vec().unwrap(), [2; 64]);
+
+    exec.set_fill(fill, GraphFill::new(&mut a, 30)).unwrap();
+    // SAFETY: as above.
+    unsafe { exec.set_kernel(launch, &add, ONE, (&mut a, 5i32, 64u32)) }.unwrap();
+    exec.set_copy(copy, GraphCopy::on_device(&mut c, &a).unwrap()).unwrap();
+    let second = Arc::clone(&seen);
+    exec.set_host(host, move || second.store(2, Ordering::SeqCst)).unwrap();
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!((b.to_vec().unwrap()[0], c.to_vec().unwrap()[0], seen.load(Ordering::SeqCst)), (2, 35, 2));
+
+    // Off and on again.
+    assert!(exec.is_enabled(launch).unwrap());
+    exec.set_enabled(launch, false).unwrap();
+    assert!(!exec.is_enabled(launch).unwrap());
+    exec.launch(&stream).unwrap();
+    assert_eq!(c.to_vec().unwrap(), [30; 64]);
+    exec.set_enabled(launch, true).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(c.to_vec().unwrap(), [35; 64]);
+
+    // All at once, from the graph as it was.
+    exec.update(&graph).unwrap();
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!((b.to_vec().unwrap()[0], seen.load(Ordering::SeqCst)), (2, 1));
+    let other = Graph::new(&device).unwrap();
+    let error = exec.update(&other).unwrap_err();
+    assert!(matches!(error, Error::Graph { .. } | Error::Hip(_)), "{error}");
+}
+
+#[test]
+fn nodes_of_other_graphs_and_kinds_are_refused() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let mut a = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let (mut first, mut second) = (Graph::new(&device).unwrap(), Graph::new(&device).unwrap());
+    let foreign = second.add_empty(&[]).unwrap();
+    let fill = first.add_fill(&[], GraphFill::new(&mut a, 1)).unwrap();
+    let error = first.add_empty(&[foreign]).unwrap_err();
+    assert!(matches!(&error, Error::Graph { reason } if reason.contains("no node of this graph")), "{error}");
+    assert!(matches!(first.add_dependency(foreign, fill), Err(Error::Graph { .. })));
+    let mut exec = first.instantiate().unwrap();
+    assert!(matches!(exec.set_host(fill, || ()), Err(Error::Graph { .. })));
+    assert!(matches!(exec.set_fill(foreign, GraphFill::new(&mut a, 1)), Err(Error::Graph { .. })));
+    assert!(matches!(exec.set_enabled(foreign, true), Err(Error::Graph { .. })));
+    // A value that the runtime cannot repeat, and nothing at all.
+    let mut wide = DeviceBuffer::<f64>::zeroed(&device, 8).unwrap();
+    assert!(matches!(first.add_fill(&[], GraphFill::new(&mut wide, 1.1)), Err(Error::InvalidValue { .. })));
+    let mut none = DeviceBuffer::<u32>::zeroed(&device, 0).unwrap();
+    assert!(matches!(first.add_fill(&[], GraphFill::new(&mut none, 1)), Err(Error::InvalidValue { .. })));
+    assert!(matches!(GraphCopy::on_device(&mut none, &a), Err(Error::Length { .. })));
+}
+
+#[test]
+fn edges_can_be_added_and_a_circle_cannot() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let mut graph = Graph::new(&device).unwrap();
+    let (a, b) = (graph.add_empty(&[]).unwrap(), graph.add_empty(&[]).unwrap());
+    graph.add_dependency(a, b).unwrap();
+    assert_eq!(graph.edges().unwrap(), [(a, b)]);
+    assert!(graph.add_dependency(a, b).is_err(), "it is there already");
+    // SAFETY: the nodes do nothing.
+    unsafe { graph.remove_dependency(a, b) }.unwrap();
+    assert_eq!(graph.edges().unwrap(), []);
+}
+
+#[test]
+fn a_clone_has_nodes_of_its_own() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let fill = graph.add_fill(&[], GraphFill::new(&mut data, 4)).unwrap();
+    let clone = graph.try_clone().unwrap();
+    let twin = clone.find(fill).unwrap();
+    assert_ne!(twin, fill);
+    drop(graph);
+    let mut exec = clone.instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [4; 8]);
+    exec.set_fill(twin, GraphFill::new(&mut data, 6)).unwrap();
+    exec.launch(&stream).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [6; 8]);
+}
+
+#[test]
+fn a_child_graph_is_a_node_and_keeps_what_it_uses() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut result = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let mut parent = Graph::new(&device).unwrap();
+    {
+        let mut scratch = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        let mut child = Graph::new(&device).unwrap();
+        let fill = child.add_fill(&[], GraphFill::new(&mut scratch, 11)).unwrap();
+        child.add_copy(&[fill], GraphCopy::on_device(&mut result, &scratch).unwrap()).unwrap();
+        assert_eq!(parent.add_child(&[], &child).unwrap().kind(), NodeKind::Child);
+    }
+    let exec = parent.instantiate().unwrap();
+    drop(parent);
+    exec.launch(&stream).unwrap();
+    assert_eq!(result.to_vec().unwrap(), [11; 8]);
+}
+
+#[test]
+fn pinned_memory_takes_the_unsafe_launch() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut input = PinnedBuffer::<u32>::from_slice(&device, &[1, 2, 3]).unwrap();
+    let mut output = PinnedBuffer::<u32>::zeroed(&device, 3).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 3).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    let up = graph.add_copy(&[], GraphCopy::from_pinned(&mut data, &input).unwrap()).unwrap();
+    graph.add_copy(&[up], GraphCopy::to_pinned(&mut output, &data).unwrap()).unwrap();
+    let exec = graph.instantiate().unwrap();
+    let error = exec.launch(&stream).unwrap_err();
+    assert!(matches!(&error, Error::Graph { reason } if reason.contains("launch_with_host_memory")), "{error}");
+    for round in 0..4 {
+        input.as_mut_slice().unwrap().fill(round);
+        // SAFETY: no slice of either is borrowed.
+        unsafe { exec.launch_with_host_memory(&stream) }.unwrap();
+        assert_eq!(output.as_slice().unwrap(), [round; 3]);
+    }
+    // The memory outlives its owners here too.
+    drop((input, output, data));
+    // SAFETY: nobody has them any more.
+    unsafe { exec.launch_with_host_memory(&stream) }.unwrap();
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn events_in_a_graph_mark_its_launches() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let event = Arc::new(Event::without_timing(&device).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    let fill = graph.add_fill(&[], GraphFill::new(&mut data, 4)).unwrap();
+    graph.add_event_record(&[fill], &event).unwrap();
+    let exec = graph.instantiate().unwrap();
+    assert!(matches!(event.synchronize(), Err(Error::EventNotRecorded)));
+    exec.launch(&stream).unwrap();
+    event.synchronize().unwrap();
+    stream.synchronize().unwrap();
+    assert!(event.is_done().unwrap());
+    assert_eq!(data.to_vec().unwrap(), [4; 64]);
+
+    let mut waiting = Graph::new(&device).unwrap();
+    let wait = waiting.add_event_wait(&[], &event).unwrap();
+    waiting.add_fill(&[wait], GraphFill::new(&mut data, 5)).unwrap();
+    let other = Stream::new(&device).unwrap();
+    waiting.instantiate().unwrap().launch(&other).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [5; 64]);
+}
+
+#[test]
+fn a_panic_in_a_host_node_comes_back_from_the_stream_of_the_launch() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_host(&[], || panic!("in a graph")).unwrap();
+    let exec = graph.instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    let error = stream.synchronize().unwrap_err();
+    assert!(matches!(&error, Error::HostFunctionPanicked { message } if message == "in a graph"), "{error}");
+    stream.synchronize().unwrap();
+    other.synchronize().unwrap();
+}
+
+#[test]
+fn a_capture_that_fails_leaves_the_stream_well() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let own = stream.capture(CaptureMode::Relaxed, |stream| {
+        data.fill_async(stream, 1)?;
+        Err(Error::EventNotRecorded)
+    });
+    assert!(matches!(own, Err(Error::EventNotRecorded)));
+    // Waiting for what is not running.
+    let waits = stream.capture(CaptureMode::Relaxed, Stream::synchronize);
+    assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
+    let waits = stream.capture(CaptureMode::Relaxed, |stream| stream.launch_host_function(|| ()));
+    assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
+    let nested =
+        stream.capture(CaptureMode::Relaxed, |stream| stream.capture(CaptureMode::Relaxed, |_| Ok(())).map(drop));
+    assert!(nested.is_err());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = stream.capture(CaptureMode::Relaxed, |_| panic!("in a capture"));
+    }));
+    assert!(panicked.is_err());
+    assert!(matches!(device.default_stream().capture(CaptureMode::Relaxed, |_| Ok(())), Err(Error::Capture { .. })));
+    // Another thread's work does not get in.
+    let mixed = stream.capture(CaptureMode::Relaxed, |stream| {
+        let there = std::thread::scope(|scope| {
+            let data = &mut data;
+            scope.spawn(move || data.fill_async(stream, 3)).join().unwrap()
+        });
+        assert!(matches!(there, Err(Error::Capture { .. })), "{there:?}");
+        Ok(())
+    });
+    mixed.unwrap();
+    data.fill_async(&stream, 8).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [8; 64], "no capture has filled it, and the stream works");
+}
+
+#[test]
+fn a_capture_follows_events_to_other_streams_and_back() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let (mut a, mut b) =
+        (DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap());
+    // Work of the second stream that is not done yet when it joins.
+    b.fill_async(&second, 1).unwrap();
+    let (fork, join) = (Event::without_timing(&device).unwrap(), Event::without_timing(&device).unwrap());
+    let graph = first.capture(CaptureMode::ThreadLocal, |first| {
+        fork.record(first)?;
+        second.wait_event(&fork)?;
+        a.fill_async(first, 2)?;
+        b.fill_async(&second, 3)?;
+        join.record(&second)?;
+        first.wait_event(&join)
+    });
+    let graph = graph.unwrap();
+    assert_eq!(graph.nodes().unwrap().len(), 2);
+    assert!(matches!(fork.synchronize(), Err(Error::Capture { .. })));
+    assert!(matches!(second.wait_event(&fork), Err(Error::Capture { .. })), "the graph is complete");
+    assert_eq!((a.to_vec().unwrap()[0], b.to_vec().unwrap()[0]), (0, 1));
+    graph.instantiate().unwrap().launch(&second).unwrap();
+    assert_eq!((a.to_vec().unwrap()[63], b.to_vec().unwrap()[63]), (2, 3));
+    b.fill_async(&second, 9).unwrap();
+    assert_eq!(b.to_vec().unwrap(), [9; 64]);
+}
+
+#[test]
+fn graphs_allocate_memory() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let (add, stream) = (module.kernel("add_in_place").unwrap(), Stream::new(&device).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    let Some((alloc, pointer)) = supported(graph.add_alloc::<i32>(&[], 64)) else { return };
+    // SAFETY: 64 elements are allocated, and used by one node after the other.
+    unsafe {
+        let launch = graph.add_kernel(&[alloc], &add, ONE, (pointer, 1i32, 64u32)).unwrap();
+        graph.add_free(&[launch], pointer).unwrap();
+    }
+    let Some(exec) = supported(graph.instantiate_with(InstantiateOptions::new().auto_free(true))) else { return };
+    for _ in 0..3 {
+        exec.launch(&stream).unwrap();
+    }
+    stream.synchronize().unwrap();
+    drop(exec);
+    if let Some(info) = supported(device.graph_memory()) {
+        assert!(info.used_high >= info.used && info.reserved_high >= info.reserved, "{info:?}");
+    }
+    supported(device.trim_graph_memory());
+}
+
+#[test]
+fn a_graph_is_written_as_dot() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_fill(&[], GraphFill::new(&mut data, 4)).unwrap();
+    let path = std::env::temp_dir().join(format!("hip-graph-{}.dot", std::process::id()));
+    graph.write_dot(&path, true).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(text.contains("digraph"), "{text}");
+    assert!(graph.write_dot("/nowhere/at/all.dot", false).is_err());
+}
