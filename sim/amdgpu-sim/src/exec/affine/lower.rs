@@ -15,7 +15,7 @@ use crate::isa::{Flags, Op};
 /// An instruction as it was lowered, and what has to be settled before it is carried out so.
 #[derive(Clone, Debug)]
 pub(in crate::exec) struct Eager {
-    pub(super) micro: Micro,
+    pub(in crate::exec) micro: Micro,
     pub(super) rows: Vec<Named>,
 }
 
