@@ -118,7 +118,10 @@ pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
         let sum = sums.get(&line.at);
         let of_it = lines[n..].iter().take_while(|l| sum.is_some_and(|sum| l.at < sum.after));
         let named = held.and(of_it.fold(line.named, |all, l| all.or(l.named)));
-        let overwritten = if sum.is_some() { Set::default() } else { line.overwritten };
+        // What may trap has to leave them as they were.
+        let memory = matches!(line.inst.format, Format::Ds | Format::Scratch | Format::Flat | Format::Global)
+            || matches!(line.inst.format, Format::Mubuf | Format::Mtbuf);
+        let overwritten = if sum.is_some() || memory { Set::default() } else { line.overwritten };
         let at = index[line.at as usize] as usize + usize::from(reads_zero_flags(line.inst));
         let run = match (&operations[n], line.role) {
             (_, Role::Moves { .. }) => continue,

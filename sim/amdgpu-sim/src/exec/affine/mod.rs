@@ -16,6 +16,8 @@ mod known;
 mod lower;
 mod operations;
 
+#[cfg(test)]
+pub(super) use known::HOLD_ALL;
 pub(super) use lower::{Code, Eager, Lowered, lower};
 
 use super::{LANES, Wave};
