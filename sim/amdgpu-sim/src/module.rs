@@ -104,6 +104,7 @@ impl KernelInner {
                 self.entry_address(),
                 self.info.descriptor.compute_pgm_rsrc1,
                 gpu.config().arch,
+                !gpu.config().checks.any() && !gpu.config().profile,
             )
         });
         program.as_ref().map_err(Clone::clone)

@@ -28,7 +28,7 @@
 //! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` is then the instruction that trapped.
 //!
 //! # Memory instructions
-//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF (and MIMG) is lowered by
+//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG is lowered by
 //! [`mem::lower`]`(&Inst, &mut Lowering, &mut Micro) -> Option<Handler>`: it sets the micro-operation's operands with
 //! [`Lowering::row`] (vector operand to row), [`Lowering::slot`] (scalar operand, registers or constants, to slot) and
 //! returns the handler, or `None` for what it does not support (the instruction then traps when reached, naming itself).
@@ -47,6 +47,7 @@ mod lower;
 mod matrix;
 pub(crate) mod mem;
 mod outside;
+mod parts;
 mod poll;
 mod probe;
 mod program;
@@ -70,7 +71,7 @@ pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
-pub(crate) use run::{Stop, run, run_exactly};
+pub(crate) use run::{Stop, run, run_exactly, run_to_store};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 
@@ -79,7 +80,9 @@ pub(crate) const LANES: usize = 64;
 
 /// What a handler may touch besides its wave.
 pub(crate) struct Ctx<'a> {
-    /// The program being run.
+    /// The kernel.
+    pub(crate) root: &'a Program,
+    /// The program being run: the kernel, or the part of its code that the wave is in.
     pub(crate) program: &'a Program,
     /// The workgroup's local memory, in bytes, as large as the kernel asked for (static and dynamic).
     pub(crate) lds: &'a mut [u8],
@@ -97,6 +100,8 @@ pub(crate) enum Flow {
     Skip,
     /// At [`Wave::pc`].
     Jump,
+    /// There too, in another program: that of [`Ctx`] has changed.
+    Elsewhere,
     /// When every wave of the workgroup has come here.
     Barrier,
     /// Later: other waves get their turn.

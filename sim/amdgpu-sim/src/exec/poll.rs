@@ -46,9 +46,10 @@ impl Watch {
     /// Runs `wave` for at most `limit` instructions and looks at what it does. A `Watch` serves one wave; until it is
     /// [cleared](Self::clear) nothing else may have run the wave.
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
+        ctx.enter(wave);
         wave.settle_all();
         for _ in 0..limit {
-            let pc = wave.pc;
+            let (pc, part) = (wave.pc, wave.part);
             let micro = ctx.program.micros().get(pc as usize);
             let inst = micro.and_then(|m| ctx.program.inst(m));
             match inst.map(access) {
@@ -62,6 +63,10 @@ impl Watch {
             let stop = run_exactly(wave, ctx, 1);
             if stop != Stop::Yield || inst.is_some_and(|inst| inst.op == Op::s_sleep) {
                 return Seen::Stopped(stop);
+            }
+            if wave.part != part {
+                // A call or a return.
+                return Seen::Working;
             }
             if wave.pc <= pc {
                 let repeats = self.target == Some(wave.pc) && !self.now.is_empty() && self.now == self.before;
@@ -92,7 +97,14 @@ fn access(inst: &Inst) -> Asks {
         return Asks::Change;
     }
     match inst.format {
-        Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf => {
+        Format::Smem
+        | Format::Ds
+        | Format::Flat
+        | Format::Global
+        | Format::Scratch
+        | Format::Mubuf
+        | Format::Mtbuf
+        | Format::Mimg => {
             if info.is(Flags::atomic) {
                 let name = info.mnemonic;
                 let idempotent =
@@ -118,8 +130,9 @@ fn inputs(inst: &Inst, wave: &Wave, ctx: &Ctx<'_>) -> u64 {
     let layout = ctx.program.layout();
     let mut hash = Hash(wave.exec());
     hash.add(wave.m0());
-    for (operand, of) in inst.src.iter().zip(inst.op.info().src) {
-        let registers = of.dwords().max(1);
+    for (place, (operand, of)) in inst.src.iter().zip(inst.op.info().src).enumerate() {
+        // How long an image's address is its descriptor says.
+        let registers = if inst.format == Format::Mimg && place == 0 { 4 } else { of.dwords().max(1) };
         // With a scalar base the vector part of an address is one register.
         let one = matches!(inst.format, Format::Global | Format::Scratch) && inst.src[2] != Operand::None;
         for i in 0..registers as u16 {

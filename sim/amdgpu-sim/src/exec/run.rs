@@ -1,6 +1,8 @@
 //! The loop that runs a wave.
 
 use super::{Ctx, Flow, Trap, Wave};
+use crate::isa::inst::{Format, Inst};
+use crate::isa::{Flags, Op, Type};
 
 /// Why [`run`] handed a wave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub(crate) enum Stop {
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out about `turn` instructions
 /// (the count is looked at on taken branches only, so straight-line code is never cut).
 pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-    let micros = ctx.program.micros();
+    ctx.enter(wave);
+    let mut micros = ctx.program.micros();
     let before = wave.instructions;
     let stop = 'wave: loop {
         // Code is followed with a pointer; where it is, and how many instructions that were, is worked out when it stops or turns.
@@ -42,8 +45,15 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
         let next = micros.len() - rest.len();
         wave.instructions += (next - first) as u64;
         let stop = match flow {
-            Flow::Next | Flow::Skip | Flow::Jump if wave.instructions - before < turn => continue,
-            Flow::Next | Flow::Skip | Flow::Jump => break Stop::Yield,
+            Flow::Next | Flow::Skip | Flow::Jump | Flow::Elsewhere => {
+                if flow == Flow::Elsewhere {
+                    micros = ctx.program.micros();
+                }
+                if wave.instructions - before < turn {
+                    continue;
+                }
+                break Stop::Yield;
+            }
             Flow::Barrier => Stop::Barrier,
             Flow::Yield => Stop::Yield,
             Flow::End => Stop::End,
@@ -64,9 +74,10 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
 
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out `turn` instructions: wherever that is.
 pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-    let program = ctx.program;
+    ctx.enter(wave);
     wave.settle_all();
     for _ in 0..turn {
+        let program = ctx.program;
         let Some(m) = program.single(wave.pc) else {
             wave.trap = Some(Trap::WildJump(0));
             return Stop::Trap;
@@ -76,7 +87,7 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         match unsafe { (m.run)(wave, m, ctx) } {
             Flow::Next => wave.pc += 1,
             Flow::Skip => wave.pc += m.aux,
-            Flow::Jump => {}
+            Flow::Jump | Flow::Elsewhere => {}
             Flow::Barrier => {
                 wave.pc += 1;
                 return Stop::Barrier;
@@ -90,4 +101,28 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         }
     }
     Stop::Yield
+}
+
+/// Runs `wave` until it is about to store to LDS or has carried out `turn` instructions (`None`), or ends, gives way, stops at a barrier,
+/// or traps.
+pub(crate) fn run_to_store(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Option<Stop> {
+    for _ in 0..turn {
+        let inst = ctx.program.single(wave.pc).and_then(|m| ctx.program.inst(m));
+        if inst.is_some_and(stores_to_lds) {
+            return None;
+        }
+        let sleeps = inst.is_some_and(|inst| inst.op == Op::s_sleep);
+        let stop = run_exactly(wave, ctx, 1);
+        if stop != Stop::Yield || sleeps {
+            return Some(stop);
+        }
+    }
+    None
+}
+
+/// Whether an instruction may change LDS.
+fn stores_to_lds(inst: &Inst) -> bool {
+    let info = inst.op.info();
+    matches!(inst.format, Format::Ds | Format::Flat)
+        && (info.is(Flags::atomic) || info.dst == Type::None && info.src[0] != Type::None)
 }

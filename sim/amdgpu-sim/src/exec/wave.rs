@@ -125,6 +125,8 @@ pub(crate) struct Wave {
     result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
+    /// Which [part](super::parts) of the code it is in.
+    pub(super) part: u32,
     /// The MODE register.
     pub(crate) mode: Mode,
     /// The wave's number in its workgroup.
@@ -156,12 +158,29 @@ impl Wave {
             lying: Lying::NOWHERE,
             result: layout.result(),
             pc: program.entry(),
+            part: 0,
             mode: program.mode(),
             id: 0,
             trap: None,
             gws: None,
             instructions: 0,
             writable: usize::from(layout.prepared(0)),
+        }
+    }
+
+    /// Goes to another part of the code, whose constants take the place of those of the one before.
+    pub(super) fn go_to(&mut self, part: u32, program: &Program) {
+        self.part = part;
+        let constants = usize::from(slot::CONSTANTS)..usize::from(slot::CONSTANTS) + program.constants().len();
+        if self.slots.len() < constants.end {
+            let mut slots = std::mem::take(&mut self.slots).into_vec();
+            slots.resize(constants.end, 0);
+            self.slots = slots.into_boxed_slice();
+        }
+        self.slots[constants].copy_from_slice(program.constants());
+        let first = usize::from(program.layout().constant_row(0));
+        for (row, bits) in self.rows[first..].iter_mut().zip(program.constant_rows()) {
+            row.0 = [*bits; LANES];
         }
     }
 
@@ -185,6 +204,9 @@ impl Wave {
 
     fn reset_scalars(&mut self, program: &Program) {
         self.slots[..usize::from(slot::CONSTANTS)].fill(0);
+        if self.part != 0 {
+            self.go_to(0, program);
+        }
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
@@ -223,11 +245,19 @@ impl Wave {
                 to.copy_from_slice(from);
             }
         }
+        if self.part != 0 {
+            self.go_to(0, program);
+        }
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
         self.gws = None;
         self.instructions = 0;
+    }
+
+    /// Which part of the code it is in: see [`Program::part`].
+    pub(crate) fn part(&self) -> u32 {
+        self.part
     }
 
     /// Clears the registers that the code may read before it has written them.

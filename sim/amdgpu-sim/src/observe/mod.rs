@@ -226,7 +226,8 @@ impl<'a> Observer<'a> {
             match unsafe { (m.run)(wave, m, ctx) } {
                 Flow::Next => wave.pc += 1,
                 Flow::Skip => wave.pc += m.aux,
-                Flow::Jump => {}
+                // Code that is observed is lowered whole.
+                Flow::Jump | Flow::Elsewhere => {}
                 Flow::Barrier => {
                     wave.pc += 1;
                     if let Some(place) = group.barriers.get_mut(wave.id as usize) {

@@ -116,13 +116,21 @@ fn return_address(m: &Micro, ctx: &Ctx<'_>) -> u64 {
     source.address + source.inst.map_or(4, |i| u64::from(i.size))
 }
 
-fn jump_to(w: &mut Wave, address: u64, ctx: &Ctx<'_>) -> Flow {
+fn jump_to(w: &mut Wave, address: u64, ctx: &mut Ctx<'_>) -> Flow {
     match ctx.program.at(address) {
         Some(pc) => {
             w.pc = pc;
             Flow::Jump
         }
-        None => w.fail(Trap::WildJump(address)),
+        None => match ctx.part_at(address) {
+            Some((part, program, pc)) => {
+                w.go_to(part, program);
+                w.pc = pc;
+                ctx.program = program;
+                Flow::Elsewhere
+            }
+            None => w.fail(Trap::WildJump(address)),
+        },
     }
 }
 
@@ -154,7 +162,7 @@ const FORKS: u32 = 6;
 
 /// Lets the smaller part of the lanes go on, those of `mask` at `target`, the others behind the instruction. Its
 /// `s_cbranch_join` lets the rest follow.
-fn fork(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, target: u64) -> Flow {
+fn fork(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, target: u64) -> Flow {
     let (mask, exec, next) = (w.slot64(m.src[0]), w.exec(), return_address(m, ctx));
     let (pass, fail) = (mask & exec, !mask & exec);
     if pass == exec {
@@ -289,13 +297,19 @@ fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
 }
 
 fn halt(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
-    w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on"))
+    w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on: there is none"))
 }
 
 /// MSG_INTERRUPT.
 fn interrupt(w: &mut Wave, _: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     ctx.env.outside.interrupt(w.m0() & 0xff_ffff);
     Flow::Next
+}
+
+/// The message is sent; then the wave is halted.
+fn interrupt_and_halt(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    interrupt(w, m, ctx);
+    halt(w, m, ctx)
 }
 
 fn message(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
@@ -440,8 +454,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             trap
         }
         Op::s_sendmsg if immediate(inst)? & 15 == 1 => interrupt,
-        Op::s_sendmsg => message,
-        Op::s_sendmsghalt => halt,
+        Op::s_sendmsghalt if immediate(inst)? & 15 == 1 => interrupt_and_halt,
+        Op::s_sendmsg | Op::s_sendmsghalt => message,
         Op::s_sethalt if immediate(inst)? & 1 == 0 => next,
         Op::s_sethalt => halt,
         Op::s_setkill if immediate(inst)? & 1 == 0 => next,

@@ -310,7 +310,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
         outside: &Outside::default(),
     };
     let mut lds = vec![7; LDS];
-    let mut ctx = Ctx { program, lds: &mut lds, env };
+    let mut ctx = Ctx { root: program, program, lds: &mut lds, env };
     let stop = loop {
         let stop = if whole { run(&mut wave, &mut ctx, 40) } else { run_exactly(&mut wave, &mut ctx, 7) };
         if matches!(stop, Stop::End | Stop::Trap) {

@@ -15,14 +15,17 @@ mod coverage;
 mod device;
 mod differ;
 mod divide;
+mod exchange;
 mod float;
 mod forks;
 #[path = "../../../tests/common/fuzz.rs"]
 mod fuzz;
 mod half_floats;
 mod hostile;
+mod image;
 mod integer;
 mod lanes;
+mod liveness;
 mod local;
 mod math;
 mod matrix;
@@ -30,6 +33,7 @@ mod modifiers;
 mod packed;
 mod rare;
 mod rounding;
+mod salu;
 mod scalar;
 #[path = "../../../tests/common/streams.rs"]
 mod streams;
@@ -110,7 +114,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
         outside: &Outside::default(),
     };
     let mut lds = [0; LDS];
-    let mut ctx = Ctx { program: &program, lds: &mut lds, env };
+    let mut ctx = Ctx { root: &program, program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
     wave.settle_all();
     (wave, stop)
