@@ -16,6 +16,7 @@ mod pitched;
 mod pool;
 mod registered;
 mod slice;
+mod virtual_memory;
 
 use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
@@ -35,6 +36,7 @@ pub use pool::PoolPointer;
 pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
+pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 pub(crate) use pool::DevicePools;
