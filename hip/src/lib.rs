@@ -131,8 +131,8 @@ pub use memory::{
     AddressRange, Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut,
     Extent, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, IpcMemoryHandle, ManagedBuffer, MemoryAccess, MemoryAdvice,
     MemoryPlace, MemoryPool, PhysicalMemory, PinnedBuffer, PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer,
-    PitchedSlice, PitchedSliceMut, Pod, PoolOptions, PoolReuse, PoolUsage, RegisterOptions, Registered,
-    RegisteredBuffer,
+    PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions, PoolReuse, PoolUsage,
+    RegisterOptions, Registered, RegisteredBuffer,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;

@@ -1,6 +1,7 @@
 //! Memory of devices and pinned memory of the host.
 
 mod allocation;
+mod attributes;
 mod buffer;
 mod cast;
 mod chunks;
@@ -22,6 +23,7 @@ use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
 use std::ptr;
 
+pub use attributes::{PointerAttributes, PointerKind};
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
