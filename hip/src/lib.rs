@@ -57,6 +57,8 @@
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
+//! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
+//! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
