@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 #[cfg(unix)]
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -184,6 +184,34 @@ impl PhysicalMemory {
         }
         // SAFETY: the runtime has just made the descriptor for us, and checked that it is one.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Memory of another process, by the descriptor that it [exported](Self::export), on `device` (`hipMemImportFromShareableHandle`).
+    /// `bytes` are those of the other process's memory.
+    ///
+    /// # Errors
+    /// The runtime's status if `fd` is something else.
+    ///
+    /// # Safety
+    /// `fd` is what [`export`](Self::export) gave, in this process or another, for memory of this device and this many bytes, and no process
+    /// writes to it while another uses it: neither knows of the other's work.
+    #[cfg(unix)]
+    pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
+        let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
+        let mut number = fd.as_raw_fd();
+        // By value, in the pointer's place; runtimes before ROCm 7.0 follow a pointer to it.
+        let handle: *mut c_void = match crate::backend::runtime_version()?.0 {
+            7.. => ptr::without_provenance_mut(number as usize),
+            _ => ptr::from_mut(&mut number).cast(),
+        };
+        device.activate()?;
+        // SAFETY: `raw` is valid for a write, and the handle is as this runtime wants it. The caller answers for the descriptor.
+        let status =
+            unsafe { hip_sys::hipMemImportFromShareableHandle(&mut raw, handle, hipMemHandleTypePosixFileDescriptor) };
+        check(status, "hipMemImportFromShareableHandle", || {
+            format!("file descriptor {} on device {}", fd.as_raw_fd(), device.index())
+        })?;
+        Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
     }
 
     /// Bytes.

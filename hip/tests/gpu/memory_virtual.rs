@@ -112,3 +112,30 @@ fn what_does_not_fit_is_refused() {
     assert!(PhysicalMemory::new(&device, 1 << 45).is_err());
     assert!(memory.export().is_err(), "not made to be shared");
 }
+
+/// By the descriptor the same memory is had again, as another process would have it.
+#[cfg(unix)]
+#[test]
+fn memory_is_shared_by_descriptor() {
+    use std::os::fd::AsFd as _;
+    let Some(device) = device() else { return };
+    if piece(&device).is_none() {
+        return;
+    }
+    let Some(memory) = supported(PhysicalMemory::new_shareable(&device, 1)) else { return };
+    let Some(fd) = supported(memory.export()) else { return };
+    let unit = memory.byte_len();
+    // SAFETY: of this memory, which is used in turns.
+    let imported = unsafe { PhysicalMemory::import(&device, fd.as_fd(), unit) };
+    let Some(imported) = supported(imported) else { return };
+    drop(fd);
+    let range = AddressRange::reserve(&device, 2 * unit).unwrap();
+    let mut ours = range.map::<u32>(0, &[&memory]).unwrap();
+    let mut theirs = range.map::<u32>(unit, &[&imported]).unwrap();
+    ours.fill(7).unwrap();
+    assert_eq!(theirs.to_vec().unwrap(), vec![7; unit / 4]);
+    theirs.fill(8).unwrap();
+    drop(theirs);
+    drop(imported);
+    assert_eq!(ours.to_vec().unwrap(), vec![8; unit / 4]);
+}
