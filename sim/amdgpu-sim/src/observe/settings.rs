@@ -1,4 +1,4 @@
-//! Settings from the environment that every runtime on top of this crate has: checks, profile, schedule.
+//! The settings that concern checks, profile and schedule.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,17 @@ pub struct SettingsError {
     wanted: String,
 }
 
+impl SettingsError {
+    /// For `value` of the variable `name`, where `wanted` is.
+    pub(crate) fn new(name: &'static str, value: &str, wanted: &str) -> Self {
+        Self { name, value: value.to_owned(), wanted: format!("{} is wanted", wanted.replace('`', "")) }
+    }
+}
+
 const CHECK: &str = "HIP_SIM_CHECK";
 const PROFILE: &str = "HIP_SIM_PROFILE";
 const SCHEDULE: &str = "HIP_SIM_SCHEDULE";
 const SEED: &str = "HIP_SIM_SEED";
-
-/// The variables that [`apply_settings`] reads.
-pub const SETTINGS: [&str; 4] = [CHECK, PROFILE, SCHEDULE, SEED];
 
 /// What a profile is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +72,7 @@ impl ProfileFormat {
 ///
 /// # Errors
 /// [`SettingsError`] for a value that makes no sense. `config` may have been changed in part.
-pub fn apply_settings(
+pub(crate) fn apply_settings(
     config: &mut Config,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<PathBuf>, SettingsError> {
