@@ -134,9 +134,7 @@ mod linux {
             let none = HIPBLAS_OP_N;
             // SAFETY: three square matrices of N by N.
             unsafe {
-                let status = hipblasSgemm(
-                    handle, none, none, n, n, n, &one, raw(&a), n, raw(&b), n, &zero, raw(&c), n,
-                );
+                let status = hipblasSgemm(handle, none, none, n, n, n, &one, raw(&a), n, raw(&b), n, &zero, raw(&c), n);
                 assert_eq!((status, hipDeviceSynchronize()), (HIPBLAS_STATUS_SUCCESS, hipSuccess));
             }
         });
