@@ -15,9 +15,13 @@ pub struct DeviceAttribute(hipDeviceAttribute_t);
 pub struct FunctionAttribute(hipFunction_attribute);
 
 macro_rules! attributes {
-    ($type:ident: $($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
+    ($type:ident: $($(#[$meta:meta])* $name:ident = $raw:ident;)*) => {
         impl $type {
-            $($(#[$doc])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(hip_sys::$raw);)*
+            $($(#[$meta])* #[doc = concat!("\n\n`", stringify!($raw), "`")] pub const $name: Self = Self(hip_sys::$raw);)*
+
+            #[allow(unused_doc_comments, reason = "conditions come with the documentation")]
+            /// All that this API level has a name for, in no order that means something.
+            pub const ALL: &[Self] = &[$($(#[$meta])* Self::$name),*];
         }
     };
 }
@@ -209,6 +213,51 @@ attributes! { DeviceAttribute:
     FINE_GRAIN_SUPPORT = hipDeviceAttributeFineGrainSupport;
     /// Constant frequency of wall clock in kilohertz.
     WALL_CLOCK_RATE = hipDeviceAttributeWallClockRate;
+    /// Compute dies (XCC) of the device, in the partition that it is in.
+    #[cfg(feature = "rocm-7-0")]
+    NUMBER_OF_XCCS = hipDeviceAttributeNumberOfXccs;
+    /// Vector registers that a thread may have, in 32-bit words.
+    #[cfg(feature = "rocm-7-1")]
+    MAX_AVAILABLE_VGPRS_PER_THREAD = hipDeviceAttributeMaxAvailableVgprsPerThread;
+    /// The manufacturer's number of the chip.
+    #[cfg(feature = "rocm-7-1")]
+    PCI_CHIP_ID = hipDeviceAttributePciChipId;
+    /// NUMA node of the host that is nearest to the device.
+    #[cfg(feature = "rocm-7-2")]
+    HOST_NUMA_ID = hipDeviceAttributeHostNumaId;
+    /// Whether memory can be exported as a DMA buffer.
+    #[cfg(feature = "rocm-10-0")]
+    DMA_BUF_SUPPORTED = hipDeviceAttributeDmaBufSupported;
+    /// Whether memory of the virtual memory functions can be read and written by other PCI devices.
+    #[cfg(feature = "rocm-10-0")]
+    GPU_DIRECT_RDMA_WITH_VMM_SUPPORTED = hipDeviceAttributeGPUDirectRDMAWithHipVMMSupported;
+    /// Whether memory can be exported as a fabric handle.
+    #[cfg(feature = "rocm-10-0")]
+    HANDLE_TYPE_FABRIC_SUPPORTED = hipDeviceAttributeHandleTypeFabricSupported;
+    /// Whether kernels can schedule their own instructions.
+    #[cfg(feature = "rocm-10-0")]
+    EXPERT_SCHEDULING_MODE = hipDeviceAttributeExpertSchedMode;
+    /// Regions of a launch whose data is fetched ahead.
+    #[cfg(feature = "rocm-10-0")]
+    MAX_DYN_DATA_PREFETCH_REGIONS = hipDeviceAttributeMaxDynDataPrefetchRegions;
+    /// Whether the device copies memory and runs a kernel at a time; [`ASYNC_ENGINE_COUNT`](Self::ASYNC_ENGINE_COUNT) tells more.
+    DEVICE_OVERLAP = hipDeviceAttributeDeviceOverlap;
+    /// Whether host and device have one address space.
+    UNIFIED_ADDRESSING = hipDeviceAttributeUnifiedAddressing;
+    /// How many times as fast single precision is as double precision. ROCm's runtime does not know it.
+    SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO = hipDeviceAttributeSingleToDoublePrecisionPerfRatio;
+    /// Largest window of an access policy, in bytes. ROCm's runtime does not know it.
+    ACCESS_POLICY_MAX_WINDOW_SIZE = hipDeviceAttributeAccessPolicyMaxWindowSize;
+    /// Largest 1D layered surface. ROCm's runtime does not know it.
+    MAX_SURFACE_1D_LAYERED = hipDeviceAttributeMaxSurface1DLayered;
+    /// Largest 2D layered surface. ROCm's runtime does not know it.
+    MAX_SURFACE_2D_LAYERED = hipDeviceAttributeMaxSurface2DLayered;
+    /// Largest cube map surface. ROCm's runtime does not know it.
+    MAX_SURFACE_CUBEMAP = hipDeviceAttributeMaxSurfaceCubemap;
+    /// Largest layered cube map surface. ROCm's runtime does not know it.
+    MAX_SURFACE_CUBEMAP_LAYERED = hipDeviceAttributeMaxSurfaceCubemapLayered;
+    /// Whether a driver of Windows for computing alone is used. Always 0 on AMD's devices.
+    TCC_DRIVER = hipDeviceAttributeTccDriver;
 }
 
 attributes! { FunctionAttribute:

@@ -153,6 +153,9 @@ fn gpu_is_there() -> bool {
 
 /// The runtime, loaded, checked and initialised on first use.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
+    if crate::context::is_forked() {
+        return Err(Error::ForkedChild);
+    }
     // A bad choice of the backend is not kept: it can still be mended.
     if RUNTIME.get().is_none() {
         backend()?;
@@ -187,7 +190,7 @@ fn start() -> Result<Runtime> {
 }
 
 /// `HIP_VERSION`: major * 10,000,000 + minor * 100,000 + patch.
-fn decode_version(raw: c_int) -> (u32, u32, u32) {
+pub(crate) fn decode_version(raw: c_int) -> (u32, u32, u32) {
     let raw = u32::try_from(raw).unwrap_or(0);
     (raw / 10_000_000, raw / 100_000 % 100, raw % 100_000)
 }

@@ -84,6 +84,8 @@ mod graph;
 mod memory;
 mod module;
 mod properties;
+mod runtime;
+mod settings;
 mod stream;
 mod usage;
 
@@ -109,6 +111,10 @@ pub use module::{
     ParameterKind,
 };
 pub use properties::{DeviceProperties, PciAddress};
+#[cfg(feature = "rocm-6-2")]
+pub use runtime::proc_address;
+pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
+pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
 pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
 
 /// What [`kernel!`] is made of; no part of the interface.

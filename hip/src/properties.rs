@@ -69,6 +69,36 @@ pub struct DeviceProperties {
     pub managed_memory: bool,
     /// Revision of the chip.
     pub asic_revision: u32,
+    /// Whether cooperative launches on several devices work.
+    pub cooperative_multi_device_launch: bool,
+    /// Longest row of a pitched copy, in bytes.
+    pub max_pitch: u64,
+    /// What addresses of textures are multiples of, in bytes.
+    pub texture_alignment: u64,
+    /// What rows of textures in pitched memory are multiples of, in bytes.
+    pub texture_pitch_alignment: u64,
+    /// Longest 1D texture, in elements.
+    pub max_texture_1d: u32,
+    /// Largest 2D texture, in elements.
+    pub max_texture_2d: [u32; 2],
+    /// Largest 3D texture, in elements.
+    pub max_texture_3d: [u32; 3],
+    /// Whether kernels are cut off after a time.
+    pub kernel_timeout: bool,
+    /// Whether the whole memory is in the host's address space (large BAR).
+    pub large_bar: bool,
+    /// Whether there are several GPUs on the board.
+    pub multi_gpu_board: bool,
+    /// Whether host and device may use managed memory at a time.
+    pub concurrent_managed_access: bool,
+    /// Whether the host may use managed memory on the device without moving it.
+    pub direct_managed_access_from_host: bool,
+    /// Whether kernels may use ordinary host memory.
+    pub pageable_memory_access: bool,
+    /// Whether they do so through the host's page tables.
+    pub pageable_memory_access_by_host_tables: bool,
+    /// Who may use the device (`hipComputeMode`): 0 for everybody.
+    pub compute_mode: u32,
 }
 
 /// An address on the PCI bus, printed as `0000:03:00.0`.
@@ -80,6 +110,34 @@ pub struct PciAddress {
     pub bus: u32,
     /// Device.
     pub device: u32,
+}
+
+impl std::str::FromStr for PciAddress {
+    type Err = crate::Error;
+
+    /// From what it prints as: `0000:03:00.0`; the domain and the function may be left out.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || crate::Error::InvalidValue {
+            what: "an address on the PCI bus",
+            value: format!("{text:?}"),
+            allowed: "like 0000:03:00.0, in hexadecimal".to_owned(),
+        };
+        let number = |part: &str| match part.len() {
+            1..=8 if part.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                u32::from_str_radix(part, 16).map_err(|_| bad())
+            }
+            _ => Err(bad()),
+        };
+        let (address, function) = text.rsplit_once('.').unwrap_or((text, "0"));
+        if number(function)? != 0 {
+            return Err(bad());
+        }
+        match *address.split(':').collect::<Vec<_>>() {
+            [domain, bus, device] => Ok(Self { domain: number(domain)?, bus: number(bus)?, device: number(device)? }),
+            [bus, device] => Ok(Self { domain: 0, bus: number(bus)?, device: number(device)? }),
+            _ => Err(bad()),
+        }
+    }
 }
 
 impl fmt::Display for PciAddress {
@@ -126,6 +184,21 @@ impl DeviceProperties {
             can_map_host_memory: raw.canMapHostMemory != 0,
             managed_memory: raw.managedMemory != 0,
             asic_revision: count(raw.asicRevision),
+            cooperative_multi_device_launch: raw.cooperativeMultiDeviceLaunch != 0,
+            max_pitch: raw.memPitch as u64,
+            texture_alignment: raw.textureAlignment as u64,
+            texture_pitch_alignment: raw.texturePitchAlignment as u64,
+            max_texture_1d: count(raw.maxTexture1D),
+            max_texture_2d: raw.maxTexture2D.map(count),
+            max_texture_3d: raw.maxTexture3D.map(count),
+            kernel_timeout: raw.kernelExecTimeoutEnabled != 0,
+            large_bar: raw.isLargeBar != 0,
+            multi_gpu_board: raw.isMultiGpuBoard != 0,
+            concurrent_managed_access: raw.concurrentManagedAccess != 0,
+            direct_managed_access_from_host: raw.directManagedMemAccessFromHost != 0,
+            pageable_memory_access: raw.pageableMemoryAccess != 0,
+            pageable_memory_access_by_host_tables: raw.pageableMemoryAccessUsesHostPageTables != 0,
+            compute_mode: count(raw.computeMode),
         })
     }
 }
@@ -136,7 +209,7 @@ fn count(value: i32) -> u32 {
 }
 
 /// The text in a C character array, whether or not it is terminated.
-fn text(chars: &[c_char]) -> String {
+pub(crate) fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> = chars.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -154,6 +227,12 @@ mod tests {
 
     #[test]
     fn pci_addresses_print_as_lspci_does() {
-        assert_eq!(PciAddress { domain: 0, bus: 0xc3, device: 0 }.to_string(), "0000:c3:00.0");
+        let address = PciAddress { domain: 0, bus: 0xc3, device: 0 };
+        assert_eq!(address.to_string(), "0000:c3:00.0");
+        assert_eq!("0000:c3:00.0".parse::<PciAddress>().unwrap(), address);
+        assert_eq!("C3:0".parse::<PciAddress>().unwrap(), address);
+        for bad in ["", "c3", "0000:c3:00.1", "0:0:0:0", "x:00", "+1:00", "-1:0", "123456789:0"] {
+            assert!(bad.parse::<PciAddress>().is_err(), "{bad}");
+        }
     }
 }

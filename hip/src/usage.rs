@@ -160,6 +160,21 @@ impl Usage {
         }
     }
 
+    /// Notes a use as [`mark`](Self::mark) does, if `stream` is the only one that the allocation knows of.
+    pub(crate) fn mark_alone(&self, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) -> bool {
+        let uses = &mut self.lock().uses;
+        match uses.as_mut_slice() {
+            [] => uses.push(Use { stream: Arc::clone(stream), read: 0, write: 0 }),
+            [only] if Arc::ptr_eq(&only.stream, stream) => {}
+            _ => return false,
+        }
+        match kind {
+            AccessKind::Read => uses[0].read = uses[0].read.max(ticket),
+            AccessKind::Write => uses[0].write = uses[0].write.max(ticket),
+        }
+        true
+    }
+
     /// Notes that the work with `ticket` on `stream` touches this allocation.
     ///
     /// Entries that are over go to `retired`, to be dropped when the caller is done: one may hold the last handle of its

@@ -49,7 +49,8 @@ impl fmt::Debug for Entry<'_> {
     }
 }
 
-/// Code for several architectures, as `hipcc --genco` writes it and `hipModuleLoadData` reads it (uncompressed).
+/// Code for several architectures, as `hipcc --genco` writes it and `hipModuleLoadData` reads it. Compressed ones are
+/// [decompressed](Bundle::decompress) first.
 ///
 /// A program ships one with `include_bytes!`, and runs where nothing can be compiled.
 ///
@@ -74,11 +75,11 @@ impl<'a> Bundle<'a> {
     /// Reads a bundle. The code stays where it is.
     ///
     /// # Errors
-    /// [`Error::InvalidBundle`]; compressed bundles (`CCOB`) are not read.
+    /// [`Error::InvalidBundle`]. A compressed bundle (`CCOB`) has to be [decompressed](Self::decompress) first: what is parsed borrows from it.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let invalid = |reason: &str| Error::InvalidBundle(reason.to_owned());
         if bytes.starts_with(COMPRESSED_MAGIC) {
-            return Err(invalid("it is compressed; --no-offload-compress makes one that is not"));
+            return Err(invalid("it is compressed: parse what Bundle::decompress gives"));
         }
         let mut rest =
             bytes.strip_prefix(MAGIC).ok_or_else(|| invalid("it does not begin with __CLANG_OFFLOAD_BUNDLE__"))?;
@@ -104,6 +105,14 @@ impl<'a> Bundle<'a> {
             entries.push(Entry { id, code });
         }
         Ok(Self { entries })
+    }
+
+    /// The bytes to [parse](Self::parse): those of the bundle in a compressed one (`CCOB`), any others as they are.
+    ///
+    /// # Errors
+    /// [`Error::InvalidBundle`] if it is damaged, or compressed and the feature `compressed` is off.
+    pub fn decompress(bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        hip::Module::decompress(bytes).map_err(|error| Error::InvalidBundle(error.to_string()))
     }
 
     /// All entries in order, the host's empty one too.
@@ -220,6 +229,23 @@ mod tests {
         }
         let error = bundle.select(&arch("gfx1100")).unwrap_err().to_string();
         assert!(error.contains("gfx1100") && error.contains("gfx9-4-generic"), "{error}");
+    }
+
+    #[test]
+    fn compressed_bundles_are_read_with_the_feature_and_say_so_without() {
+        let image = include_bytes!("../../sim/amdgpu-sim/tests/kernels/basic-ccob-v3.hipfb");
+        let bytes = Bundle::decompress(image);
+        if cfg!(feature = "compressed") {
+            let bytes = bytes.unwrap();
+            assert_eq!(Bundle::parse(&bytes).unwrap().architectures(), ["gfx90a", "gfx942"].map(arch));
+            for len in [4, 30, image.len() / 2, image.len() - 1] {
+                assert!(matches!(Bundle::decompress(&image[..len]), Err(Error::InvalidBundle(_))), "{len}");
+            }
+        } else {
+            assert!(bytes.unwrap_err().to_string().contains("feature `compressed`"));
+        }
+        let raw = bundle(&["gfx90a"]);
+        assert!(*Bundle::decompress(&raw).unwrap() == *raw);
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn from_bundle(program: &Program, bundle: &[u8], compiler: Error) -> Result<Code
     let selected = match program.expressions().first() {
         // Code from a bundle has no names for expressions, so that they could not be found in it.
         Some(expression) => Err(Error::UnknownName { expression: expression.clone(), known: Vec::new() }),
-        None => Bundle::parse(bundle).and_then(|bundle| Ok(bundle.select(&arch)?.to_vec())),
+        None => Bundle::decompress(bundle).and_then(|bytes| Ok(Bundle::parse(&bytes)?.select(&arch)?.to_vec())),
     };
     match selected {
         Ok(bytes) => {

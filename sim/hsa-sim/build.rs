@@ -16,4 +16,10 @@ fn main() {
     for argument in ["-shared", "-Wl,-soname,libhsa-runtime64.so.1", "-Wl,-z,nodelete", &script] {
         println!("cargo:rustc-link-arg-bin=libhsa-runtime64={argument}");
     }
+    // The library that is preloaded stands in front of the C library: its functions have no version, so that they serve for each.
+    println!("cargo:rerun-if-changed=src/preload/preload.map");
+    let script = format!("-Wl,--version-script={folder}/src/preload/preload.map");
+    for argument in ["-shared", "-Wl,-soname,libhip-sim-driver.so", "-Wl,-z,nodelete", &script] {
+        println!("cargo:rustc-link-arg-bin=libhip-sim-driver={argument}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
-use crate::stream::{Launch, Stream};
+use crate::stream::{Launching, Stream};
 use crate::usage::{Access, Kept, Usage};
 
 /// How a graph is made ready to run. The default: no flags.
@@ -154,7 +154,7 @@ impl GraphExec {
             stream.inner.watch(&host.report);
         }
         let mut records = self.lock_records();
-        let launch = Launch { kernel: Arc::clone(&self.name), grid: [0; 3], block: [0; 3] };
+        let launch = Launching { kernel: &self.name, grid: [0; 3], block: [0; 3] };
         let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
             // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
             let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
@@ -212,7 +212,7 @@ impl GraphExec {
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecKernelNodeSetParams", || kernel.describe(config))?;
-        self.resources.kernels.push(kernel.named(config).kernel);
+        self.resources.kernels.push(Arc::clone(kernel.named(config).kernel));
         self.name = name_of(&self.resources);
         Ok(())
     }

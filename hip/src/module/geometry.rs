@@ -107,6 +107,37 @@ impl LaunchConfig {
 
     /// Checks the launch against the limits of kernel and device.
     pub(crate) fn check(&self, kernel: &KernelInfo, device: &DeviceProperties) -> Result<()> {
+        if self.fits(kernel, device) { Ok(()) } else { self.explain(kernel, device) }
+    }
+
+    /// Whether all limits are kept, with no word about which is not.
+    fn fits(&self, kernel: &KernelInfo, device: &DeviceProperties) -> bool {
+        let (grid, block) = (self.grid.array(), self.block.array());
+        let axis = |i: usize| {
+            grid[i] != 0
+                && block[i] != 0
+                && block[i] <= device.max_block[i]
+                && grid[i] <= device.max_grid[i]
+                // The packet that starts a kernel counts threads, in 32 bits an axis.
+                && grid[i].checked_mul(block[i]).is_some()
+        };
+        // 0: the code object does not say.
+        let most = match kernel.max_threads_per_block {
+            0 => device.max_threads_per_block,
+            most => most.min(device.max_threads_per_block),
+        };
+        let threads = block[0].checked_mul(block[1]).and_then(|threads| threads.checked_mul(block[2]));
+        let shared = u64::from(self.shared_bytes) + u64::from(kernel.static_shared_bytes);
+        axis(0)
+            && axis(1)
+            && axis(2)
+            && threads.is_some_and(|threads| threads <= most)
+            && kernel.required_block.is_none_or(|required| required == block)
+            && shared <= device.shared_memory_per_block
+    }
+
+    #[cold]
+    fn explain(&self, kernel: &KernelInfo, device: &DeviceProperties) -> Result<()> {
         let refuse = |reason: String| Err(Error::Geometry { kernel: kernel.name.clone(), reason });
         let Self { grid, block, shared_bytes } = *self;
         if grid.array().contains(&0) || block.array().contains(&0) {

@@ -1,12 +1,14 @@
 //! What module images are made of: a code object (ELF), or a bundle of them (Clang's offload bundle).
 
+use std::borrow::Cow;
+
 use crate::Arch;
 use crate::error::{Error, Result};
+use crate::module::compressed;
 use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
 use crate::module::metadata::Metadata;
 
-const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-const COMPRESSED_BUNDLE: &[u8] = b"CCOB";
+pub(crate) const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// `__CudaFatBinaryWrapper` with AMD's magic 0x48495046, in memory.
 const FAT_BINARY_WRAPPER: &[u8] = b"FPIH";
 const ELF: &[u8] = b"\x7fELF";
@@ -19,7 +21,8 @@ const MAX_ENTRIES: u64 = 4096;
 /// One code object, checked, and what it says of itself.
 #[derive(Debug)]
 pub(crate) struct CodeObject<'a> {
-    pub(crate) bytes: &'a [u8],
+    /// Borrowed from the image, but for what was compressed.
+    pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) metadata: Metadata,
 }
 
@@ -44,9 +47,12 @@ pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a
     if image.starts_with(BUNDLE) {
         return select_entry(image, device);
     }
-    Err(bad(if image.starts_with(COMPRESSED_BUNDLE) {
-        "it is a compressed offload bundle (CCOB): build it with --no-offload-compress".to_owned()
-    } else if image.starts_with(FAT_BINARY_WRAPPER) {
+    if image.starts_with(compressed::MAGIC) {
+        let bundle = compressed::decompress(image)?;
+        let CodeObject { bytes, metadata } = select_entry(&bundle, device)?;
+        return Ok(CodeObject { bytes: Cow::Owned(bytes.into_owned()), metadata });
+    }
+    Err(bad(if image.starts_with(FAT_BINARY_WRAPPER) {
         "it is a fat binary wrapper (HIPF), which only points to an offload bundle elsewhere: give the bundle itself"
             .to_owned()
     } else if image.starts_with(b"BC\xc0\xde") {
@@ -88,6 +94,9 @@ fn select_entry<'a>(bundle: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
 /// # Errors
 /// [`Error::Image`] if it is neither a code object nor an offload bundle.
 pub(crate) fn targets(image: &[u8]) -> Result<Vec<Arch>> {
+    if image.starts_with(compressed::MAGIC) {
+        return targets(&compressed::decompress(image)?);
+    }
     if image.starts_with(BUNDLE) {
         let mut found = Vec::new();
         for entry in entries(image)? {
@@ -163,7 +172,7 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
         return Err(bad("it is not linked: link it to a shared object (ld.lld -shared)"));
     }
     match elf.notes().find(|note| note.owner == b"AMDGPU" && note.kind == NOTE_METADATA) {
-        Some(note) => Ok(CodeObject { bytes, metadata: Metadata::parse(note.payload)? }),
+        Some(note) => Ok(CodeObject { bytes: Cow::Borrowed(bytes), metadata: Metadata::parse(note.payload)? }),
         None => {
             Err(bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded"))
         }
@@ -232,7 +241,7 @@ pub(crate) mod tests {
             ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", b"for others"),
         ]);
         let object = select(&image, &device()).unwrap();
-        assert_eq!(object.bytes, VECTOR_ADD);
+        assert!(*object.bytes == *VECTOR_ADD);
         let targets: Vec<String> = targets(&image).unwrap().iter().map(Arch::to_string).collect();
         assert_eq!(targets, ["gfx942", "gfx90a", "gfx90a:xnack-", "gfx90a:xnack+"]);
     }
@@ -264,7 +273,7 @@ pub(crate) mod tests {
     fn what_is_no_image_is_said_to_be_what_it_is() {
         assert!(reason(b"").contains("empty"));
         assert!(reason(b"#!/bin/sh\n").contains("23 21 2f 62"));
-        assert!(reason(b"CCOB\x02\0").contains("compressed"));
+        assert!(reason(b"CCOB\x02\0").contains("compressed offload bundle"));
         assert!(reason(b"FPIH\x01\0\0\0").contains("wrapper"));
         assert!(reason(b"BC\xc0\xde").contains("bitcode"));
         assert!(reason(b"\x7fELF").contains("ELF"));

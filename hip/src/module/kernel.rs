@@ -10,7 +10,7 @@ use crate::attribute::FunctionAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::stream::{Launch, Stream};
+use crate::stream::{Launching, Stream};
 use crate::usage::Access;
 
 /// A kernel of a [`Module`](super::Module) (`hipFunction_t`). Cheap to clone; it keeps the module loaded.
@@ -233,8 +233,8 @@ impl Kernel {
     }
 
     /// The launch, for an error that it may cause later.
-    pub(crate) fn named(&self, config: LaunchConfig) -> Launch {
-        Launch { kernel: Arc::clone(&self.name), grid: config.grid.array(), block: config.block.array() }
+    pub(crate) fn named(&self, config: LaunchConfig) -> Launching<'_> {
+        Launching { kernel: &self.name, grid: config.grid.array(), block: config.block.array() }
     }
 
     pub(crate) fn describe(&self, config: LaunchConfig) -> String {

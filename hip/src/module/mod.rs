@@ -1,6 +1,7 @@
 //! Modules of device code, their kernels, and launches.
 
 mod args;
+mod compressed;
 mod elf;
 mod geometry;
 mod image;
@@ -10,6 +11,7 @@ mod metadata;
 mod msgpack;
 pub mod typed;
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
 use std::path::Path;
@@ -57,11 +59,14 @@ unsafe impl Sync for ModuleInner {}
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
     ///
+    /// Compressed bundles (`CCOB`) are decompressed first, so that launches can be checked and releases that can't read them can load them
+    /// too. That takes the crate's feature `compressed`.
+    ///
     /// # Errors
-    /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device, with what it has.
+    /// [`Error::Image`] if it is neither, or compressed and the feature is off; [`Error::Architecture`] if it has no code for the device, with what it has.
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         let object = image::select(image, &device.properties()?.arch)?;
-        let image = Image::copy(object.bytes);
+        let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
@@ -92,6 +97,18 @@ impl Module {
     /// [`Error::Image`] if it is neither.
     pub fn architectures(image: &[u8]) -> Result<Vec<Arch>> {
         image::targets(image)
+    }
+
+    /// The offload bundle in a compressed one (`CCOB`); any other bytes as they are.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is damaged, or compressed and the feature `compressed` is off.
+    pub fn decompress(image: &[u8]) -> Result<Cow<'_, [u8]>> {
+        if image.starts_with(compressed::MAGIC) {
+            compressed::decompress(image).map(Cow::Owned)
+        } else {
+            Ok(Cow::Borrowed(image))
+        }
     }
 
     /// The device that the code is loaded on.

@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 
 use hip_sys::hipStream_t;
 
-use super::{Launch, StreamInner};
+use super::{Launching, StreamInner};
 use crate::error::{Error, Result};
 use crate::usage::{Access, AccessKind, Kept, MemoryKind};
 
@@ -133,7 +133,7 @@ impl StreamInner {
     pub(super) fn submit_captured(
         &self,
         accesses: &[Access<'_>],
-        launch: Option<Launch>,
+        launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<()> {
         let Some(capture) = self.capture() else {
@@ -150,7 +150,7 @@ impl StreamInner {
             keep(&mut state.kept, access)?;
         }
         queue(self.raw)?;
-        state.kernels.extend(launch.map(|launch| launch.kernel));
+        state.kernels.extend(launch.map(|launch| Arc::clone(launch.kernel)));
         Ok(())
     }
 

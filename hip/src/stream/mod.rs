@@ -100,9 +100,17 @@ struct Queue {
 }
 
 /// A launch, for the error that it may cause later.
-#[derive(Clone)]
-pub(crate) struct Launch {
-    pub(crate) kernel: Arc<str>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Launch {
+    kernel: Arc<str>,
+    grid: [u32; 3],
+    block: [u32; 3],
+}
+
+/// A launch that is being queued.
+#[derive(Clone, Copy)]
+pub(crate) struct Launching<'a> {
+    pub(crate) kernel: &'a Arc<str>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
 }
@@ -336,6 +344,21 @@ impl fmt::Debug for Stream {
     }
 }
 
+impl Queue {
+    /// Notes a launch for errors, unless it is the last one again.
+    fn remember(&mut self, launch: Option<Launching<'_>>) {
+        let Some(Launching { kernel, grid, block }) = launch else { return };
+        let again = |last: &Launch| Arc::ptr_eq(&last.kernel, kernel) && last.grid == grid && last.block == block;
+        if self.launches.back().is_some_and(again) {
+            return;
+        }
+        if self.launches.len() == LAUNCHES_REMEMBERED {
+            self.launches.pop_front();
+        }
+        self.launches.push_back(Launch { kernel: Arc::clone(kernel), grid, block });
+    }
+}
+
 impl StreamInner {
     pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -384,7 +407,7 @@ impl StreamInner {
     pub(crate) fn submit(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
-        launch: Option<Launch>,
+        launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<()> {
         self.submit_numbered(accesses, launch, queue).map(drop)
@@ -394,7 +417,7 @@ impl StreamInner {
     pub(crate) fn submit_numbered(
         self: &Arc<Self>,
         accesses: &[Access<'_>],
-        launch: Option<Launch>,
+        launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
         if self.is_captured() {
@@ -402,6 +425,29 @@ impl StreamInner {
         }
         // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
         let _order = if accesses.iter().any(|access| access.usage.is_kept()) { Some(usage::order()) } else { None };
+        self.device.activate()?;
+        let mut state = self.lock();
+        if !self.is_captured() {
+            // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
+            let ticket = state.issued + 1;
+            if accesses.iter().all(|access| access.usage.mark_alone(self, access.kind, ticket)) {
+                state.issued = ticket;
+                queue(self.raw)?;
+                state.remember(launch);
+                return Ok(ticket);
+            }
+        }
+        drop(state);
+        self.submit_after_others(accesses, launch, queue)
+    }
+
+    /// As [`submit_numbered`](Self::submit_numbered), where other streams use the same memory.
+    fn submit_after_others(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launching<'_>>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
         let mut pending: Vec<Pending> = Vec::new();
         for access in accesses {
             access.usage.pending(access.kind, &mut pending);
@@ -427,12 +473,7 @@ impl StreamInner {
             access.usage.mark(self, access.kind, ticket, &mut retired);
         }
         queue(self.raw)?;
-        if let Some(launch) = launch {
-            if state.launches.len() == LAUNCHES_REMEMBERED {
-                state.launches.pop_front();
-            }
-            state.launches.push_back(launch);
-        }
+        state.remember(launch);
         Ok(ticket)
     }
 

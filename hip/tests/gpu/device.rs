@@ -1,6 +1,6 @@
-use hip::{Device, DeviceAttribute, DeviceBuffer, Error, Stream, StreamOptions};
+use hip::{Device, DeviceAttribute, DeviceBuffer, Error, Limit, Stream, StreamOptions, WaitPolicy};
 
-use crate::{device, in_child, is_child};
+use crate::{device, in_child, is_child, supported};
 
 #[test]
 fn devices_are_counted_and_found_by_index() {
@@ -135,4 +135,76 @@ fn the_backend_is_chosen_once() {
     assert!(matches!(error, Error::BackendInUse { .. }), "{error}");
     let (major, minor, _) = hip::runtime_version().unwrap();
     assert!((major, minor) >= hip::sys::API_LEVEL);
+}
+
+#[test]
+fn a_device_is_found_by_its_number_and_its_place() {
+    let Some(device) = device() else { return };
+    let uuid = device.uuid().unwrap();
+    assert_eq!(Device::by_uuid(uuid).unwrap(), Some(device));
+    assert!(uuid.to_string().starts_with("GPU-"), "{uuid}");
+    let place = device.pci_bus_id().unwrap();
+    assert_eq!(place, device.properties().unwrap().pci);
+    assert_eq!(Device::by_pci(place).unwrap(), device);
+    let nowhere = hip::PciAddress { domain: 77, bus: 77, device: 7 };
+    assert!(Device::by_pci(nowhere).is_err());
+}
+
+#[test]
+fn settings_of_a_device_are_kept() {
+    let Some(device) = device() else { return };
+    if let Some(stack) = supported(device.limit(Limit::StackSize)) {
+        assert!(stack > 0);
+        device.set_limit(Limit::StackSize, stack).unwrap();
+        assert_eq!(device.limit(Limit::StackSize).unwrap(), stack);
+        assert!(device.limit(Limit::MallocHeap).unwrap() > 0);
+    }
+    if let Some(preference) = supported(device.cache_preference()) {
+        device.set_cache_preference(preference).unwrap();
+    }
+    if let Some(bytes) = supported(device.shared_bank_bytes()) {
+        assert!(bytes == 4 || bytes == 8);
+    }
+    let before = device.wait_policy().unwrap();
+    for policy in [WaitPolicy::Spin, WaitPolicy::Yield, WaitPolicy::Block, WaitPolicy::Auto, before] {
+        device.set_wait_policy(policy).unwrap();
+        assert_eq!(device.wait_policy().unwrap(), policy);
+    }
+    supported(device.is_active());
+}
+
+#[test]
+fn every_attribute_is_a_number_or_an_error() {
+    let Some(device) = device() else { return };
+    let known = DeviceAttribute::ALL.iter().filter(|attribute| device.attribute(**attribute).is_ok()).count();
+    assert!(known > 60, "{known} of {}", DeviceAttribute::ALL.len());
+}
+
+#[test]
+fn the_runtime_is_asked_for_functions_errors_and_its_profiler() {
+    let Some(_) = device() else { return };
+    assert_eq!(hip::take_last_error(), hip::Status::SUCCESS, "calls of this crate leave none behind");
+    // SAFETY: takes a number.
+    unsafe { hip::sys::hipSetDevice(1000) };
+    assert_eq!(hip::peek_last_error(), hip::Status::INVALID_DEVICE);
+    assert_eq!(hip::take_last_error(), hip::Status::INVALID_DEVICE);
+    assert_eq!(hip::peek_last_error(), hip::Status::SUCCESS);
+    assert!(hip::driver_version().unwrap().0 >= 5);
+    supported(hip::profiler_start());
+    supported(hip::profiler_stop());
+    #[cfg(feature = "rocm-6-2")]
+    if let Some(address) = supported(hip::proc_address(c"hipGetDeviceCount")) {
+        // SAFETY: the type of this function in every release.
+        let function = unsafe {
+            std::mem::transmute::<
+                std::ptr::NonNull<std::ffi::c_void>,
+                unsafe extern "C" fn(*mut std::ffi::c_int) -> hip::sys::hipError_t,
+            >(address)
+        };
+        let mut count = 0;
+        // SAFETY: `count` is valid for a write.
+        assert_eq!(unsafe { function(&mut count) }.0, 0);
+        assert_eq!(usize::try_from(count).unwrap(), Device::count().unwrap());
+        assert!(hip::proc_address(c"hipNoSuchFunction").is_err());
+    }
 }

@@ -4,6 +4,8 @@
 
 mod common;
 mod device;
+#[cfg(unix)]
+mod fork;
 mod launch;
 mod memory;
 mod module;

@@ -1,11 +1,31 @@
 //! Random operations on several streams and threads, each checked against what the same operations do to a `Vec`.
 
-use hip::{Device, DeviceBuffer, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hip::{Device, DeviceBuffer, Graph, GraphExec, GraphFill, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
 
 use crate::module;
 
 const LEN: usize = 256;
 const STEPS: usize = 300;
+
+/// The variable with the seconds that the stress test with many threads goes on for; some hundred steps each if it is not set.
+const SECONDS: &str = "HIP_TEST_STRESS_SECONDS";
+
+/// What all threads of a device use.
+struct Shared {
+    stream: Stream,
+    buffer: Mutex<(DeviceBuffer<i32>, Vec<i32>)>,
+}
+
+impl Shared {
+    fn new(device: &Device) -> Self {
+        let buffer = (DeviceBuffer::zeroed(device, LEN).unwrap(), vec![0; LEN]);
+        Self { stream: Stream::new(device).unwrap(), buffer: Mutex::new(buffer) }
+    }
+}
 
 /// A small generator: the same operations in every run.
 struct Random(u64);
@@ -24,16 +44,22 @@ struct Player {
     streams: Vec<Stream>,
     buffers: Vec<(DeviceBuffer<i32>, Vec<i32>)>,
     pinned: Vec<(PinnedBuffer<i32>, Vec<i32>)>,
+    shared: Arc<Shared>,
+    /// Calls of host functions, made and counted by themselves.
+    calls: (u32, Arc<AtomicU32>),
+    /// A graph that was launched before, to go while it may run.
+    graph: Option<GraphExec>,
 }
 
 impl Player {
-    fn new(seed: u64, device: Device, add: Kernel, shared: &Stream) -> Self {
+    fn new(seed: u64, device: Device, add: Kernel, shared: &Arc<Shared>) -> Self {
         let mut streams: Vec<Stream> = (0..3).map(|_| Stream::new(&device).unwrap()).collect();
-        streams.push(shared.clone());
+        streams.push(shared.stream.clone());
         let zeros = vec![0; LEN];
         let buffers = (0..3).map(|_| (DeviceBuffer::zeroed(&device, LEN).unwrap(), zeros.clone())).collect();
         let pinned = (0..2).map(|_| (PinnedBuffer::zeroed(&device, LEN).unwrap(), zeros.clone())).collect();
-        Self { random: Random(seed), device, add, streams, buffers, pinned }
+        let (shared, calls) = (Arc::clone(shared), (0, Arc::default()));
+        Self { random: Random(seed), device, add, streams, buffers, pinned, shared, calls, graph: None }
     }
 
     fn step(&mut self) {
@@ -43,7 +69,7 @@ impl Player {
         let value = r.below(1000) as i32;
         let start = r.below(LEN);
         let len = r.below(LEN - start + 1);
-        let operation = r.below(12);
+        let operation = r.below(17);
         let source = (b + 1) % self.buffers.len();
         let stream = &self.streams[which];
         let (pinned, on_host) = &mut self.pinned[p];
@@ -102,6 +128,48 @@ impl Player {
                 // Replaced while it may be in use.
                 self.buffers[b] = (DeviceBuffer::zeroed(&self.device, LEN).unwrap(), vec![0; LEN]);
             }
+            11 => {
+                let calls = Arc::clone(&self.calls.1);
+                self.calls.0 += 1;
+                stream
+                    .launch_host_function(move || {
+                        calls.fetch_add(1, Ordering::SeqCst);
+                    })
+                    .unwrap();
+            }
+            12 => {
+                // Dropped on a thread of the runtime, with work queued that uses it.
+                let (old, _) = std::mem::replace(
+                    &mut self.buffers[b],
+                    (DeviceBuffer::zeroed(&self.device, LEN).unwrap(), vec![0; LEN]),
+                );
+                stream.launch_host_function(move || drop(old)).unwrap();
+            }
+            13 => {
+                let event = stream.record().unwrap();
+                self.streams[(which + 1) % self.streams.len()].wait_event(&event).unwrap();
+            }
+            14 => {
+                let Ok(mut graph) = Graph::new(&self.device) else { return };
+                let (buffer, model) = &mut self.buffers[b];
+                let fill = graph.add_fill(&[], GraphFill::new(&mut *buffer, value)).unwrap();
+                let config = LaunchConfig::for_elements(LEN, 64);
+                // SAFETY: LEN elements, and the kernel checks against it.
+                unsafe { graph.add_kernel(&[fill], &self.add, config, (&mut *buffer, 1i32, LEN as u32)) }.unwrap();
+                let exec = graph.instantiate().unwrap();
+                exec.launch(stream).unwrap();
+                model.fill(value + 1);
+                // The one before may still run, and its buffer may be gone.
+                self.graph = Some(exec);
+            }
+            15 => {
+                let mut all = self.shared.buffer.lock().unwrap();
+                let (buffer, model) = &mut *all;
+                let config = LaunchConfig::for_elements(LEN, 64);
+                // SAFETY: LEN elements, and the kernel checks against it.
+                unsafe { self.add.launch(stream, config, (&mut *buffer, value, LEN as u32)) }.unwrap();
+                model.iter_mut().for_each(|x| *x = x.wrapping_add(value));
+            }
             _ => {
                 // The last is the shared one.
                 let own = which % (self.streams.len() - 1);
@@ -111,6 +179,11 @@ impl Player {
     }
 
     fn check(&self) {
+        self.streams.iter().for_each(|stream| stream.synchronize().unwrap());
+        {
+            let all = self.shared.buffer.lock().unwrap();
+            assert_eq!(all.0.to_vec().unwrap(), all.1);
+        }
         for (buffer, model) in &self.buffers {
             assert_eq!(&buffer.to_vec().unwrap(), model);
         }
@@ -120,8 +193,9 @@ impl Player {
     }
 }
 
-fn play(modules: &[Module], threads: u64) {
-    let shared: Vec<Stream> = modules.iter().map(|module| Stream::new(&module.device()).unwrap()).collect();
+/// `threads` threads, taking `steps` steps each, and on until `end`.
+fn play(modules: &[Module], threads: u64, steps: usize, end: Instant) {
+    let shared: Vec<Arc<Shared>> = modules.iter().map(|module| Arc::new(Shared::new(&module.device()))).collect();
     std::thread::scope(|scope| {
         for seed in 0..threads {
             let at = seed as usize % modules.len();
@@ -129,10 +203,18 @@ fn play(modules: &[Module], threads: u64) {
             scope.spawn(move || {
                 let add = module.kernel("add_in_place").unwrap();
                 let mut player = Player::new(seed, module.device(), add, shared);
-                for _ in 0..STEPS {
-                    player.step();
+                loop {
+                    for _ in 0..steps {
+                        player.step();
+                    }
+                    player.check();
+                    if Instant::now() >= end {
+                        break;
+                    }
                 }
-                player.check();
+                // Streams that were replaced have ended their work when they went.
+                let (made, counted) = &player.calls;
+                assert_eq!(counted.load(Ordering::SeqCst), *made);
             });
         }
     });
@@ -141,7 +223,7 @@ fn play(modules: &[Module], threads: u64) {
 #[test]
 fn random_work_on_streams_that_share_buffers() {
     let Some(module) = module() else { return };
-    play(&[module], 4);
+    play(&[module], 4, STEPS, Instant::now());
 }
 
 #[test]
@@ -154,5 +236,12 @@ fn random_work_on_two_devices() {
     let modules: Vec<Module> =
         Device::all().unwrap().iter().map(|device| Module::load(device, crate::KERNELS).unwrap()).collect();
     assert_eq!(modules.len(), 2);
-    play(&modules, 4);
+    play(&modules, 4, STEPS, Instant::now());
+}
+
+#[test]
+fn random_work_of_many_threads() {
+    let Some(module) = module() else { return };
+    let seconds = std::env::var(SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+    play(&[module], 32, 40, Instant::now() + Duration::from_secs(seconds));
 }

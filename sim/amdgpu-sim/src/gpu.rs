@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
-use crate::dispatch::Schedule;
+use crate::dispatch::{Schedule, Spares};
 use crate::exec::Outside;
 use crate::isa::Arch;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
@@ -140,6 +140,7 @@ pub struct Gpu {
     started: Instant,
     /// Threads of its own, if their number was asked for.
     pool: OnceLock<Pool>,
+    spares: Spares,
 }
 
 /// Threads where their number was not asked for. Asked of the system once: it reads files to answer, which would cost a launch
@@ -191,6 +192,7 @@ impl Gpu {
             outside: Outside::default(),
             started: Instant::now(),
             pool: OnceLock::new(),
+            spares: Spares::default(),
         }
     }
 
@@ -284,6 +286,11 @@ impl Gpu {
 
     pub(crate) fn outside(&self) -> &Outside {
         &self.outside
+    }
+
+    /// What dispatches have left for others.
+    pub(crate) fn spares(&self) -> &Spares {
+        &self.spares
     }
 
     /// What the clocks of kernels count from.

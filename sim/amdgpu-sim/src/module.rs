@@ -1,7 +1,7 @@
 //! Loaded code objects: segments in the GPU's memory, relocated, with kernels and variables that have addresses.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
@@ -68,6 +68,8 @@ pub struct Kernel {
 
 #[derive(Debug)]
 pub(crate) struct KernelInner {
+    /// A number that no other kernel of the process has, or ever had.
+    pub(crate) id: u64,
     pub(crate) info: KernelInfo,
     /// Where the image begins.
     pub(crate) base: u64,
@@ -102,6 +104,7 @@ impl KernelInner {
                 self.entry_address(),
                 self.info.descriptor.compute_pgm_rsrc1,
                 gpu.config().arch,
+                !gpu.config().checks.any() && !gpu.config().profile,
             )
         });
         program.as_ref().map_err(Clone::clone)
@@ -135,6 +138,7 @@ impl Module {
         code: &CodeObject,
         defined: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Arc<Self>, LoadError> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let image = &code.image;
         let (base, span) = place(memory, owner, image)?;
         let loaded = Arc::new(Loaded { memory: Arc::clone(memory), kernels: Arc::clone(table), base, span });
@@ -147,6 +151,7 @@ impl Module {
         let debug = if cfg!(feature = "profile") { image.debug_information() } else { None };
         let kernel = |info: &KernelInfo| Kernel {
             inner: Arc::new(KernelInner {
+                id: NEXT_ID.fetch_add(1, Relaxed),
                 info: info.clone(),
                 base,
                 code: code_around(image, info.entry),

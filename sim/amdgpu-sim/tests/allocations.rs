@@ -1,13 +1,12 @@
-//! Running a kernel takes no allocation an instruction and none a workgroup: a dispatch that does many times as much makes as
-//! many.
+//! Running a kernel takes no allocation an instruction, none a workgroup and, but for the first time, none a launch.
 
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use amdgpu_sim::{Config, Gpu};
-use common::{Args, launch_1d, load, zeros};
+use amdgpu_sim::{Config, Dispatch, Gpu};
+use common::{Args, load, zeros};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -46,34 +45,40 @@ fn count(f: impl FnOnce()) -> u64 {
 
 // One test, as the count is of the whole process.
 #[test]
-fn instructions_and_workgroups_make_no_allocations() {
+fn launches_and_instructions_and_workgroups_make_no_allocations() {
     let gpu = Gpu::new(Config { threads: Some(1), ..Config::default() });
     let module = load(&gpu, include_bytes!("kernels/lanes.co"));
     let out = zeros::<u32>(&gpu, 1 << 16);
+    let kernel = module.kernel("xorshift").unwrap();
     let xorshift = |rounds: u32, blocks: u32| {
         let args = Args::default().pointer(&out).value(rounds).value(blocks * 256);
+        let dispatch = Dispatch::of_blocks([blocks, 1, 1], [256, 1, 1]).unwrap();
         count(|| {
-            launch_1d(&gpu, &module, "xorshift", blocks, 256, &args);
+            gpu.launch(&kernel, &args.0, &dispatch).unwrap();
         })
     };
-    // The first launch lowers the kernel.
-    let first = xorshift(1, 1);
-    let short = xorshift(1, 1);
-    assert!(first > short && short > 0, "allocations are counted: {first}, {short}");
-    // Waves that use up a turn get registers of their own: one for each wave, once.
-    let long = xorshift(1000, 1);
-    assert_eq!(xorshift(20_000, 1), long, "twenty times the instructions");
-    assert_eq!(xorshift(1, 256), short, "256 times the workgroups");
+    // The first launch lowers the kernel and makes registers.
+    assert!(xorshift(1, 1) > 0, "allocations are counted");
+    assert_eq!(xorshift(1, 1), 0, "a launch");
+    // The first that does not fit one wave's turn makes registers for each wave.
+    xorshift(1000, 1);
+    assert_eq!(xorshift(20_000, 1), 0, "twenty times the instructions");
+    // The first with several workgroups remembers what waves start with.
+    xorshift(1, 2);
+    assert_eq!(xorshift(1, 256), 0, "128 times the workgroups");
 
     let [a, b, c] = [0, 1, 2].map(|_| zeros::<f32>(&gpu, 128 * 128));
     let kernel = module.kernel("matmul").unwrap();
     let matmul = |n: u32| {
         let args = Args::default().pointer(&a).pointer(&b).pointer(&c).value(n);
-        let dispatch = amdgpu_sim::Dispatch::of_blocks([n / 16, n / 16, 1], [16, 16, 1]).unwrap();
+        let dispatch = Dispatch::of_blocks([n / 16, n / 16, 1], [16, 16, 1]).unwrap();
         count(|| {
             gpu.launch(&kernel, &args.0, &dispatch).unwrap();
         })
     };
-    matmul(16);
-    assert_eq!(matmul(16), matmul(128), "64 times the workgroups, eight times as long each, with barriers");
+    matmul(32);
+    assert_eq!(matmul(16), 0, "a launch of waves that meet at barriers");
+    assert_eq!(matmul(128), 0, "64 times the workgroups, eight times as long each, with barriers");
+    // Other kernels' registers do not take the place of these.
+    assert_eq!(xorshift(1, 1), 0, "another kernel, which has run before");
 }

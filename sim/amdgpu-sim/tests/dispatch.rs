@@ -115,6 +115,21 @@ fn an_endless_kernel_is_cut_off() {
 }
 
 #[test]
+fn many_short_waves_are_cut_off_too() {
+    for threads in [1, 2] {
+        let config = Config { instruction_budget: Some(5000), threads: Some(threads), ..Config::default() };
+        let gpu = Gpu::new(config);
+        let module = load(&gpu, FAULTS);
+        let out = zeros::<i32>(&gpu, 64);
+        let args = Args::default().pointer(&out).pointer(&out);
+        launch_1d(&gpu, &module, "read_null", 10, 64, &args);
+        let fault = fault(&gpu, &module, "read_null", 10_000, 64, &args);
+        assert_eq!(fault.kind, FaultKind::Budget(5000));
+        assert!(fault.place.is_some_and(|place| place.workgroup[0] > 10), "the first ones have run");
+    }
+}
+
+#[test]
 fn an_aborted_kernel_is_a_trap() {
     let (gpu, module) = gpu_and(FAULTS);
     let p = zeros::<i32>(&gpu, 128);

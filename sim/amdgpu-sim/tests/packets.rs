@@ -151,6 +151,15 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
         // And does not start.
         assert_eq!(gpu.run_packet(&packet, &cancel).unwrap_err().kind, FaultKind::Cancelled);
     }
+    // Nor do waves that would end at once.
+    let short = module.kernel("read_null").unwrap();
+    let out = zeros::<i32>(&gpu, 64);
+    let arguments = self::kernarg(&gpu, &short, &Args::default().pointer(&out).pointer(&out), 64 * 100, 64);
+    let packet = Packet::parse(&packet_bytes(&short, 64 * 100, 64, 0, arguments.address));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert_eq!(gpu.run_packet(&packet, &cancel).unwrap_err().kind, FaultKind::Cancelled);
+    assert!(gpu.run_packet(&packet, &Cancel::default()).is_ok());
     // A flag that the host sets lets it end by itself.
     let flag = zeros::<i32>(&gpu, 1);
     let kernarg = kernarg(&gpu, &kernel, &Args::default().pointer(&flag), 64, 64);

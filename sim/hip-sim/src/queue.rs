@@ -4,22 +4,22 @@
 //! before it has completed and every (queue, ticket) that it waits for has too. Dependencies always point at commands
 //! submitted earlier, so they cannot form a cycle.
 //!
-//! Two kinds of thread run commands: a few workers, started when there is something to do and gone after some idle
+//! Two kinds of thread run commands: a few [workers], started when there is something to do and gone after some idle
 //! seconds, and any thread that waits. A waiting thread runs what it waits for itself if no worker has begun it, so
 //! that `launch; synchronize` costs no thread switch. Host functions alone stay with the workers: the waiting thread may
 //! hold a lock that they need.
+
+mod workers;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
-use std::time::Duration;
 
 use crate::fault::Failure;
+use workers::Workers;
 
-/// How long an idle worker stays.
-const WORKER_IDLE: Duration = Duration::from_secs(2);
 /// Polls of the completion counter before a waiting thread sleeps: some microseconds.
 const SPINS: u32 = 200;
 
@@ -131,22 +131,41 @@ struct State {
     serial: u32,
     ready: [VecDeque<QueueKey>; 3],
     orphans: Vec<Orphan>,
-    idle_workers: usize,
-    /// Idle workers that have been called and not yet come.
-    called_workers: usize,
-    workers: usize,
-    /// Workers that are inside a host function, and may stay there as long as the program likes.
-    in_host_function: usize,
+    workers: Workers,
+    /// Threads that wait, asleep.
     sleepers: usize,
+}
+
+/// Who runs a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Worker,
+    /// A thread that waits.
+    Waiter,
+}
+
+thread_local! {
+    /// Asking the standard library takes a reference to the thread each time.
+    static THIS_THREAD: ThreadId = std::thread::current().id();
+}
+
+fn this_thread() -> ThreadId {
+    // A thread that is ending has no variables of its own any more.
+    THIS_THREAD.try_with(|id| *id).unwrap_or_else(|_| std::thread::current().id())
 }
 
 /// All queues of the process and the threads that serve them.
 pub(crate) struct Scheduler {
     state: Mutex<State>,
+    /// For workers that sleep.
     work: Condvar,
+    /// For workers that nap.
+    nap: Condvar,
+    /// For threads that wait.
     done: Condvar,
     /// Counts completions, for waiters that poll before they sleep.
     completions: AtomicU64,
+    /// Workers that run device work at the same time, unless they wait for others.
     device_workers: usize,
 }
 
@@ -167,6 +186,7 @@ impl Scheduler {
         Self {
             state: Mutex::default(),
             work: Condvar::new(),
+            nap: Condvar::new(),
             done: Condvar::new(),
             completions: AtomicU64::new(0),
             device_workers: cores.max(2),
@@ -228,6 +248,7 @@ impl Scheduler {
             for waiter in queue.waiters {
                 self.consider(&mut state, waiter);
             }
+            self.call_worker(&mut state, true);
         }
         drop(state);
         self.announce();
@@ -240,13 +261,14 @@ impl Scheduler {
         let (device, ordering) = (queue.device, queue.ordering);
         let implied = state.implied_waits(key, device, ordering);
         let waits = waits.iter().copied().filter(|point| !state.reached_clean(*point)).collect();
-        let thread = std::thread::current().id();
+        let thread = this_thread();
         let queue = state.queue_mut(key)?;
         queue.submitted += 1;
         let ticket = queue.submitted;
         queue.commands.push_back(Command { waits, implied, work, thread });
         if queue.commands.len() == 1 {
             self.consider(&mut state, key);
+            self.call_worker(&mut state, false);
         }
         Some(Point { queue: key, ticket })
     }
@@ -287,13 +309,15 @@ impl Scheduler {
         let mut spun = 0;
         loop {
             let Some(point) = points.iter().copied().find(|point| !state.reached(*point)) else {
+                self.call_worker(&mut state, false);
                 return;
             };
             if let Some(key) = state.runnable_towards(point.queue) {
-                state = self.run_head(state, key);
+                state = self.run_head(state, key, Runner::Waiter);
                 spun = 0;
                 continue;
             }
+            self.call_worker(&mut state, true);
             if spun < SPINS {
                 let seen = self.completions.load(Ordering::Acquire);
                 drop(state);
@@ -312,8 +336,12 @@ impl Scheduler {
 
     /// The failure, if any, that a synchronising call over `scope` has to tell its caller.
     pub(crate) fn take_failure(&self, scope: Scope) -> Option<Arc<Failure>> {
-        let me = std::thread::current().id();
         let mut state = self.lock();
+        if let (Scope::Named(point), true) = (scope, state.orphans.is_empty()) {
+            // As a rule there is none.
+            state.queue(point.queue)?.pending_fault()?;
+        }
+        let me = this_thread();
         let mut found: Option<Arc<Failure>> = None;
         let mut orphans = std::mem::take(&mut state.orphans);
         orphans.retain(|orphan| {
@@ -360,7 +388,9 @@ impl Scheduler {
     }
 
     /// Puts the queue on the ready list if its head can run, or on the list of what it waits for.
-    fn consider(self: &Arc<Self>, state: &mut State, key: QueueKey) {
+    ///
+    /// The caller then calls a worker, unless it looks at the list itself.
+    fn consider(&self, state: &mut State, key: QueueKey) {
         let Some(queue) = state.queue(key) else { return };
         if queue.running || queue.in_ready {
             return;
@@ -380,50 +410,23 @@ impl Scheduler {
             queue.in_ready = true;
         }
         state.ready[priority as usize].push_back(key);
-        self.call_worker(state);
-    }
-
-    /// Wakes an idle worker or starts one, within the number that is allowed to run.
-    fn call_worker(self: &Arc<Self>, state: &mut State) {
-        if state.idle_workers > state.called_workers {
-            state.called_workers += 1;
-            self.work.notify_one();
-        } else if state.workers < self.device_workers + state.in_host_function {
-            let scheduler = Arc::clone(self);
-            let started = std::thread::Builder::new().name("hip-sim stream".into()).spawn(move || scheduler.serve());
-            // Without another thread the ready list waits for the workers there are, or for a thread that synchronises.
-            if started.is_ok() {
-                state.workers += 1;
-            }
-        }
-    }
-
-    /// A worker's life.
-    fn serve(self: Arc<Self>) {
-        let mut state = self.lock();
-        loop {
-            if let Some(key) = state.take_ready() {
-                state = self.run_head(state, key);
-                continue;
-            }
-            state.idle_workers += 1;
-            let (relocked, timeout) =
-                self.work.wait_timeout(state, WORKER_IDLE).unwrap_or_else(PoisonError::into_inner);
-            state = relocked;
-            state.idle_workers -= 1;
-            state.called_workers = state.called_workers.saturating_sub(1);
-            if timeout.timed_out() && state.ready.iter().all(VecDeque::is_empty) {
-                state.workers -= 1;
-                return;
-            }
-        }
     }
 
     /// Runs the head of a queue, which must be able to run, with the lock released meanwhile.
-    fn run_head<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, key: QueueKey) -> MutexGuard<'a, State> {
+    fn run_head<'a>(
+        self: &'a Arc<Self>,
+        mut state: MutexGuard<'a, State>,
+        key: QueueKey,
+        runner: Runner,
+    ) -> MutexGuard<'a, State> {
         let Some(queue) = state.queue_mut(key) else { return state };
         let Some(command) = queue.commands.pop_front() else { return state };
         queue.running = true;
+        if std::mem::take(&mut queue.in_ready) {
+            let priority = queue.priority;
+            state.ready[priority as usize].retain(|ready| *ready != key);
+        }
+        let Some(queue) = state.queue_mut(key) else { return state };
         let ticket = queue.completed + 1;
         // A wait for spoiled work spoils this queue too.
         if !queue.fault.as_ref().is_some_and(|fault| fault.spoils(ticket)) {
@@ -435,12 +438,13 @@ impl Scheduler {
         }
         let spoiled = state.spoiled(Point { queue: key, ticket });
         let in_host_function = matches!(command.work, Work::Host(_));
-        if in_host_function {
-            state.in_host_function += 1;
-            if state.ready.iter().any(|ready| !ready.is_empty()) {
-                self.call_worker(&mut state);
-            }
+        let workers = &mut state.workers;
+        match runner {
+            Runner::Worker if in_host_function => workers.in_host_function += 1,
+            Runner::Worker => workers.busy += 1,
+            Runner::Waiter => {}
         }
+        self.call_worker(&mut state, false);
         drop(state);
         let failure = match command.work {
             Work::Device(_) if spoiled.is_some() => None,
@@ -458,8 +462,11 @@ impl Scheduler {
             }
         };
         let mut state = self.lock();
-        if in_host_function {
-            state.in_host_function -= 1;
+        let workers = &mut state.workers;
+        match runner {
+            Runner::Worker if in_host_function => workers.in_host_function -= 1,
+            Runner::Worker => workers.busy -= 1,
+            Runner::Waiter => {}
         }
         if let Some(failure) = &failure {
             crate::fault::remember(failure);
@@ -477,6 +484,7 @@ impl Scheduler {
         for waiter in waiters {
             self.consider(&mut state, waiter);
         }
+        // Who runs commands looks at the ready list next, and calls a worker for what it leaves.
         self.consider(&mut state, key);
         self.completions.fetch_add(1, Ordering::Release);
         if state.sleepers > 0 {

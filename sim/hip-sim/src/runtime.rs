@@ -212,7 +212,10 @@ impl Runtime {
 
     /// Waits for what `scope` covers and tells the failure, if there is one to tell.
     pub(crate) fn synchronize(&self, scope: Scope) -> Outcome {
-        self.scheduler.wait(&self.scheduler.points(scope));
+        match scope {
+            Scope::Named(point) => self.scheduler.wait(&[point]),
+            Scope::Device(_) | Scope::NullStream(_) => self.scheduler.wait(&self.scheduler.points(scope)),
+        }
         self.failure(scope)
     }
 

@@ -288,3 +288,30 @@ fn thirty_two_threads_on_shared_streams_lose_nothing() {
         }
     });
 }
+
+/// Kernels that hand a turn round, each in a stream of its own.
+const WAITING: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/waiting.co");
+
+#[test]
+fn kernels_of_many_streams_wait_for_each_other() {
+    let _alone = alone();
+    let module = load(WAITING);
+    let (all, rounds) = (16_u32, 3_u32);
+    let (turn, log) = (upload(&[0_u32]), upload(&vec![0_u32; (all * rounds) as usize]));
+    let streams: Vec<_> = (0..all).map(|_| stream(hipStreamNonBlocking)).collect();
+    // The one whose turn it is comes last.
+    for (me, stream) in (0..all).zip(&streams).rev() {
+        ok(launch!(kernel(module, "ping_pong"), [1; 3], [64, 1, 1], *stream, (turn, me, all, rounds, log)));
+    }
+    // Nobody waits, so that all are left to the workers.
+    while streams.iter().any(|stream| query(*stream) == hipErrorNotReady) {
+        std::thread::yield_now();
+    }
+    assert_eq!(download::<u32>(turn, 1), [all * rounds]);
+    for stream in streams {
+        // SAFETY: ours, and no longer used.
+        ok(unsafe { hipStreamDestroy(stream) });
+    }
+    free(turn);
+    free(log);
+}

@@ -86,6 +86,8 @@ impl FromIterator<AgentId> for AgentSet {
 pub(crate) struct Chip {
     /// Marketing name, with what it is.
     pub(crate) product: &'static str,
+    /// The processor as the kernel's driver has it: two decimal digits each for major version, minor version and stepping.
+    pub(crate) target_version: u64,
     pub(crate) compute_units: u32,
     pub(crate) xccs: u32,
     pub(crate) shader_engines: u32,
@@ -108,6 +110,7 @@ impl Chip {
         match arch {
             Arch::Gfx942 => Self {
                 product: "AMD Instinct MI300X (amdgpu-sim)",
+                target_version: 9_04_02,
                 compute_units: 304,
                 xccs: 8,
                 shader_engines: 32,
@@ -121,6 +124,7 @@ impl Chip {
             },
             _ => Self {
                 product: "AMD Instinct MI250X (amdgpu-sim)",
+                target_version: 9_00_10,
                 compute_units: 104,
                 xccs: 1,
                 shader_engines: 8,

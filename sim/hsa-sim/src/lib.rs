@@ -8,6 +8,7 @@
 //! - `runtime`: the process's state. `agent`: what CPU and GPUs say of themselves.
 //! - `memory`: pools, locked host memory, copies. `signal`: signals and who waits for them.
 //! - `queue`: AQL queues, each with a thread that carries out its packets. `loader`: code objects and their symbols.
+//! - `driver`: the files in which the kernel's driver tells of the GPUs, for programs that read them by themselves.
 //! - `events`: faults, and how the program hears of them.
 #![cfg(target_os = "linux")]
 
@@ -16,6 +17,7 @@ pub mod abi;
 mod agent;
 mod api;
 mod config;
+mod driver;
 mod events;
 mod handles;
 mod info;
@@ -28,6 +30,7 @@ mod runtime;
 mod signal;
 
 pub use api::{EXPORTS, Export};
+pub use driver::{DriverFiles, driver_files, driver_files_with};
 pub use info::{DeviceInfo, devices, devices_with};
 
 /// The README's table and examples.

@@ -52,6 +52,21 @@ fn a_traced_program_tells_of_its_kernels() {
     );
 }
 
+/// What the driver would say of the GPUs is there for the program, with either way to start it, and only if it is wanted.
+#[test]
+fn a_program_finds_the_drivers_files() {
+    if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
+        return;
+    }
+    let tree = support::trees().join("7.2/usr");
+    let arguments = ["run", "--devices", "3", "--rocm", tree.to_str().unwrap()];
+    let list = ["--", "ls", "/sys/class/kfd/kfd/topology/nodes"];
+    let (success, out, err) = hip_sim(&[&arguments[..], &list].concat(), &[]);
+    assert!(success && out == "0\n1\n2\n3\n", "{out}{err}");
+    let (_, out, err) = hip_sim(&[&arguments[..], &["--no-driver-files"], &list].concat(), &[]);
+    assert!(!out.contains('3'), "{out}{err}");
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     let (success, _, err) = hip_sim(&["run", "--devices", "65", "--", "true"], &[]);

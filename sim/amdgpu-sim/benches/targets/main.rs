@@ -25,6 +25,9 @@ const SIDE: usize = 256;
 const ROUNDS: usize = 60;
 /// Rounds in which the interpreter of one lane at a time has a turn: it takes as long as all others together.
 const SLOW_ROUNDS: usize = 5;
+/// How many times as long as the vectorised loop a scalar one may take: the compiler's vectors have four lanes. More, and the time is
+/// not that of the loop, and says nothing about the software GPU.
+const MOST_LANES: f64 = 6.0;
 /// How many times as fast as that interpreter the software GPU has to be.
 const AS_FAST: f64 = 20.0;
 
@@ -186,12 +189,15 @@ fn measure(case: &Case) -> bool {
         }
         one.time(|| devices[0].run(case));
         two.time(|| devices[1].run(case));
+        native::clear_upper_halves();
         scalar.time(|| (case.native)(black_box(&mut buffers), true));
         vector.time(|| (case.native)(black_box(&mut buffers), false));
     }
     let [native, times] = [one.seconds() / scalar.seconds(), plain.seconds() / one.seconds()];
+    let lanes = scalar.seconds() / vector.seconds();
+    let credible = lanes <= MOST_LANES;
     let verdict = |met: bool| if met { "met" } else { "missed" };
-    let met = [native <= case.target, times >= AS_FAST];
+    let met = [credible && native <= case.target, times >= AS_FAST];
     println!(
         "{}: {:.3} ms, {:.2e} lane-instructions/s on one thread, {:.2} x on two",
         case.name,
@@ -206,9 +212,12 @@ fn measure(case: &Case) -> bool {
         one.seconds() / vector.seconds(),
     );
     println!(
-        "  {times:.0} times as fast as an interpreter of one lane at a time (target: at least {AS_FAST}, {})",
+        "  {times:.1} times as fast as an interpreter of one lane at a time (target: at least {AS_FAST}, {})",
         verdict(met[1])
     );
+    if !credible {
+        println!("  scalar native Rust took {lanes:.1} times as long as vectorised: something held it up, measure again");
+    }
     met == [true; 2]
 }
 

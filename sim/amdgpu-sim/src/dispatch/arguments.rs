@@ -14,12 +14,18 @@ impl Kernel {
     /// # Errors
     /// [`LaunchError::Arguments`] if there are more bytes than the kernel takes.
     pub fn build_kernarg(&self, explicit: &[u8], dispatch: &Dispatch) -> Result<Vec<u8>, LaunchError> {
+        let mut out = vec![0; self.info().kernarg_size as usize];
+        self.fill_kernarg(explicit, dispatch, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`build_kernarg`](Self::build_kernarg), into `out`, which is zero.
+    pub(super) fn fill_kernarg(&self, explicit: &[u8], dispatch: &Dispatch, out: &mut [u8]) -> Result<(), LaunchError> {
         let info = self.info();
         let takes = info.explicit_size();
         if explicit.len() > takes.next_multiple_of(16) as usize {
             return Err(LaunchError::Arguments { given: explicit.len(), takes });
         }
-        let mut out = vec![0; info.kernarg_size as usize];
         let len = explicit.len().min(takes as usize).min(out.len());
         out[..len].copy_from_slice(&explicit[..len]);
         for arg in &info.args {
@@ -32,7 +38,7 @@ impl Kernel {
                 place.copy_from_slice(&value[..len]);
             }
         }
-        Ok(out)
+        Ok(())
     }
 }
 

@@ -3,9 +3,9 @@
 mod turn;
 
 use super::schedule::Shuffle;
-use super::{Job, registers};
+use super::{Dispatch, Job, registers};
 use crate::exec::mem::{Env, Scratch, View};
-use crate::exec::{Ctx, LANES, Stop, Trap, Wave, run_exactly};
+use crate::exec::{Ctx, LANES, Row, Stop, Trap, Wave, run, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 use crate::observe::{GroupState, Observer};
@@ -13,6 +13,8 @@ use turn::Turn;
 
 /// Instructions of a turn that is observed.
 const OBSERVED_TURN: u64 = 1 << 12;
+/// Bytes of registers that are kept for a later dispatch, but those of one wave always.
+const KEPT_REGISTERS: usize = 128 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -23,11 +25,16 @@ enum State {
     Ended,
 }
 
-/// A workgroup that is being run. Its registers and memory serve one workgroup after the other.
+/// A workgroup that is being run. Its registers and memory serve one workgroup after the other, then those of other dispatches of the
+/// same kernel.
 pub(super) struct Group {
     position: [u32; 3],
     /// The present workgroup's work-items in each dimension: at the grid's edge less than the whole.
     size: [u32; 3],
+    /// Whether it is not at the grid's edge.
+    whole: bool,
+    /// Whether no wave of the present workgroup has had a turn.
+    fresh: bool,
     /// Registers. A wave takes them when it has its first turn and gives them back when it ends, so that where no wave has to
     /// wait for another a workgroup gets by with those of one, which the CPU's caches hold.
     registers: Vec<Wave>,
@@ -35,20 +42,24 @@ pub(super) struct Group {
     free: Vec<usize>,
     /// Which registers a wave has, once it has begun.
     has: Vec<usize>,
-    /// What each wave of a whole workgroup starts with, once there has been one.
+    /// What each wave of a whole workgroup starts with: the first `started` of them are of this dispatch.
     starts: Vec<registers::Whole>,
+    started: usize,
+    /// Whole workgroups that have begun, but not more than two: with the second it pays to know what waves start with.
+    wholes: u8,
+    /// All ended while no workgroup is being run.
     states: Vec<State>,
     /// How long each wave's next turn is.
     turns: Vec<Turn>,
     /// Waves of the present workgroup.
     count: usize,
-    /// In which order waves have their turns: all numbers below `count` come first.
+    /// In which order waves have their turns: all numbers below `count`.
     order: Vec<usize>,
     lds: Vec<u8>,
     scratch: Scratch,
     observed: GroupState,
     /// What `scratch` points to.
-    _memory: Option<Block>,
+    memory: Option<Block>,
 }
 
 /// How far a workgroup has come.
@@ -66,74 +77,121 @@ pub(super) enum Progress {
 
 impl Group {
     /// Room for workgroups of `job`; `None` if the host has no memory for their scratch.
-    pub(super) fn new(job: &Job<'_>) -> Option<Self> {
+    pub(super) fn new(job: &Job<'_>) -> Option<Box<Self>> {
+        let spare = job.gpu.spares().group(job.kernel.inner.id);
+        let mut group = spare.unwrap_or_else(|| Box::new(Self::empty()));
         let items: u32 = job.dispatch.workgroup.iter().product();
         let waves = items.div_ceil(LANES as u32);
         let bytes = Scratch::bytes(job.scratch, waves)?;
-        let memory = if bytes > 0 { Some(Block::zeroed(bytes, 256)?) } else { None };
-        let base = memory.as_ref().map_or(0, Block::base);
+        group.memory = if bytes > 0 { Some(Block::zeroed(bytes, 256)?) } else { None };
+        let base = group.memory.as_ref().map_or(0, Block::base);
         // SAFETY: the block has as many bytes, its provenance is exposed, it moves with the group, and only the waves of the
         // group, which run on one thread, use it. Without a block there are no bytes.
-        let scratch = unsafe { Scratch::new(base, job.scratch, waves) };
-        Some(Self {
+        group.scratch = unsafe { Scratch::new(base, job.scratch, waves) };
+        let waves = waves as usize;
+        group.free.clear();
+        group.free.extend((0..group.registers.len()).rev());
+        group.has.resize(waves, 0);
+        group.states.clear();
+        group.states.resize(waves, State::Ended);
+        group.turns.resize_with(waves, Turn::default);
+        group.order.clear();
+        group.lds.resize(job.lds as usize, 0);
+        (group.started, group.wholes) = (0, 0);
+        Some(group)
+    }
+
+    /// Without room for anything.
+    fn empty() -> Self {
+        // SAFETY: there are no bytes.
+        let scratch = unsafe { Scratch::new(0, 0, 0) };
+        Self {
             position: [0; 3],
-            size: job.dispatch.workgroup,
-            registers: Vec::with_capacity(waves as usize),
-            free: Vec::with_capacity(waves as usize),
-            has: vec![0; waves as usize],
-            starts: Vec::with_capacity(waves as usize),
-            states: vec![State::Ended; waves as usize],
-            turns: (0..waves).map(|_| Turn::default()).collect(),
+            size: [0; 3],
+            whole: false,
+            fresh: false,
+            registers: Vec::new(),
+            free: Vec::new(),
+            has: Vec::new(),
+            starts: Vec::new(),
+            started: 0,
+            wholes: 0,
+            states: Vec::new(),
+            turns: Vec::new(),
             count: 0,
             order: Vec::new(),
-            lds: vec![0; job.lds as usize],
+            lds: Vec::new(),
             scratch,
             observed: GroupState::default(),
-            _memory: memory,
-        })
+            memory: None,
+        }
+    }
+
+    /// Leaves the registers and LDS to another dispatch of the kernel.
+    pub(super) fn keep(mut self: Box<Self>, job: &Job<'_>) {
+        let bytes = job.program.layout().rows() * size_of::<Row>();
+        self.registers.truncate((KEPT_REGISTERS / bytes).max(1));
+        // What a kernel finds in its scratch does not depend on what ran before.
+        self.memory = None;
+        self.observed = GroupState::default();
+        job.gpu.spares().keep_group(job.kernel.inner.id, self, job.gpu.threads());
     }
 
     /// Starts workgroup number `index` of the grid.
     pub(super) fn begin(&mut self, job: &Job<'_>, index: u64, observer: Option<&mut Observer<'_>>) {
-        let [nx, ny, _] = job.groups.map(u64::from);
         // Each fits: it is below the number of groups in its dimension.
-        self.position = [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
-        self.size = std::array::from_fn(|d| {
-            let (grid, whole) = (job.dispatch.grid[d], job.dispatch.workgroup[d]);
-            (grid - self.position[d] * whole).min(whole)
-        });
+        self.position = match job.groups {
+            [_, 1, 1] => [index as u32, 0, 0],
+            [nx, ny, _] => {
+                let [nx, ny] = [nx, ny].map(u64::from);
+                [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32]
+            }
+        };
+        let Dispatch { grid, workgroup, .. } = job.dispatch;
+        self.size = std::array::from_fn(|d| (grid[d] - self.position[d] * workgroup[d]).min(workgroup[d]));
+        self.whole = self.size == workgroup;
+        self.wholes = (self.wholes + u8::from(self.whole)).min(2);
         self.count = self.size.iter().product::<u32>().div_ceil(LANES as u32) as usize;
+        self.fresh = true;
         if let Some(observer) = observer {
             observer.begin(&mut self.observed, index, self.count);
         }
-        self.order.clear();
-        self.order.extend(0..self.count);
         self.lds.fill(0);
-        self.states[..self.count].fill(State::Waiting);
-        self.turns[..self.count].iter_mut().for_each(Turn::reset);
-        // A workgroup that was cut off has kept some.
-        self.free.clear();
-        self.free.extend((0..self.registers.len()).rev());
+    }
+
+    /// Finds registers for wave `id` and sets them up for its first instruction. They stay free.
+    #[inline(always)]
+    fn set_up_wave(&mut self, job: &Job<'_>, id: usize) -> usize {
+        let place = match self.free.last() {
+            Some(place) => *place,
+            None => {
+                self.registers.push(Wave::new(job.program));
+                self.free.push(self.registers.len() - 1);
+                self.registers.len() - 1
+            }
+        };
+        let wave = &mut self.registers[place];
+        if self.whole && id < self.started {
+            self.starts[id].set_up(job, wave, id as u32, self.position);
+            return place;
+        }
+        let position = registers::set_up(job, wave, id as u32, self.position, self.size, &self.scratch);
+        // Waves begin in any order.
+        if self.whole && self.wholes == 2 && id == self.started {
+            match self.starts.get_mut(id) {
+                Some(start) => start.renew(wave, position),
+                None => self.starts.push(registers::Whole::new(wave, position)),
+            }
+            self.started += 1;
+        }
+        place
     }
 
     /// Gives wave `id` its registers, set up for its first instruction.
     fn begin_wave(&mut self, job: &Job<'_>, id: usize) {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.registers.push(Wave::new(job.program));
-            self.registers.len() - 1
-        });
-        let wave = &mut self.registers[place];
-        match self.starts.get(id) {
-            Some(start) if self.size == job.dispatch.workgroup => start.set_up(job, wave, id as u32, self.position),
-            _ => {
-                let position = registers::set_up(job, wave, id as u32, self.position, self.size, &self.scratch);
-                // Waves begin in any order.
-                if self.size == job.dispatch.workgroup && id == self.starts.len() {
-                    self.starts.push(registers::Whole::new(wave, position));
-                }
-            }
-        }
-        self.has[id] = place;
+        self.has[id] = self.set_up_wave(job, id);
+        self.free.pop();
+        self.turns[id].reset();
         self.states[id] = State::Ready;
     }
 
@@ -163,7 +221,7 @@ impl Group {
             start: job.start,
             outside: job.gpu.outside(),
         };
-        let mut ctx = Ctx { program: job.program, lds: &mut lds, env };
+        let mut ctx = Ctx { root: job.program, program: job.program, lds: &mut lds, env };
         let went = self.take_turns(job, &mut ctx, spend, shuffle, observer);
         self.lds = lds;
         went
@@ -178,58 +236,62 @@ impl Group {
         mut observer: Option<&mut Observer<'_>>,
     ) -> (Progress, u64) {
         let mut instructions = 0;
-        loop {
-            let mut gave_way = false;
-            let mut waiting = true;
-            if let Some(shuffle) = &mut shuffle {
-                shuffle.shuffle(&mut self.order);
+        let mut round = Round { gave_way: false, waiting: true };
+        let mut fresh = std::mem::take(&mut self.fresh);
+        if fresh && shuffle.is_none() && observer.is_none() {
+            // Most workgroups are done with this.
+            let (progress, spent) = self.take_first_turns(job, ctx, spend, &mut round);
+            if let Some(progress) = progress {
+                return (progress, spent);
             }
-            for turn in 0..self.order.len() {
-                let id = self.order[turn];
-                match self.states[id] {
-                    State::Waiting => self.begin_wave(job, id),
-                    State::Ready => {}
-                    State::AtBarrier | State::Ended => continue,
+            instructions = spent;
+        } else {
+            if fresh {
+                self.order.clear();
+                self.order.extend(0..self.count);
+                self.states[..self.count].fill(State::Waiting);
+            }
+            fresh = false;
+        }
+        loop {
+            if !std::mem::take(&mut fresh) {
+                round = Round { gave_way: false, waiting: true };
+                if let Some(shuffle) = &mut shuffle {
+                    shuffle.shuffle(&mut self.order);
                 }
-                let (wave, state) = (&mut self.registers[self.has[id]], &mut self.states[id]);
-                let before = wave.instructions;
-                let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
-                if !held {
-                    wave.gws = None;
-                }
-                let (stop, waits) = match (&mut observer, &mut shuffle) {
-                    _ if held => (Stop::Yield, true),
-                    (None, None) => self.turns[id].run(wave, ctx),
-                    (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
-                    (Some(observer), shuffle) => {
-                        let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
-                        (observer.run(&mut self.observed, wave, ctx, turn), false)
+                for turn in 0..self.order.len() {
+                    let id = self.order[turn];
+                    match self.states[id] {
+                        State::Waiting => self.begin_wave(job, id),
+                        State::Ready => {}
+                        State::AtBarrier | State::Ended => continue,
                     }
-                };
-                waiting &= waits;
-                let spent = wave.instructions.wrapping_sub(before);
-                instructions += spent;
-                let place = || place(job, wave, self.position);
-                match stop {
-                    Stop::Trap => {
-                        let trap = wave.trap.clone().unwrap_or(Trap::Unsupported("a wave stopped without a reason"));
-                        return (Progress::Failed(trap, place()), instructions);
+                    let wave = &mut self.registers[self.has[id]];
+                    let before = wave.instructions;
+                    let held = wave.gws.is_some_and(|wait| !ctx.env.outside.gws.passes(wait));
+                    if !held {
+                        wave.gws = None;
                     }
-                    Stop::End => {
-                        *state = State::Ended;
-                        self.free.push(self.has[id]);
+                    let (stop, waits) = match (&mut observer, &mut shuffle) {
+                        _ if held => (Stop::Yield, true),
+                        (None, None) => self.turns[id].run(wave, ctx),
+                        (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
+                        (Some(observer), shuffle) => {
+                            let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
+                            (observer.run(&mut self.observed, wave, ctx, turn), false)
+                        }
+                    };
+                    let spent = wave.instructions.wrapping_sub(before);
+                    instructions += spent;
+                    if let Some(progress) = self.stopped(job, id, (stop, waits), spend, spent, &mut round) {
+                        return (progress, instructions);
                     }
-                    Stop::Barrier => *state = State::AtBarrier,
-                    Stop::Yield => gave_way = true,
-                }
-                if !spend(spent) && *state != State::Ended {
-                    return (Progress::OverBudget(place()), instructions);
                 }
             }
             let states = &mut self.states[..self.count];
             if states.contains(&State::Ready) {
-                if gave_way {
-                    let progress = if waiting { Progress::Waiting } else { Progress::Running };
+                if round.gave_way {
+                    let progress = if round.waiting { Progress::Waiting } else { Progress::Running };
                     return (progress, instructions);
                 }
             } else if states.contains(&State::AtBarrier) {
@@ -246,6 +308,98 @@ impl Group {
             }
         }
     }
+
+    /// Gives every wave its first turn, one after the other. A wave that ends within it leaves its registers to the next, and
+    /// nothing is noted of it.
+    #[inline]
+    fn take_first_turns(
+        &mut self,
+        job: &Job<'_>,
+        ctx: &mut Ctx<'_>,
+        spend: &mut dyn FnMut(u64) -> bool,
+        round: &mut Round,
+    ) -> (Option<Progress>, u64) {
+        // Of the workgroup, and what of it has not been charged yet.
+        let (mut instructions, mut due) = (0, 0);
+        let mut all_ended = true;
+        for id in 0..self.count {
+            let place = self.set_up_wave(job, id);
+            let wave = &mut self.registers[place];
+            let stop = run(wave, ctx, turn::FIRST);
+            due += wave.instructions;
+            if stop == Stop::End {
+                round.waiting = false;
+                continue;
+            }
+            all_ended = false;
+            self.has[id] = place;
+            self.free.pop();
+            self.turns[id].reset();
+            self.states[id] = State::Ready;
+            let before = wave.instructions;
+            let stop = self.turns[id].after(stop, before, wave, ctx);
+            due += wave.instructions.wrapping_sub(before);
+            let spent = std::mem::take(&mut due);
+            instructions += spent;
+            if let Some(progress) = self.stopped(job, id, stop, spend, spent, round) {
+                return (Some(progress), instructions);
+            }
+        }
+        instructions += due;
+        spend(due);
+        if all_ended {
+            return (Some(Progress::Done), instructions);
+        }
+        if self.order.len() != self.count {
+            self.order.clear();
+            self.order.extend(0..self.count);
+        }
+        (None, instructions)
+    }
+
+    /// Notes why wave `id` stopped, and whether it only waits for others, after `spent` instructions. Returns what that is for the
+    /// workgroup if it can't go on.
+    fn stopped(
+        &mut self,
+        job: &Job<'_>,
+        id: usize,
+        (stop, waits): (Stop, bool),
+        spend: &mut dyn FnMut(u64) -> bool,
+        spent: u64,
+        round: &mut Round,
+    ) -> Option<Progress> {
+        round.waiting &= waits;
+        let (wave, state) = (&self.registers[self.has[id]], &mut self.states[id]);
+        match stop {
+            Stop::Trap => {
+                let trap = wave.trap.clone().unwrap_or(Trap::Unsupported("a wave stopped without a reason"));
+                return Some(Progress::Failed(trap, place(job, wave, self.position)));
+            }
+            Stop::End => {
+                *state = State::Ended;
+                self.free.push(self.has[id]);
+            }
+            Stop::Barrier => *state = State::AtBarrier,
+            Stop::Yield => round.gave_way = true,
+        }
+        if !spend(spent) && *state != State::Ended {
+            return Some(Progress::OverBudget(place(job, wave, self.position)));
+        }
+        None
+    }
+
+    /// Where the workgroup begins, for a fault before any wave has.
+    pub(super) fn entry(&self, job: &Job<'_>) -> FaultPlace {
+        FaultPlace::of(job.kernel, job.program, job.program.entry(), self.position, 0, None)
+    }
+}
+
+/// What has been seen of the waves that had their turns.
+struct Round {
+    /// One has gone as far as it should for now.
+    gave_way: bool,
+    /// All only wait for others.
+    waiting: bool,
 }
 
 /// Where `wave` is.
@@ -254,5 +408,5 @@ fn place(job: &Job<'_>, wave: &Wave, workgroup: [u32; 3]) -> FaultPlace {
         Some(Trap::Memory(fault)) => fault.lane,
         _ => None,
     };
-    FaultPlace::of(job.kernel, job.program, wave.pc, workgroup, wave.id, lane)
+    FaultPlace::of(job.kernel, job.program.part(wave.part()), wave.pc, workgroup, wave.id, lane)
 }

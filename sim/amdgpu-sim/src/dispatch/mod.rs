@@ -6,10 +6,12 @@ mod occupancy;
 mod packet;
 mod registers;
 mod schedule;
+mod spare;
 mod worker;
 
 pub use packet::{Cancel, PACKET_BYTES, Packet};
 pub use schedule::Schedule;
+pub(crate) use spare::Spares;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use crate::code_object::KernelInfo;
 use crate::exec::{LANES, Program, Trap};
 use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
 use crate::gpu::Gpu;
-use crate::memory::{Block, Memory};
+use crate::memory::Memory;
 use crate::module::Kernel;
 use crate::observe::Subject;
 
@@ -130,6 +132,9 @@ enum Given<'a> {
     All(&'a Packet),
 }
 
+/// Bytes of arguments that are put together on the stack.
+const FEW_ARGUMENTS: usize = 512;
+
 /// Offsets into the memory that a dispatch has of its own.
 const QUEUE: u64 = 64;
 const KERNARG: u64 = 512;
@@ -155,8 +160,17 @@ impl Gpu {
     /// # Errors
     /// As of [`dispatch`](Self::dispatch).
     pub fn launch(&self, kernel: &Kernel, arguments: &[u8], dispatch: &Dispatch) -> Result<Stats, Fault> {
-        let kernarg = kernel.build_kernarg(arguments, dispatch).map_err(|e| Fault::launch(kernel, e))?;
-        self.start(kernel, dispatch, Given::Nothing(&kernarg), None)
+        let size = kernel.info().kernarg_size as usize;
+        let (mut few, mut many) = ([0; FEW_ARGUMENTS], Vec::new());
+        let kernarg = match few.get_mut(..size) {
+            Some(few) => few,
+            None => {
+                many.resize(size, 0);
+                &mut many[..]
+            }
+        };
+        kernel.fill_kernarg(arguments, dispatch, kernarg).map_err(|e| Fault::launch(kernel, e))?;
+        self.start(kernel, dispatch, Given::Nothing(kernarg), None)
     }
 
     /// Runs the kernel that an AQL packet names, as the packet says, and waits for it. A queue's thread does this.
@@ -225,7 +239,7 @@ impl Gpu {
         };
         let size = KERNARG + arguments.len().next_multiple_of(64) as u64;
         let no_memory = || refuse(LaunchError::Unsupported("a launch without host memory for its packet".into()));
-        let own = Block::zeroed(size, 256).ok_or_else(no_memory)?;
+        let own = self.spares().own(size).ok_or_else(no_memory)?;
         (job.own, job.packet, job.queue) = (own.base()..own.base() + size, own.base(), own.base() + QUEUE);
         if matches!(given, Given::Nothing(_)) {
             job.kernarg = own.base() + KERNARG;
@@ -233,7 +247,9 @@ impl Gpu {
         own.write(0, &arguments::packet(kernel, dispatch, scratch, job.kernarg));
         own.write(QUEUE, &arguments::queue());
         own.write(KERNARG, arguments);
-        worker::run(&job)
+        let result = worker::run(&job);
+        self.spares().keep_own(own);
+        result
     }
 }
 

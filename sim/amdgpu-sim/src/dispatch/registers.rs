@@ -17,6 +17,12 @@ impl Whole {
         Self { start: wave.start(), position }
     }
 
+    /// As `new`, in the place of this one.
+    pub(super) fn renew(&mut self, wave: &Wave, position: [Option<u16>; 3]) {
+        wave.start_again(&mut self.start);
+        self.position = position;
+    }
+
     /// Sets up wave `id`, the same that `new` was given, for the workgroup at `group`.
     pub(super) fn set_up(&self, job: &Job<'_>, wave: &mut Wave, id: u32, group: [u32; 3]) {
         wave.restart(job.program, &self.start);
@@ -39,9 +45,11 @@ pub(super) fn set_up(
     size: [u32; 3],
     scratch: &Scratch,
 ) -> [Option<u16>; 3] {
-    wave.reset(job.program);
+    let items = (size[0] * size[1] * size[2]).saturating_sub(id * LANES as u32);
+    let lanes = items.min(LANES as u32);
+    wave.reset_for(job.program, if lanes == LANES as u32 { u64::MAX } else { (1 << lanes) - 1 });
     wave.id = id;
-    work_items(job, wave, size);
+    work_items(job, wave, size, lanes);
     let position = scalars(job, wave, group, scratch);
     wave.set_slot64(slot::SHARED_BASE, SHARED_BASE);
     wave.set_slot64(slot::SHARED_LIMIT, SHARED_BASE | APERTURE_LIMIT);
@@ -50,13 +58,10 @@ pub(super) fn set_up(
     position
 }
 
-/// EXEC, and the work-item ids packed in v0: 10 bits each, x lowest; those that the kernel did not ask for are zero.
-fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3]) {
+/// The work-item ids of the first `lanes` lanes packed in v0: 10 bits each, x lowest; those that the kernel did not ask for are zero.
+fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3], lanes: u32) {
     let ids = job.kernel.info().descriptor.work_item_ids();
     let first = wave.id * LANES as u32;
-    let items = size[0] * size[1] * size[2];
-    let lanes = items.saturating_sub(first).min(LANES as u32);
-    wave.set_exec(if lanes == LANES as u32 { u64::MAX } else { (1 << lanes) - 1 });
     let row = wave.row_mut(job.program.layout().vgpr(0));
     let (mut x, mut y, mut z) = (first % size[0], first / size[0] % size[1], first / size[0] / size[1]);
     for place in &mut row[..lanes as usize] {

@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use super::group::{Group, Progress};
 use super::schedule::{SIDE_BY_SIDE, Shuffle};
 use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
-use crate::fault::{Fault, FaultKind, LaunchError};
+use crate::fault::{Fault, FaultKind, FaultPlace, LaunchError};
 use crate::observe::{Observations, Observer};
 use crate::pool::Others;
 
@@ -55,7 +57,7 @@ struct Shared {
 #[derive(Default)]
 struct Floor {
     /// Workgroups that have begun and that no worker has.
-    parked: VecDeque<(u64, Group)>,
+    parked: VecDeque<(u64, Box<Group>)>,
     /// Helpers at work.
     helpers: usize,
 }
@@ -66,7 +68,7 @@ impl Shared {
     }
 
     /// Leaves workgroups to whoever comes.
-    fn park(&self, groups: impl Iterator<Item = (u64, Group)>) {
+    fn park(&self, groups: impl Iterator<Item = (u64, Box<Group>)>) {
         let mut floor = self.floor();
         floor.parked.extend(groups);
         self.parked.store(floor.parked.len(), Relaxed);
@@ -74,7 +76,7 @@ impl Shared {
     }
 
     /// Takes a workgroup that was left.
-    fn take_parked(&self) -> Option<(u64, Group)> {
+    fn take_parked(&self) -> Option<(u64, Box<Group>)> {
         if self.parked.load(Relaxed) == 0 {
             return None;
         }
@@ -91,6 +93,20 @@ impl Shared {
             *first = Some((index, fault));
         }
         self.stop.store(true, Relaxed);
+    }
+}
+
+impl Shared {
+    /// Stops the dispatch at a workgroup that may not go on: it was cancelled, or its budget is used up.
+    #[cold]
+    fn cut_off(&self, job: &Job<'_>, index: u64, place: FaultPlace) {
+        let kind = match job.gpu.config().instruction_budget {
+            _ if job.is_cancelled() => FaultKind::Cancelled,
+            Some(limit) => FaultKind::Budget(limit),
+            // It was another worker that stopped the dispatch.
+            None => return,
+        };
+        self.fail(index, Fault::new(job.kernel, kind).at(place, job.gpu.memory()));
     }
 }
 
@@ -182,8 +198,8 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     let budget = job.gpu.config().instruction_budget;
     let bounded = job.total > job.resident;
     let mut stats = Stats::default();
-    let mut running: Vec<(u64, Group)> = Vec::new();
-    let mut idle: Vec<Group> = Vec::new();
+    let mut running: SmallVec<[(u64, Box<Group>); 1]> = SmallVec::new();
+    let mut idle: SmallVec<[Box<Group>; 1]> = SmallVec::new();
     let mut observer = Observer::of(job.subject());
     let mut shuffle = Shuffle::of(job.gpu.config().schedule);
     // Short turns are not a sign of workgroups that wait for others.
@@ -223,6 +239,11 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
             };
             let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
             group.begin(job, index, observer.as_mut());
+            // Waves that end are not looked at: what they were charged counts from the next workgroup on.
+            if !spend(0) && !shared.stop.load(Relaxed) {
+                shared.cut_off(job, index, group.entry(job));
+                break 'work;
+            }
             stats.workgroups += 1;
             stats.waves += group.waves();
             if bounded {
@@ -255,14 +276,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
                 Progress::Failed(trap, place) => {
                     shared.fail(*index, Fault::new(job.kernel, kind_of(&trap)).at(place, memory));
                 }
-                Progress::OverBudget(place) => {
-                    // Without a budget it was another worker that stopped the dispatch.
-                    if job.is_cancelled() {
-                        shared.fail(*index, Fault::new(job.kernel, FaultKind::Cancelled).at(place, memory));
-                    } else if let Some(limit) = budget {
-                        shared.fail(*index, Fault::new(job.kernel, FaultKind::Budget(limit)).at(place, memory));
-                    }
-                }
+                Progress::OverBudget(place) => shared.cut_off(job, *index, place),
             }
         }
         let elsewhere = others.is_some_and(Others::want_help);
@@ -296,6 +310,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     if more {
         shared.park(running.drain(..));
     }
+    idle.into_iter().for_each(|group| group.keep(job));
     if let Some(observer) = observer {
         let mut all = shared.observed.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *all {

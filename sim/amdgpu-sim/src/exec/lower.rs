@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::indexed::Indexing;
+use super::parts::Parts;
 use super::program::{Layout, PREPARED_ROWS};
 use super::skipped::{self, Skipping};
 use super::{
@@ -24,6 +25,9 @@ pub(crate) enum Wide {
 
 /// Most broadcast constants that get rows of their own; the rest is broadcast when used.
 const MAX_CONSTANT_ROWS: usize = 48;
+
+/// Words of text up to which code with indirect calls is lowered whole.
+const WHOLE: usize = 1 << 18;
 
 /// What lowering one instruction may ask for.
 pub(crate) struct Lowering {
@@ -373,8 +377,8 @@ fn is_no_operation(op: Op) -> bool {
     matches!(op, Op::s_waitcnt | Op::s_nop | Op::s_setprio)
 }
 
-/// Finds the instructions that can be reached from word `entry`.
-fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Inst>> {
+/// Finds the instructions that can be reached from word `entry` by direct branches, and whether one of them goes where a register says.
+pub(super) fn reachable(text: &[u32], entry: u32, arch: isa::Arch) -> (BTreeMap<u32, Option<Inst>>, bool) {
     let mut found = BTreeMap::new();
     let mut open = vec![entry];
     let mut indirect = false;
@@ -398,22 +402,34 @@ fn decode(text: &[u32], entry: u32, arch: isa::Arch) -> BTreeMap<u32, Option<Ins
             at += u32::from(inst.size) / 4;
         }
     }
-    if indirect {
-        // Calls and far branches may go anywhere in the text: take all of it.
-        let mut at = 0;
-        while (at as usize) < text.len() {
-            let inst = match found.get(&at) {
-                Some(known) => *known,
-                None => {
-                    let inst = isa::decode(&text[at as usize..], arch).ok();
-                    found.insert(at, inst);
-                    inst
-                }
-            };
-            at += inst.map_or(1, |i| u32::from(i.size) / 4);
-        }
+    (found, indirect)
+}
+
+/// Adds all of the text: calls and far branches may go anywhere.
+fn add_all(found: &mut BTreeMap<u32, Option<Inst>>, text: &[u32], arch: isa::Arch) {
+    let mut at = 0;
+    while (at as usize) < text.len() {
+        let inst = match found.get(&at) {
+            Some(known) => *known,
+            None => {
+                let inst = isa::decode(&text[at as usize..], arch).ok();
+                found.insert(at, inst);
+                inst
+            }
+        };
+        at += inst.map_or(1, |i| u32::from(i.size) / 4);
     }
-    found
+}
+
+/// What code that is lowered in parts has in common, as one part can't tell of another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Common {
+    /// Vector and accumulation registers.
+    pub(super) registers: (u16, u16),
+    /// The bits of MODE that some of it can change.
+    pub(super) changes: u32,
+    /// Some of it can have vector operations skipped.
+    pub(super) skips: bool,
 }
 
 /// How many vector and accumulation registers the code names, with room for wide operands.
@@ -493,19 +509,45 @@ impl Program {
     ///
     /// `rsrc1` is `compute_pgm_rsrc1` of the kernel's descriptor. Words that are no instruction, and instructions that are not supported,
     /// trap when (and only when) they are reached. An entry outside the text is an error.
+    /// `in_parts`: if there is very much code, what is called is lowered only when it is.
     pub(crate) fn lower(
         text: &[u32],
         text_address: u64,
         entry: u64,
         rsrc1: u32,
         arch: isa::Arch,
+        in_parts: bool,
     ) -> Result<Program, Trap> {
         let wild = Trap::WildJump(entry);
         let offset = entry.checked_sub(text_address).filter(|o| o % 4 == 0).ok_or(wild.clone())?;
         let start = u32::try_from(offset / 4).ok().filter(|s| (*s as usize) < text.len()).ok_or(wild)?;
-        let code = decode(text, start, arch);
+        let (mut code, indirect) = reachable(text, start, arch);
+        if indirect && in_parts && text.len() > WHOLE {
+            return Ok(Parts::root(text, text_address, &code, start, rsrc1, arch));
+        }
+        if indirect {
+            add_all(&mut code, text, arch);
+        }
         let program = Program::assemble(&code, text, text_address, start, rsrc1, cpu::has_avx2());
         Ok(Program { arch, ..program })
+    }
+
+    /// Lowers a part of code: `code` are instructions by their word offsets in `text`, of which `start` is the first.
+    pub(super) fn part_of(
+        code: &BTreeMap<u32, Option<Inst>>,
+        text: &[u32],
+        text_address: u64,
+        start: u32,
+        (rsrc1, arch): (u32, isa::Arch),
+        common: &Common,
+    ) -> Program {
+        let first = code.keys().next().copied().unwrap_or(start);
+        let end = code.last_key_value().map_or(first + 1, |(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
+        let end = (end as usize).min(text.len());
+        let moved = code.iter().map(|(at, inst)| (at - first, *inst)).collect();
+        let (text, address) = (&text[first as usize..end], text_address + 4 * u64::from(first));
+        let program = Program::assemble_as(&moved, text, address, start - first, rsrc1, cpu::has_avx2(), Some(common));
+        Program { arch, ..program }
     }
 
     /// Makes a program of decoded instructions, given by their word offsets in `text`, for gfx90a.
@@ -517,7 +559,20 @@ impl Program {
         rsrc1: u32,
         avx2: bool,
     ) -> Program {
-        let (mut vgprs, agprs) = registers(code);
+        Program::assemble_as(code, text, text_address, start, rsrc1, avx2, None)
+    }
+
+    /// The same, for a part of code that has `common` with other parts.
+    fn assemble_as(
+        code: &BTreeMap<u32, Option<Inst>>,
+        text: &[u32],
+        text_address: u64,
+        start: u32,
+        rsrc1: u32,
+        avx2: bool,
+        common: Option<&Common>,
+    ) -> Program {
+        let (mut vgprs, agprs) = common.map_or_else(|| registers(code), |common| common.registers);
         let has = |wanted: &[Op]| code.values().flatten().any(|i| wanted.contains(&i.op));
         if has(&[Op::s_set_gpr_idx_on]) {
             // Indexed registers need not be named: take all that the kernel says it has.
@@ -526,10 +581,11 @@ impl Program {
         // Code that jumps into the middle of its own instructions is run as two streams, of which only one can be followed.
         let mut ends = code.iter().map(|(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
         let overlaps = code.keys().skip(1).any(|next| ends.next().is_some_and(|end| end > *next));
-        let skips = code.values().flatten().any(skipped::may_begin);
+        let changes = common.map_or_else(|| salu::mode_changes(code.values().flatten()), |common| common.changes);
+        let skips = common.map_or_else(|| code.values().flatten().any(skipped::may_begin), |common| common.skips);
         let mode = Mode::from_rsrc1(rsrc1);
         let layout = Layout { vgprs, agprs, constants: 0 };
-        let mut l = Lowering::new(layout, mode, salu::mode_changes(code.values().flatten()), avx2);
+        let mut l = Lowering::new(layout, mode, changes, avx2);
 
         let mut micros = Vec::with_capacity(code.len() + 1);
         let mut sources = Vec::with_capacity(code.len() + 1);
@@ -591,7 +647,11 @@ impl Program {
             entry: index[start as usize],
             mode,
             arch: isa::Arch::Gfx90a,
-            layout: Layout { constants: l.constant_rows.len() as u16, ..layout },
+            layout: Layout {
+                // All parts have their rows at the same places.
+                constants: if common.is_some() { MAX_CONSTANT_ROWS } else { l.constant_rows.len() } as u16,
+                ..layout
+            },
             constants: l.constants,
             constant_rows: l.constant_rows,
             prepares: l.prepares,
@@ -599,8 +659,9 @@ impl Program {
             indexed: l.indexing.finish(),
             skipped: l.skipping.finish(),
             singles,
-            scalars: scalars(code),
-            clear: liveness::clear(code, start, &layout),
+            scalars: if common.is_some() { usize::from(slot::FLAT_SCRATCH) } else { scalars(code) },
+            clear: if common.is_some() { None } else { liveness::clear(code, start, &layout) },
+            parts: None,
             text_address,
             index,
         }

@@ -44,6 +44,7 @@ mod lower;
 mod matrix;
 pub(crate) mod mem;
 mod outside;
+mod parts;
 mod poll;
 mod probe;
 mod program;
@@ -76,7 +77,9 @@ pub(crate) const LANES: usize = 64;
 
 /// What a handler may touch besides its wave.
 pub(crate) struct Ctx<'a> {
-    /// The program being run.
+    /// The kernel.
+    pub(crate) root: &'a Program,
+    /// The program being run: the kernel, or the part of its code that the wave is in.
     pub(crate) program: &'a Program,
     /// The workgroup's local memory, in bytes, as large as the kernel asked for (static and dynamic).
     pub(crate) lds: &'a mut [u8],
@@ -92,6 +95,8 @@ pub(crate) enum Flow {
     Next,
     /// At [`Wave::pc`].
     Jump,
+    /// There too, in another program: that of [`Ctx`] has changed.
+    Elsewhere,
     /// When every wave of the workgroup has come here.
     Barrier,
     /// Later: other waves get their turn.

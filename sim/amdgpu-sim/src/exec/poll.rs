@@ -46,8 +46,9 @@ impl Watch {
     /// Runs `wave` for at most `limit` instructions and looks at what it does. A `Watch` serves one wave; until it is
     /// [cleared](Self::clear) nothing else may have run the wave.
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
+        ctx.enter(wave);
         for _ in 0..limit {
-            let pc = wave.pc;
+            let (pc, part) = (wave.pc, wave.part);
             let micro = ctx.program.micros().get(pc as usize);
             let inst = micro.and_then(|m| ctx.program.inst(m));
             match inst.map(access) {
@@ -61,6 +62,10 @@ impl Watch {
             let stop = run_exactly(wave, ctx, 1);
             if stop != Stop::Yield || inst.is_some_and(|inst| inst.op == Op::s_sleep) {
                 return Seen::Stopped(stop);
+            }
+            if wave.part != part {
+                // A call or a return.
+                return Seen::Working;
             }
             if wave.pc <= pc {
                 let repeats = self.target == Some(wave.pc) && !self.now.is_empty() && self.now == self.before;

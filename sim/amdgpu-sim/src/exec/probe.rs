@@ -50,7 +50,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
         start: Instant::now(),
         outside: &Outside::default(),
     };
-    let mut ctx = Ctx { program: &program, lds: &mut [], env };
+    let mut ctx = Ctx { root: &program, program: &program, lds: &mut [], env };
     // It may be a branch to itself: one turn is enough.
     run(&mut wave, &mut ctx, 2);
     match wave.trap {

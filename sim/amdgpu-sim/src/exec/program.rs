@@ -87,7 +87,7 @@ impl Layout {
     }
 
     /// How many rows a wave has.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         usize::from(self.result()) + 2
     }
 }
@@ -122,6 +122,8 @@ pub(crate) struct Program {
     pub(super) scalars: usize,
     /// Rows to clear before a workgroup; `None` for all of them.
     pub(super) clear: Option<super::liveness::Clear>,
+    /// What is lowered only when it is jumped to; `None` for code that was lowered whole.
+    pub(super) parts: Option<Box<super::parts::Parts>>,
     /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }
@@ -145,6 +147,11 @@ impl Program {
     /// Which of the [`sources`](Self::sources) the micro-operation at `pc` comes from.
     pub(crate) fn source_number(&self, pc: usize) -> usize {
         self.micros[pc].source as usize
+    }
+
+    /// The part of the code with this number; 0 is this program, the kernel.
+    pub(crate) fn part(&self, number: u32) -> &Program {
+        self.parts.as_ref().and_then(|parts| parts.get(number)).unwrap_or(self)
     }
 
     /// Where `m` comes from.

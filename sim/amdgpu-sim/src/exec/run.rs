@@ -18,7 +18,8 @@ pub(crate) enum Stop {
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out about `turn` instructions
 /// (the count is looked at on taken branches only, so straight-line code is never cut).
 pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-    let micros = ctx.program.micros();
+    ctx.enter(wave);
+    let mut micros = ctx.program.micros();
     let mut pc = wave.pc as usize;
     let mut left = turn;
     let stop = 'wave: loop {
@@ -33,7 +34,10 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
                 continue;
             }
             match flow {
-                Flow::Next | Flow::Jump => {
+                Flow::Next | Flow::Jump | Flow::Elsewhere => {
+                    if flow == Flow::Elsewhere {
+                        micros = ctx.program.micros();
+                    }
                     pc = wave.pc as usize;
                     if left as i64 <= 0 {
                         break 'wave Stop::Yield;
@@ -61,8 +65,9 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
 
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out `turn` instructions: wherever that is.
 pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
-    let program = ctx.program;
+    ctx.enter(wave);
     for _ in 0..turn {
+        let program = ctx.program;
         let Some(m) = program.single(wave.pc) else {
             wave.trap = Some(Trap::WildJump(0));
             return Stop::Trap;
@@ -71,7 +76,7 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         // SAFETY: as in `run`.
         match unsafe { (m.run)(wave, m, ctx) } {
             Flow::Next => wave.pc += 1,
-            Flow::Jump => {}
+            Flow::Jump | Flow::Elsewhere => {}
             Flow::Barrier => {
                 wave.pc += 1;
                 return Stop::Barrier;

@@ -117,6 +117,8 @@ pub(crate) struct Wave {
     result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
+    /// Which [part](super::parts) of the code it is in.
+    pub(super) part: u32,
     /// The MODE register.
     pub(crate) mode: Mode,
     /// The wave's number in its workgroup.
@@ -146,6 +148,7 @@ impl Wave {
             slots,
             result: layout.result(),
             pc: program.entry(),
+            part: 0,
             mode: program.mode(),
             id: 0,
             trap: None,
@@ -155,13 +158,44 @@ impl Wave {
         }
     }
 
+    /// Goes to another part of the code, whose constants take the place of those of the one before.
+    pub(super) fn go_to(&mut self, part: u32, program: &Program) {
+        self.part = part;
+        let constants = usize::from(slot::CONSTANTS)..usize::from(slot::CONSTANTS) + program.constants().len();
+        if self.slots.len() < constants.end {
+            let mut slots = std::mem::take(&mut self.slots).into_vec();
+            slots.resize(constants.end, 0);
+            self.slots = slots.into_boxed_slice();
+        }
+        self.slots[constants].copy_from_slice(program.constants());
+        let first = usize::from(program.layout().constant_row(0));
+        for (row, bits) in self.rows[first..].iter_mut().zip(program.constant_rows()) {
+            row.0 = [*bits; LANES];
+        }
+    }
+
     /// Back to the state before the first instruction: registers zero, no lane enabled, at the entry.
     ///
     /// The caller then sets what the dispatcher sets: user SGPRs, work-item ids, `exec`, `flat_scratch`,
     /// apertures, `id`.
     pub(crate) fn reset(&mut self, program: &Program) {
         self.rows[..self.writable].fill(Row::ZERO);
+        self.reset_scalars(program);
+    }
+
+    /// As [`reset`](Wave::reset), with the lanes of `exec` enabled. Registers that the code writes before it reads them are left alone.
+    pub(crate) fn reset_for(&mut self, program: &Program, exec: u64) {
+        self.clear_rows(program, exec);
+        self.rows[0] = Row::ZERO;
+        self.reset_scalars(program);
+        self.set_exec(exec);
+    }
+
+    fn reset_scalars(&mut self, program: &Program) {
         self.slots[..usize::from(slot::CONSTANTS)].fill(0);
+        if self.part != 0 {
+            self.go_to(0, program);
+        }
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
@@ -174,17 +208,16 @@ impl Wave {
         Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items: self.rows[0], exec: self.exec() }
     }
 
+    /// As [`start`](Wave::start), in the place of what there was for another wave of the program.
+    pub(crate) fn start_again(&self, start: &mut Start) {
+        start.slots.copy_from_slice(&self.slots[..usize::from(slot::CONSTANTS)]);
+        (start.items, start.exec) = (self.rows[0], self.exec());
+    }
+
     /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
     /// setting up again, as registers that the code writes before it reads them are left alone.
     pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
-        match &program.clear {
-            None => self.rows[..self.writable].fill(Row::ZERO),
-            Some(clear) => {
-                for row in if start.exec == u64::MAX { &clear.whole } else { &clear.partial } {
-                    self.rows[usize::from(*row)] = Row::ZERO;
-                }
-            }
-        }
+        self.clear_rows(program, start.exec);
         self.rows[0] = start.items;
         // What the code does not name it can't have changed.
         for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
@@ -192,11 +225,32 @@ impl Wave {
                 to.copy_from_slice(from);
             }
         }
+        if self.part != 0 {
+            self.go_to(0, program);
+        }
         self.pc = program.entry();
         self.mode = program.mode();
         self.trap = None;
         self.gws = None;
         self.instructions = 0;
+    }
+
+    /// Which part of the code it is in: see [`Program::part`].
+    pub(crate) fn part(&self) -> u32 {
+        self.part
+    }
+
+    /// Clears the registers that the code may read before it has written them.
+    #[inline(always)]
+    fn clear_rows(&mut self, program: &Program, exec: u64) {
+        match &program.clear {
+            None => self.rows[..self.writable].fill(Row::ZERO),
+            Some(clear) => {
+                for row in if exec == u64::MAX { &clear.whole } else { &clear.partial } {
+                    self.rows[usize::from(*row)] = Row::ZERO;
+                }
+            }
+        }
     }
 
     /// A vector register (or constant) by row, as a micro-operation names it.

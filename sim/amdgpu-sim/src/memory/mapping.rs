@@ -1,12 +1,13 @@
 //! Reserved address ranges, physical memory, and mappings of one in the other.
 
 use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pages::{self, Fd, PAGE};
 use super::storage::Storage;
 use super::table::Region;
-use super::{Agent, AllocKind, Allocation, Memory, MemoryError, Request, Rights};
+use super::{Agent, AllocKind, Allocation, Memory, MemoryError, Request, Rights, Written};
 
 /// Memory without an address: it can be mapped at several, and in several processes.
 pub struct Physical {
@@ -33,6 +34,14 @@ impl Physical {
     #[cfg(target_os = "linux")]
     pub fn export(&self) -> Result<std::os::fd::OwnedFd, MemoryError> {
         pages::duplicate(&self.file).ok_or(MemoryError::NoPages { what: "another file descriptor" })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl std::os::fd::AsFd for Physical {
+    /// The file of the memory. As long as the descriptor is open another process can have the memory by `/proc`, too.
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 
@@ -110,6 +119,11 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
+    /// Whether it is an allocation's own memory, which nobody else has.
+    pub(super) fn is_private(&self) -> bool {
+        self.physical().is_none() && self.range.base == self.base
+    }
+
     fn physical(&self) -> MutexGuard<'_, Option<Arc<Physical>>> {
         self.physical.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -270,6 +284,7 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some(whole) = size.checked_next_multiple_of(PAGE) else { return Err(out_of_memory) };
         let Some(range) = Reservation::new(whole, align, 0) else { return Err(out_of_memory) };
@@ -280,8 +295,11 @@ impl Memory {
         };
         let table = Arc::make_mut(&mut table);
         table.forget_stale(base, size);
-        let allocation = Allocation { base, size, kind, writable: true, owner, rights };
-        table.insert(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))), written: None });
+        table.insert(Region {
+            allocation: Allocation { base, size, kind, writable: true, owner, rights },
+            storage: Some(Arc::new(Storage::Mapping(mapping))),
+            written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
+        });
         Ok(base)
     }
 
@@ -322,6 +340,8 @@ impl Memory {
         unsafe { pages::map(base, size, &shared.file, 0) }.ok_or_else(no_pages)?;
         *physical = Some(Arc::clone(&shared));
         drop(physical);
+        // Others may write it from now on.
+        region.mark(allocation.base, allocation.size);
         drop(table);
         Ok(shared)
     }

@@ -534,8 +534,12 @@ impl Memory {
         freed.remembered.push_back(region.allocation);
         let size = region.allocation.size;
         if let Some(storage) = region.storage {
-            // A mapping's addresses are the program's to choose; nobody else gets them.
-            if size <= QUARANTINE_BYTES && !matches!(*storage, Storage::Mapping(_)) {
+            // Another mapping's addresses are the program's to choose; nobody else gets them.
+            let own = match &*storage {
+                Storage::Heap(_) | Storage::Piece(_) => true,
+                Storage::Mapping(mapping) => mapping.is_private(),
+            };
+            if own && size <= QUARANTINE_BYTES {
                 freed.kept.push_back((storage, size));
                 freed.kept_bytes += size;
             }

@@ -79,6 +79,11 @@ impl Block {
         self.base
     }
 
+    /// Bytes that it has.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Copies `data` to `offset`. What does not fit is left out.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) {
         let room = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);

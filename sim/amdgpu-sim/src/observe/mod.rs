@@ -225,7 +225,8 @@ impl<'a> Observer<'a> {
             // that `wave` was made for.
             match unsafe { (m.run)(wave, m, ctx) } {
                 Flow::Next => wave.pc += 1,
-                Flow::Jump => {}
+                // Code that is observed is lowered whole.
+                Flow::Jump | Flow::Elsewhere => {}
                 Flow::Barrier => {
                     wave.pc += 1;
                     if let Some(place) = group.barriers.get_mut(wave.id as usize) {

@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use super::*;
 
@@ -251,4 +252,36 @@ fn many_threads_and_queues_with_random_waits_all_end() {
     });
     scheduler.wait(&scheduler.points(Scope::Device(0)));
     assert_eq!(done.load(Ordering::Relaxed), 8 * 500);
+}
+
+#[test]
+fn commands_that_wait_for_later_ones_of_other_queues_get_them() {
+    let scheduler = scheduler();
+    // Many more than have a place from the beginning, each holding its own until the next one runs.
+    let count = 4 * scheduler.device_workers + 16;
+    let flags: Arc<Vec<AtomicBool>> = Arc::new((0..=count).map(|_| AtomicBool::new(false)).collect());
+    let points: Vec<_> = (0..count)
+        .map(|n| {
+            let flags = Arc::clone(&flags);
+            let work = Work::Device(Box::new(move || {
+                flags[n].store(true, Ordering::Relaxed);
+                while !flags[n + 1].load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+                Ok(())
+            }));
+            let key = scheduler.open(0, Order::Free, Priority::Normal);
+            scheduler.submit(key, work, &[]).unwrap()
+        })
+        .collect();
+    // Without a thread that waits, which would run one itself.
+    while !flags[count - 1].load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    flags[count].store(true, Ordering::Relaxed);
+    scheduler.wait(&points);
+    // Afterwards there are no more places than before.
+    while scheduler.lock().workers.extra_places() > 0 {
+        std::thread::yield_now();
+    }
 }

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::{each, field, functions, put};
 use crate::abi::*;
 use crate::agent::AgentId;
+use crate::driver;
 use crate::events;
 use crate::memory::Pool;
 use crate::queue;
@@ -146,7 +147,6 @@ unsafe fn cpu(runtime: &Runtime, attribute: u32, value: *mut c_void) -> Result<(
 unsafe fn gpu(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut c_void) -> Result<()> {
     let config = runtime.agents.gpu(agent)?.config();
     let chip = &runtime.agents.chip;
-    let number = u32::from(agent.0);
     // SAFETY: as of `common`.
     unsafe {
         match attribute {
@@ -173,8 +173,8 @@ unsafe fn gpu(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut c_v
                 put(value, chip.compute_units)
             }
             HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY => put(value, chip.clock),
-            // Bus, then device, then function: a bus of its own each.
-            HSA_AMD_AGENT_INFO_BDFID => put(value, number << 8),
+            HSA_AMD_AGENT_INFO_BDFID => put(value, driver::location(agent)),
+            HSA_AMD_AGENT_INFO_DOMAIN => put(value, driver::PCI_DOMAIN),
             HSA_AMD_AGENT_INFO_MEMORY_WIDTH => put(value, chip.memory_width),
             HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY => put(value, chip.memory_clock),
             HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU => put(value, 32_u32),
@@ -186,7 +186,7 @@ unsafe fn gpu(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut c_v
                 put(value, hsa_amd_hdp_flush_t { HDP_MEM_FLUSH_CNTL: none, HDP_REG_FLUSH_CNTL: none })
             }
             HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES => put(value, true),
-            HSA_AMD_AGENT_INFO_UUID => put(value, field::<21>(&format!("GPU-{number:016x}"))),
+            HSA_AMD_AGENT_INFO_UUID => put(value, field::<21>(&format!("GPU-{:016x}", driver::unique_id(agent)))),
             HSA_AMD_AGENT_INFO_ASIC_REVISION => put(value, chip.asic_revision),
             HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS => put(value, false),
             HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID => put(value, chip.family),

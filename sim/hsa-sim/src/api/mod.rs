@@ -2,6 +2,7 @@
 
 mod agent;
 mod executable;
+mod ipc;
 mod isa;
 mod loader;
 mod memory;
@@ -69,9 +70,10 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 13] = [
+const LISTS: [&[Export]; 14] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
+    ipc::FUNCTIONS,
     isa::FUNCTIONS,
     loader::FUNCTIONS,
     memory::FUNCTIONS,

@@ -37,6 +37,9 @@ enum Command {
     ///
     /// ROCm is the one that the program would find by itself (ROCM_PATH, /opt/rocm, the system's), or the newest that
     /// `rocm-sdk install` has installed; --rocm names another. The program's exit status is that of this command.
+    ///
+    /// RCCL, ROCm SMI and others ask the kernel's driver for the GPUs, by files under /sys: a small library, preloaded, shows such files of
+    /// the simulated GPUs to the program, at the usual paths. No root and no namespace is needed.
     Run(run::Run),
     /// Run a program and tell of each kernel on stderr
     ///
@@ -149,10 +152,18 @@ impl Gpu {
 
     /// The GPUs, if everything is as it can be.
     fn devices(&self) -> anyhow::Result<Vec<hsa_sim::DeviceInfo>> {
+        hsa_sim::devices_with(self.variable()).map_err(anyhow::Error::msg)
+    }
+
+    /// The kernel driver's files for them.
+    fn driver_files(&self) -> anyhow::Result<hsa_sim::DriverFiles> {
+        hsa_sim::driver_files_with(self.variable()).map_err(anyhow::Error::msg)
+    }
+
+    /// What a variable is set to.
+    fn variable(&self) -> impl Fn(&str) -> Option<String> {
         let variables = self.variables();
-        let given =
-            |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.clone());
-        hsa_sim::devices_with(given).map_err(anyhow::Error::msg)
+        move |name| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.clone())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use hsa_sim::DriverFiles;
 use rocm_sdk::Layout;
 
 /// The name that ROCm asks for.
@@ -34,14 +35,11 @@ pub(super) fn library() -> Result<PathBuf> {
 /// A folder in which our library has the name that ROCm asks for.
 pub(super) fn library_folder() -> Result<PathBuf> {
     let library = library()?.canonicalize()?;
-    let cache = match std::env::var_os("XDG_CACHE_HOME") {
-        Some(cache) if Path::new(&cache).is_absolute() => PathBuf::from(cache),
-        _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),
-    };
+    let cache = cache()?;
     // One folder for each library: programs that run are not to see it change.
     let mut hash = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&library, &mut hash);
-    let folder = cache.join("hip-sim").join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
+    let folder = cache.join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let link = folder.join(NAME);
     if std::fs::read_link(&link).is_ok_and(|target| target == library) {
@@ -51,6 +49,37 @@ pub(super) fn library_folder() -> Result<PathBuf> {
     std::os::unix::fs::symlink(&library, &new).with_context(|| format!("writing {}", new.display()))?;
     std::fs::rename(&new, &link).with_context(|| format!("writing {}", link.display()))?;
     Ok(folder)
+}
+
+/// The folder of what is kept between runs.
+fn cache() -> Result<PathBuf> {
+    let cache = match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) if Path::new(&cache).is_absolute() => PathBuf::from(cache),
+        _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),
+    };
+    Ok(cache.join("hip-sim"))
+}
+
+/// The library that shows programs the files of the kernel's driver. It is installed beside the other one.
+pub(super) fn driver_library() -> Result<PathBuf> {
+    let library = library()?.canonicalize()?.with_file_name("libhip-sim-driver");
+    if library.is_file() { Ok(library) } else { bail!("there is no {}", library.display()) }
+}
+
+/// A folder with these files, which is written if it is not there. Runs of the same GPUs share it.
+pub(super) fn driver_folder(files: &DriverFiles) -> Result<PathBuf> {
+    let cache = cache()?;
+    let folder = cache.join(format!("driver-{:016x}", files.fingerprint()));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    // Whole or not at all: another run may write it at the same time.
+    let new = cache.join(format!("new-driver-{}", std::process::id()));
+    files.write(&new).with_context(|| format!("writing {}", new.display()))?;
+    if std::fs::rename(&new, &folder).is_err() {
+        std::fs::remove_dir_all(&new).with_context(|| format!("removing {}", new.display()))?;
+    }
+    if folder.is_dir() { Ok(folder) } else { bail!("writing {}", folder.display()) }
 }
 
 /// A ROCm installation.

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 
-use super::place::{Rocm, library_folder};
+use super::place::{Rocm, driver_folder, driver_library, library_folder};
 use super::{Gpu, name};
 
 /// `hip-sim run`.
@@ -38,6 +38,9 @@ struct Program {
     /// A release that `rocm-sdk install` has installed, or a folder
     #[arg(long, value_name = "REL|DIR")]
     rocm: Option<String>,
+    /// Do not show the program the kernel driver's files of the GPUs (/sys/class/kfd, /sys/class/drm, PCI devices)
+    #[arg(long)]
+    no_driver_files: bool,
     /// Program and its arguments
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
@@ -82,25 +85,46 @@ impl Program {
         let before = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty());
         let folders = [ours.as_os_str(), rocm.libraries.as_os_str()].into_iter().chain(before.as_deref());
         let folders = folders.collect::<Vec<_>>().join(OsStr::new(":"));
+        let driver = self.driver();
         let mut command = match &rocm.loader {
             Some(loader) => {
                 let mut command = Command::new(loader);
                 command.arg("--library-path").arg(folders);
+                if let Some((library, _)) = &driver {
+                    command.arg("--preload").arg(library);
+                }
                 command.arg("--argv0").arg(program).arg(found(program)?);
                 command
             }
             None => {
                 let mut command = Command::new(program);
                 command.env("LD_LIBRARY_PATH", folders);
+                if let Some((library, _)) = &driver {
+                    let before = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty());
+                    let all = [library.as_os_str()].into_iter().chain(before.as_deref());
+                    command.env("LD_PRELOAD", all.collect::<Vec<_>>().join(OsStr::new(":")));
+                }
                 command
             }
         };
         command.args(arguments).envs(self.gpu.variables()).env("ROCM_PATH", &rocm.root);
+        if let Some((_, folder)) = driver {
+            command.env("HIP_SIM_DRIVER_FILES", folder);
+        }
         if let Some(log) = log.and_then(name) {
             command.env("HIP_SIM_LOG", log);
         }
         let error = command.exec();
         Err(error).with_context(|| format!("could not start {}", program.to_string_lossy()))
+    }
+
+    /// The library to preload and the folder with the driver's files. Without them most programs run all the same.
+    fn driver(&self) -> Option<(PathBuf, PathBuf)> {
+        if self.no_driver_files {
+            return None;
+        }
+        let files = self.gpu.driver_files().and_then(|files| Ok((driver_library()?, driver_folder(&files)?)));
+        files.inspect_err(|error| eprintln!("hip-sim: RCCL and ROCm SMI will find no GPU: {error:#}")).ok()
     }
 }
 

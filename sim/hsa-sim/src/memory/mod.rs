@@ -4,6 +4,7 @@
 //! say what the program needs to know of it.
 
 mod copy;
+mod ipc;
 mod lock;
 mod pool;
 mod vmem;
@@ -16,7 +17,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use amdgpu_sim::{AllocKind, MemoryError, Request};
 
 use crate::abi::{
-    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_LOCKED,
+    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_LOCKED,
     HSA_EXT_POINTER_TYPE_RESERVED_ADDR, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT,
     HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
 };
@@ -24,6 +25,7 @@ use crate::agent::{AgentId, AgentSet, Agents};
 use crate::runtime::Result;
 
 pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
+pub(crate) use ipc::RawHandle;
 use lock::Locks;
 pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
 use vmem::Virtual;
@@ -54,6 +56,8 @@ pub(crate) struct Memories {
     records: RwLock<BTreeMap<u64, Record>>,
     locks: Mutex<Locks>,
     vmem: Virtual,
+    /// What other processes can have.
+    shared: ipc::Shared,
     /// Bytes of the host's memory in use. The GPUs count theirs themselves.
     host_used: AtomicU64,
 }
@@ -115,7 +119,11 @@ impl Memories {
         // Host memory is for all, as on the real thing.
         let access = if pool.agent.is_cpu() { agents.ids().collect() } else { AgentSet::of(pool.agent) };
         let (owner, rights) = (pool.agent.gpu(), access.rights());
-        match agents.space().allocate(&Request { size, align: GRANULE, kind, owner, rights }) {
+        let request = Request { size, align: GRANULE, kind, owner, rights };
+        let space = agents.space();
+        // Any allocation of a GPU may be shared with another process later, as long as there are pages for it.
+        let shareable = if owner.is_some() { space.allocate_shareable(&request).ok() } else { None };
+        match shareable.map_or_else(|| space.allocate(&request), Ok) {
             Ok(base) => {
                 self.record(Record {
                     base,
@@ -141,18 +149,21 @@ impl Memories {
 
     /// Frees what [`allocate`](Self::allocate) gave.
     pub(crate) fn free(&self, agents: &Agents, address: u64) -> Result<()> {
-        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
-        let ours = records.get(&address).is_some_and(|record| record.kind == HSA_EXT_POINTER_TYPE_HSA);
-        let Some(record) = ours.then(|| records.remove(&address)).flatten() else {
-            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
-        };
-        drop(records);
+        let record = self.take_out(address, HSA_EXT_POINTER_TYPE_HSA).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
         for (function, argument) in &record.callbacks {
             // SAFETY: the program registered this function with this argument.
             unsafe { function(pointer(address), pointer(*argument)) }
         }
         self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
+        self.shared.remove(address);
         agents.space().free(address).map_err(|error| status_of(&error))
+    }
+
+    /// Takes out the record of memory of a kind that starts at an address.
+    fn take_out(&self, address: u64, kind: u32) -> Option<Record> {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let is_it = records.get(&address).is_some_and(|record| record.kind == kind);
+        is_it.then(|| records.remove(&address)).flatten()
     }
 
     /// The record around an address.
@@ -253,7 +264,9 @@ impl Memories {
     /// Gives everything back.
     pub(crate) fn clear(&self, agents: &Agents) {
         let records = std::mem::take(&mut *self.records.write().unwrap_or_else(PoisonError::into_inner));
-        for record in records.into_values().filter(|record| record.kind == HSA_EXT_POINTER_TYPE_HSA) {
+        self.shared.clear();
+        let ours = [HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_IPC];
+        for record in records.into_values().filter(|record| ours.contains(&record.kind)) {
             self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
             // It was allocated there, so there is nothing to be said of it.
             let _ = agents.space().free(record.base);

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod numbers;
+pub(crate) mod peer;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,14 @@ pub(crate) fn try_on(release: &str, files: &[&str], test: &str, variables: &[(&s
     let ours = library_folder();
     let mut command = Command::new(theirs.join("ld-linux-x86-64.so.2"));
     command.arg("--library-path").arg(format!("{}:{}", ours.path().display(), theirs.display()));
+    // As `hip-sim run` does.
+    let variable =
+        |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+    if let Ok(driver) = hsa_sim::driver_files_with(variable) {
+        driver.write(&ours.path().join("driver")).expect("the driver's files");
+        command.arg("--preload").arg(env!("CARGO_BIN_EXE_libhip-sim-driver"));
+        command.env("HIP_SIM_DRIVER_FILES", ours.path().join("driver"));
+    }
     command.arg(std::env::current_exe().expect("the test's own program"));
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
     command.env(INSIDE, release).env("ROCM_PATH", trees().join(release).join("usr")).env("HIP_RS_BACKEND", "rocm");

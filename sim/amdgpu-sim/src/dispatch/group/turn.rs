@@ -5,7 +5,7 @@ use crate::exec::{Ctx, Seen, Stop, Watch, Wave, run};
 /// Instructions of the longest turn.
 const LONGEST: u64 = 1 << 16;
 /// Instructions of a wave's first turn: waves that end within it never pay for being watched.
-const FIRST: u64 = 1 << 12;
+pub(super) const FIRST: u64 = 1 << 12;
 /// Instructions of the first turn of a wave that has waited: it may soon wait again.
 const AFTER_WAIT: u64 = 1 << 8;
 /// Instructions that a wave is watched for at most.
@@ -47,10 +47,15 @@ impl Turn {
         }
         let before = wave.instructions;
         let stop = run(wave, ctx, self.length);
+        self.after(stop, wave.instructions.wrapping_sub(before), wave, ctx)
+    }
+
+    /// `wave` has stopped after `spent` instructions of its turn. Returns what [`run`](Self::run) does.
+    pub(super) fn after(&mut self, stop: Stop, spent: u64, wave: &mut Wave, ctx: &mut Ctx<'_>) -> (Stop, bool) {
         if stop != Stop::Yield {
             return (stop, false);
         }
-        if wave.instructions.wrapping_sub(before) < self.length {
+        if spent < self.length {
             // It gave way of itself: `s_sleep` is for waves that wait.
             return (stop, true);
         }

@@ -83,8 +83,10 @@ pub(crate) struct View {
     memory: Arc<Memory>,
     /// The GPU that looks.
     agent: Agent,
-    /// All tables that this dispatch has looked at; the last one counts. They keep allocations alive that are freed meanwhile.
-    tables: Vec<Arc<Table>>,
+    /// The table as it was at first. All tables that this dispatch has looked at keep allocations alive that are freed meanwhile.
+    first: Arc<Table>,
+    /// Those that it has looked at later; the last one counts.
+    later: Vec<Arc<Table>>,
     /// Memory of the dispatch itself (packet, queue, arguments), not in the table.
     own: Hot,
     hot: [Hot; 4],
@@ -95,8 +97,8 @@ impl View {
     /// What `agent` may see of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
     pub(crate) fn new(memory: Arc<Memory>, agent: Agent, own: std::ops::Range<u64>) -> Self {
         let own = Hot { base: own.start, end: own.end, writable: false };
-        let tables = vec![memory.snapshot()];
-        Self { memory, agent, tables, own, hot: [COLD; 4], next: 0 }
+        let first = memory.snapshot();
+        Self { memory, agent, first, later: Vec::new(), own, hot: [COLD; 4], next: 0 }
     }
 
     /// The range around `address` that may be accessed, and whether it may be written.
@@ -117,14 +119,14 @@ impl View {
         } else {
             let agent = self.agent;
             let visible = |t: &Table| t.find(address).map(|r| r.allocation).filter(|a| a.rights.read.contains(agent));
-            let known = self.tables.last().and_then(|t| visible(t));
+            let known = visible(self.later.last().unwrap_or(&self.first));
             let allocation = match known {
                 Some(a) => a,
                 None => {
                     // It may have been allocated since: a kernel can be handed new memory while it runs.
                     let now = self.memory.snapshot();
                     let allocation = visible(&now)?;
-                    self.tables.push(now);
+                    self.later.push(now);
                     allocation
                 }
             };

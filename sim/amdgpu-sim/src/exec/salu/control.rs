@@ -116,13 +116,21 @@ fn return_address(m: &Micro, ctx: &Ctx<'_>) -> u64 {
     source.address + source.inst.map_or(4, |i| u64::from(i.size))
 }
 
-fn jump_to(w: &mut Wave, address: u64, ctx: &Ctx<'_>) -> Flow {
+fn jump_to(w: &mut Wave, address: u64, ctx: &mut Ctx<'_>) -> Flow {
     match ctx.program.at(address) {
         Some(pc) => {
             w.pc = pc;
             Flow::Jump
         }
-        None => w.fail(Trap::WildJump(address)),
+        None => match ctx.part_at(address) {
+            Some((part, program, pc)) => {
+                w.go_to(part, program);
+                w.pc = pc;
+                ctx.program = program;
+                Flow::Elsewhere
+            }
+            None => w.fail(Trap::WildJump(address)),
+        },
     }
 }
 
@@ -154,7 +162,7 @@ const FORKS: u32 = 6;
 
 /// Lets the smaller part of the lanes go on, those of `mask` at `target`, the others behind the instruction. Its
 /// `s_cbranch_join` lets the rest follow.
-fn fork(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, target: u64) -> Flow {
+fn fork(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, target: u64) -> Flow {
     let (mask, exec, next) = (w.slot64(m.src[0]), w.exec(), return_address(m, ctx));
     let (pass, fail) = (mask & exec, !mask & exec);
     if pass == exec {

@@ -77,6 +77,57 @@ fn flags_as_operands() {
     assert_eq!(([0, 1, 2].map(|i| w.slot(i)), w.row(0)[1]), ([1, 1, 0], 1));
 }
 
+/// Runs a program in a wave of its own, all lanes enabled.
+fn run_to_end(program: &Program) -> (Wave, Stop) {
+    let mut wave = Wave::new(program);
+    wave.reset(program);
+    wave.set_exec(u64::MAX);
+    let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
+    // SAFETY: there are no bytes to be valid.
+    let scratch = unsafe { Scratch::new(0, 0, 0) };
+    let env = Env {
+        view: &mut view,
+        scratch,
+        misaligned: Misaligned::default(),
+        beyond_lds: crate::BeyondLds::default(),
+        sramecc: false,
+        start: Instant::now(),
+        outside: &Outside::default(),
+    };
+    let stop = run(&mut wave, &mut Ctx { root: program, program, lds: &mut [], env }, 100);
+    (wave, stop)
+}
+
+/// Of much code only what is called is lowered, and does what it does when all of it is.
+#[test]
+fn called_code_is_lowered_when_it_is_called() {
+    const FAR: usize = 1 << 19;
+    let (function, other) = (0x2000 + 4 * FAR as u32, 0x2000 + 8 * FAR as u32);
+    let mut text = vec![0xffff_ffff; 2 * FAR + 64];
+    let mut put = |at: usize, words: &[u32]| text[at..at + words.len()].copy_from_slice(words);
+    // s_mov_b32 s0, function; s_mov_b32 s1, 0; s_swappc_b64 s[30:31], s[0:1]; then behind it: v_add_u32 v1, 0x1111, v0; s_endpgm
+    put(0, &[0xbe80_00ff, function, 0xbe81_0080, 0xbe9e_1e00, 0x6802_00ff, 0x1111, 0xbf81_0000]);
+    // v_mov_b32 v0, 0x2222; s_mov_b32 s4, other; s_mov_b32 s5, 0; s_swappc_b64 s[28:29], s[4:5]; s_setpc_b64 s[30:31]
+    put(FAR, &[0x7e00_02ff, 0x2222, 0xbe84_00ff, other, 0xbe85_0080, 0xbe9c_1e04, 0xbe80_1d1e]);
+    // v_add_u32 v0, 0x3333, v0; s_setpc_b64 s[28:29]
+    put(2 * FAR, &[0x6800_00ff, 0x3333, 0xbe80_1d1c]);
+    for in_parts in [true, false] {
+        let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, in_parts).unwrap();
+        assert_eq!(program.parts.is_some(), in_parts);
+        assert_eq!(program.micros().len() < 20, in_parts);
+        for _ in 0..2 {
+            let (wave, stop) = run_to_end(&program);
+            assert_eq!((stop, wave.trap.clone()), (Stop::End, None));
+            let (v0, v1) = (wave.row(program.layout().vgpr(0))[63], wave.row(program.layout().vgpr(1))[63]);
+            assert_eq!((v0, v1), (0x5555, 0x6666), "in parts: {in_parts}");
+        }
+    }
+    // A wild jump is one, wherever code is lowered.
+    text[1] = 0x1000;
+    let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, true).unwrap();
+    assert_eq!(run_to_end(&program).1, Stop::Trap);
+}
+
 /// Real machine code: words that are data, code that is not reached, an instruction that is not there.
 #[test]
 fn undecodable_words_trap_only_when_reached() {
@@ -84,30 +135,17 @@ fn undecodable_words_trap_only_when_reached() {
     let skip = 0xbf82_0001; // s_branch over one word
     let nothing = 0xffff_ffff;
     let arch = crate::isa::Arch::Gfx90a;
-    let lower = |text: &[u32]| Program::lower(text, 0x2000, 0x2000, DEFAULT_MODE, arch).expect("the entry is inside");
+    let lower =
+        |text: &[u32]| Program::lower(text, 0x2000, 0x2000, DEFAULT_MODE, arch, true).expect("the entry is inside");
     let finish = |program: Program| {
-        let mut wave = Wave::new(&program);
-        wave.reset(&program);
-        let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
-        // SAFETY: there are no bytes to be valid.
-        let scratch = unsafe { Scratch::new(0, 0, 0) };
-        let env = Env {
-            view: &mut view,
-            scratch,
-            misaligned: Misaligned::default(),
-            beyond_lds: crate::BeyondLds::default(),
-            sramecc: false,
-            start: Instant::now(),
-            outside: &Outside::default(),
-        };
-        let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut [], env }, 100);
+        let (wave, stop) = run_to_end(&program);
         (stop, wave.trap)
     };
     assert_eq!(finish(lower(&[skip, nothing, end])), (Stop::End, None));
     assert_eq!(finish(lower(&[0xbf80_0000, nothing, end])), (Stop::Trap, Some(Trap::Undecodable(nothing))));
     assert!(matches!(finish(lower(&[0xbf80_0000])), (Stop::Trap, Some(Trap::WildJump(_)))), "ran off the end");
-    assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch).is_err());
-    assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch).is_err());
+    assert!(Program::lower(&[end], 0x2000, 0x2004, DEFAULT_MODE, arch, true).is_err());
+    assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch, true).is_err());
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         outside: &Outside::default(),
     };
     let mut lds = memories.lds.to_vec();
-    let stop = run(&mut wave, &mut Ctx { program: &program, lds: &mut lds, env }, 10_000);
+    let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 10_000);
     let mut after = vec![0; SIZE];
     device.read(base, &mut after).expect("inside");
     let trap = wave.trap.clone();

@@ -109,7 +109,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
         outside: &Outside::default(),
     };
     let mut lds = [0; LDS];
-    let mut ctx = Ctx { program: &program, lds: &mut lds, env };
+    let mut ctx = Ctx { root: &program, program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
     (wave, stop)
 }

@@ -1,0 +1,7 @@
+use std::sync::Arc;
+
+fn add(graph: Arc<hip::Graph>) {
+    graph.add_empty(&[]).unwrap();
+}
+
+fn main() {}

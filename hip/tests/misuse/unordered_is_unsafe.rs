@@ -1,0 +1,5 @@
+fn unordered() {
+    hip::without_stream_order(|| ());
+}
+
+fn main() {}

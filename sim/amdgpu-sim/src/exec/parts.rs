@@ -1,0 +1,139 @@
+//! Code that is lowered part by part.
+//!
+//! A kernel that calls functions by address may call any function of its code object. Of a large one (RCCL's has 20 million words)
+//! it calls a handful; so only what is jumped to is lowered, when it is first jumped to: all that can be reached from there by direct
+//! branches. Each part is a program of its own. All have the same registers at the same places; constants are a part's own, and a wave
+//! takes them over when it goes to it.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::lower::{Common, reachable};
+use super::{Ctx, Program, Wave, salu, skipped};
+use crate::isa::inst::Inst;
+use crate::isa::{self, Arch};
+
+/// The parts of a kernel's code, as far as there are any yet.
+#[derive(Debug)]
+pub(super) struct Parts {
+    text: Vec<u32>,
+    text_address: u64,
+    rsrc1: u32,
+    arch: Arch,
+    common: Common,
+    /// The first part, and from there one after the other: none ever moves.
+    first: Link,
+    /// Held while a part is made.
+    making: Mutex<()>,
+}
+
+type Link = OnceLock<Box<Part>>;
+
+#[derive(Debug)]
+struct Part {
+    program: Program,
+    next: Link,
+}
+
+/// Vector and accumulation registers of all parts: all that there are, and as far as the widest operand reaches.
+const REGISTERS: (u16, u16) = (256 + 32, 256 + 32);
+
+impl Parts {
+    /// The kernel itself, whose code so far is `code`.
+    pub(super) fn root(
+        text: &[u32],
+        text_address: u64,
+        code: &std::collections::BTreeMap<u32, Option<Inst>>,
+        start: u32,
+        rsrc1: u32,
+        arch: Arch,
+    ) -> Program {
+        let common = common(text, arch);
+        let program = Program::part_of(code, text, text_address, start, (rsrc1, arch), &common);
+        let (first, making) = (Link::new(), Mutex::new(()));
+        let parts = Parts { text: text.to_vec(), text_address, rsrc1, arch, common, first, making };
+        Program { parts: Some(Box::new(parts)), ..program }
+    }
+
+    /// The parts with their numbers, from 1 on.
+    fn iter(&self) -> impl Iterator<Item = (u32, &Program)> {
+        let parts = std::iter::successors(self.first.get(), |part| part.next.get());
+        (1..).zip(parts.map(|part| &part.program))
+    }
+
+    /// A part by its number; `None` for 0, which is the kernel.
+    pub(super) fn get(&self, number: u32) -> Option<&Program> {
+        let before = number.checked_sub(1)?;
+        self.iter().nth(before as usize).map(|(_, program)| program)
+    }
+
+    /// The part that has the instruction at an address, with its micro-operation: one that is there, or a new one. `None` outside of
+    /// the text.
+    fn at(&self, address: u64) -> Option<(u32, &Program, u32)> {
+        let known = || self.iter().find_map(|(number, program)| Some((number, program, program.at(address)?)));
+        if let Some(found) = known() {
+            return Some(found);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another wave may have been faster.
+        if let Some(found) = known() {
+            return Some(found);
+        }
+        let offset = address.checked_sub(self.text_address).filter(|offset| offset % 4 == 0)?;
+        let start = u32::try_from(offset / 4).ok().filter(|start| (*start as usize) < self.text.len())?;
+        let (code, _) = reachable(&self.text, start, self.arch);
+        let how = (self.rsrc1, self.arch);
+        let program = Program::part_of(&code, &self.text, self.text_address, start, how, &self.common);
+        let mut link = &self.first;
+        while let Some(part) = link.get() {
+            link = &part.next;
+        }
+        link.get_or_init(|| Box::new(Part { program, next: Link::new() }));
+        known()
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        // One after the other, not one inside the other.
+        let mut next = self.first.take();
+        while let Some(mut part) = next {
+            next = part.next.take();
+        }
+    }
+}
+
+/// What all of the text has in common. Words are looked at one by one, as where instructions begin is known only of what is run: a
+/// constant may be taken for an instruction, which costs speed and nothing else.
+fn common(text: &[u32], arch: Arch) -> Common {
+    // s_setreg_b32 and s_setreg_imm32_b32 (SOPK), s_setvskip (SOPC).
+    let mode = |word: u32| matches!(word >> 23, 0x172 | 0x174) || word >> 16 == 0xbf10;
+    let (mut changes, mut skips) = (0, false);
+    for (at, _) in text.iter().enumerate().filter(|(_, word)| mode(**word)) {
+        if let Ok(inst) = isa::decode(&text[at..], arch) {
+            changes |= salu::mode_changes(std::iter::once(&inst));
+            skips |= skipped::may_begin(&inst);
+        }
+    }
+    Common { registers: REGISTERS, changes, skips }
+}
+
+impl<'a> Ctx<'a> {
+    /// Goes to the part of the code that a wave is in.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, wave: &Wave) {
+        if self.root.parts.is_some() {
+            self.program = self.root.part(wave.part());
+        }
+    }
+
+    /// The part, other than the one that is run, that has the instruction at an address: its number, itself, and its micro-operation.
+    #[cold]
+    pub(super) fn part_at(&self, address: u64) -> Option<(u32, &'a Program, u32)> {
+        let root = self.root;
+        let parts = root.parts.as_ref()?;
+        match root.at(address) {
+            Some(pc) => Some((0, root, pc)),
+            None => parts.at(address),
+        }
+    }
+}

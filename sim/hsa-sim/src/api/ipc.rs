@@ -1,0 +1,51 @@
+//! Memory that processes share.
+
+use std::ffi::c_void;
+
+use super::{agents, all_agents, functions, put};
+use crate::abi::*;
+use crate::memory::{RawHandle, pointer};
+use crate::runtime::runtime;
+
+functions! {
+    /// A handle by which other processes can have an allocation.
+    fn hsa_amd_ipc_memory_create(address: *mut c_void, size: usize, handle: *mut RawHandle) {
+        let runtime = runtime()?;
+        if address.is_null() || handle.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let made = runtime.memory.share(&runtime.agents, address as u64, size as u64)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(handle, made) }
+    }
+
+    /// Maps the memory of a handle for agents: all, if none are named.
+    fn hsa_amd_ipc_memory_attach(
+        handle: *const RawHandle,
+        size: usize,
+        count: u32,
+        first: *const hsa_agent_t,
+        result: *mut *mut c_void,
+    ) {
+        let runtime = runtime()?;
+        if handle.is_null() || result.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let access = match count {
+            0 => all_agents(runtime),
+            // SAFETY: the caller vouches for the list.
+            _ => unsafe { agents(runtime, first, count as usize) }?,
+        };
+        // SAFETY: not null, so the caller vouches for it.
+        let raw = unsafe { handle.read_unaligned() };
+        let address = runtime.memory.attach(&runtime.agents, &raw, size as u64, access)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { put(result, pointer(address)) }
+    }
+
+    /// Takes such memory away again.
+    fn hsa_amd_ipc_memory_detach(address: *mut c_void) {
+        let runtime = runtime()?;
+        runtime.memory.detach(&runtime.agents, address as u64)
+    }
+}

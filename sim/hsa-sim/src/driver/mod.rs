@@ -1,0 +1,121 @@
+//! The files by which the kernel's driver tells programs of the GPUs.
+//!
+//! RCCL, ROCm SMI and `rocminfo` read them by themselves, beside what HSA says. Here they are made from the same settings, so that both
+//! agree; the library `libhip-sim-driver`, preloaded, shows them to a program at their usual paths.
+//!
+//! - `topology`: `/sys/class/kfd`, the compute driver's nodes and links. `pci`: PCI devices and graphics cards.
+//! - `tree`: files and links, and writing them to a folder.
+
+mod pci;
+mod topology;
+mod tree;
+
+use std::fmt::Write as _;
+
+use crate::agent::{AgentId, Agents};
+use crate::config::Settings;
+
+pub use tree::DriverFiles;
+
+/// The PCI domain of the GPUs: one that no device of the machine has, so that their addresses are not those of real ones.
+pub(crate) const PCI_DOMAIN: u32 = 0x5349;
+/// AMD, as PCI knows it.
+const VENDOR: u32 = 0x1002;
+
+/// Where a GPU is on the PCI bus, as the kernel packs it: bus, device, function. A bus of its own each.
+pub(crate) fn location(gpu: AgentId) -> u32 {
+    u32::from(gpu.0) << 8
+}
+
+/// A number that no other GPU of the machine has.
+pub(crate) fn unique_id(gpu: AgentId) -> u64 {
+    u64::from(gpu.0)
+}
+
+/// The number by which the compute driver knows a GPU, which is not 0.
+fn gpu_id(gpu: AgentId) -> u32 {
+    0x1000 + u32::from(gpu.0)
+}
+
+/// The number of a GPU's device for rendering.
+fn render_minor(gpu: AgentId) -> u32 {
+    127 + u32::from(gpu.0)
+}
+
+/// The files for the GPUs that the environment asks for.
+///
+/// # Errors
+/// A variable with a value that it can't have, by name.
+pub fn driver_files() -> Result<DriverFiles, String> {
+    Ok(of(&Settings::from_environment()?))
+}
+
+/// The files for the GPUs of these variables.
+///
+/// # Errors
+/// As of [`driver_files`].
+pub fn driver_files_with(variable: impl Fn(&str) -> Option<String>) -> Result<DriverFiles, String> {
+    Ok(of(&Settings::read(|name| Ok(variable(name)))?))
+}
+
+fn of(settings: &Settings) -> DriverFiles {
+    let agents = Agents::new(settings);
+    let mut tree = DriverFiles::default();
+    topology::add(&mut tree, &agents);
+    pci::add(&mut tree, &agents);
+    tree
+}
+
+/// Lines of a name and a number each.
+fn properties(lines: &[(&str, u64)]) -> String {
+    lines.iter().fold(String::new(), |mut text, (name, value)| {
+        // A string takes everything.
+        let _ = writeln!(text, "{name} {value}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(devices: &str) -> DriverFiles {
+        driver_files_with(|name| (name == "HIP_SIM_DEVICES").then(|| devices.to_owned())).unwrap()
+    }
+
+    fn property(text: &str, name: &str) -> u64 {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("no {name}: {text}")).parse().unwrap()
+    }
+
+    #[test]
+    fn every_gpu_has_a_node_and_a_link_to_every_other() {
+        let files = files("3");
+        for node in 1..=3 {
+            let folder = format!("/sys/devices/virtual/kfd/kfd/topology/nodes/{node}");
+            let text = files.text(&format!("{folder}/properties")).unwrap();
+            let links = property(text, "io_links_count");
+            let to: Vec<u64> = (0..links)
+                .map(|link| property(files.text(&format!("{folder}/io_links/{link}/properties")).unwrap(), "node_to"))
+                .collect();
+            let others: Vec<u64> = (0..=3).filter(|other| *other != node).collect();
+            assert_eq!(to, others);
+            assert_eq!(property(text, "domain"), u64::from(PCI_DOMAIN));
+            assert_eq!(property(text, "unique_id"), node);
+        }
+        assert!(files.text("/sys/devices/virtual/kfd/kfd/topology/nodes/4/properties").is_none());
+    }
+
+    #[test]
+    fn written_links_lead_from_class_to_device() {
+        let folder = tempfile::tempdir().unwrap();
+        files("2").write(folder.path()).unwrap();
+        let read = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap();
+        assert_eq!(read("sys/class/kfd/kfd/topology/nodes/2/gpu_id"), "4098\n");
+        assert_eq!(read("sys/class/drm/card1/device/vendor"), "0x1002\n");
+        // As NCCL asks.
+        assert_eq!(read("sys/class/pci_bus/5349:02/../../5349:02:00.0/class"), "0x038000\n");
+        // A second time changes nothing and is no error.
+        files("2").write(folder.path()).unwrap();
+    }
+}

@@ -1,0 +1,75 @@
+//! The GPUs as PCI devices and graphics cards.
+
+use super::{PCI_DOMAIN, VENDOR, location, render_minor, tree::DriverFiles, unique_id};
+use crate::agent::Agents;
+
+/// A display controller that shows nothing.
+const CLASS: &str = "0x038000";
+/// A bridge.
+const BRIDGE: &str = "0x060400";
+
+/// Adds devices and cards.
+pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
+    let root = format!("/sys/devices/pci{PCI_DOMAIN:04x}:00");
+    tree.line("/sys/module/amdgpu/initstate", "live");
+    tree.line("/sys/module/amdgpu/version", env!("CARGO_PKG_VERSION"));
+    tree.line("/sys/bus/pci/drivers/amdgpu/module/version", env!("CARGO_PKG_VERSION"));
+    tree.line("/sys/class/drm/version", "drm 1.1.0 20060810");
+    for (index, gpu) in agents.gpu_ids().enumerate() {
+        let bus = location(gpu) >> 8;
+        let bridge = format!("{root}/{PCI_DOMAIN:04x}:00:{:02x}.{}", bus >> 3, bus & 7);
+        let name = format!("{PCI_DOMAIN:04x}:{bus:02x}:00.0");
+        let device = format!("{bridge}/{name}");
+        for (folder, class, id) in [(&bridge, BRIDGE, 0x1480), (&device, CLASS, agents.chip.chip_id)] {
+            for (file, value) in [
+                ("class", class.to_owned()),
+                ("vendor", format!("{VENDOR:#06x}")),
+                ("device", format!("{id:#06x}")),
+                ("subsystem_vendor", format!("{VENDOR:#06x}")),
+                ("subsystem_device", format!("{id:#06x}")),
+                ("revision", format!("{:#04x}", agents.chip.asic_revision)),
+                ("numa_node", "0".to_owned()),
+                ("local_cpulist", cpus()),
+                ("max_link_speed", "16.0 GT/s PCIe".to_owned()),
+                ("current_link_speed", "16.0 GT/s PCIe".to_owned()),
+                ("max_link_width", "16".to_owned()),
+                ("current_link_width", "16".to_owned()),
+            ] {
+                tree.line(format!("{folder}/{file}"), value);
+            }
+            tree.link(format!("{folder}/subsystem"), "/sys/bus/pci");
+        }
+        for (file, value) in [
+            ("unique_id", format!("{:016x}", unique_id(gpu))),
+            ("product_name", agents.chip.product.to_owned()),
+            ("mem_info_vram_total", agents.gpu_memory.to_string()),
+            ("mem_info_vram_used", "0".to_owned()),
+            ("mem_info_vis_vram_total", agents.gpu_memory.to_string()),
+            ("mem_info_vis_vram_used", "0".to_owned()),
+            ("mem_info_vram_vendor", "amdgpu-sim".to_owned()),
+            ("gpu_busy_percent", "0".to_owned()),
+        ] {
+            tree.line(format!("{device}/{file}"), value);
+        }
+        tree.link(format!("{device}/driver"), "/sys/bus/pci/drivers/amdgpu");
+        tree.link(format!("/sys/bus/pci/devices/{name}"), &device);
+        tree.line(format!("{bridge}/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}/cpulistaffinity"), cpus());
+        let class = format!("/sys/class/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}");
+        tree.link(class, &format!("{bridge}/pci_bus/{PCI_DOMAIN:04x}:{bus:02x}"));
+        for (node, minor) in
+            [(format!("card{index}"), index as u32), (format!("renderD{}", render_minor(gpu)), render_minor(gpu))]
+        {
+            let folder = format!("{device}/drm/{node}");
+            tree.line(format!("{folder}/dev"), format_args!("226:{minor}"));
+            tree.link(format!("{folder}/device"), &device);
+            tree.link(format!("/sys/class/drm/{node}"), &folder);
+            tree.file(format!("/dev/dri/{node}"), "");
+        }
+    }
+}
+
+/// The host's processors.
+fn cpus() -> String {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("0-{}", count - 1)
+}

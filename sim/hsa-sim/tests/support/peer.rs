@@ -1,0 +1,85 @@
+//! A second process, which talks with the first by lines.
+
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Set in the second process.
+const PEER: &str = "HSA_SIM_TEST_PEER";
+/// What lines begin with that are for the other process.
+const MARK: &str = "@@";
+
+/// Whether this is the second process.
+pub(crate) fn is_peer() -> bool {
+    std::env::var_os(PEER).is_some()
+}
+
+/// The second process: this one once more, with lines to and from it.
+pub(crate) struct Peer {
+    pub(crate) child: Child,
+    to: Option<ChildStdin>,
+    from: Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    pub(crate) fn start() -> Self {
+        // The loader that this process was started by, with its arguments.
+        let arguments = std::fs::read("/proc/self/cmdline").unwrap();
+        let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let from = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { to: child.stdin.take(), child, from }
+    }
+
+    /// Sends a line.
+    pub(crate) fn tell(&mut self, line: &str) {
+        writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next line that it sends.
+    pub(crate) fn hear(&mut self) -> String {
+        loop {
+            let line = self.from.next().expect("the second process lives").unwrap();
+            if let Some((_, text)) = line.split_once(MARK) {
+                return text.to_owned();
+            }
+        }
+    }
+
+    /// Sends a line and returns what comes back.
+    pub(crate) fn ask(&mut self, line: &str) -> String {
+        self.tell(line);
+        self.hear()
+    }
+
+    /// Lets it come to its end.
+    pub(crate) fn end(mut self) {
+        self.to = None;
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// In the second process: answers every line.
+pub(crate) fn serve(mut answer: impl FnMut(&str) -> String) {
+    for line in std::io::stdin().lines() {
+        let text = answer(&line.unwrap());
+        println!("{MARK}{text}");
+    }
+}
+
+/// The bytes of a handle as text.
+pub(crate) fn hex<T: Copy>(handle: &T) -> String {
+    // SAFETY: handles are plain bytes.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const *handle).cast::<u8>(), size_of::<T>()) };
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The handle of such a text.
+pub(crate) fn from_hex<T: Copy>(text: &str) -> T {
+    let byte = |n: usize| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..text.len() / 2).map(byte).collect();
+    assert_eq!(bytes.len(), size_of::<T>());
+    // SAFETY: as many bytes, of which every value is one of a handle.
+    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+}
