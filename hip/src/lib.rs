@@ -44,7 +44,13 @@
 //! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; better make streams |
+//! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
+//! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] is a future |
+//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`] |
 //! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
+//! | `hipIpcGetEventHandle` | [`Event::ipc_handle`], [`Event::open_ipc`] |
+//! | `hipGraph_t`, `hipStreamBeginCapture` | [`Graph`], [`Stream::capture`] |
+//! | `hipGraphExec_t`, `hipGraphLaunch` | [`GraphExec`], [`GraphExec::launch`] |
 //! | `hipMalloc`, `hipFree` | [`DeviceBuffer::uninit`], `Drop` |
 //! | `hipHostMalloc` | [`PinnedBuffer`] |
 //! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
@@ -54,6 +60,11 @@
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
 //! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
+//! | the same, with a signature | [`kernel!`] |
+//! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
+//! | `hipOccupancy*` | [`Kernel::best_block`], [`Kernel::active_blocks_per_compute_unit`] |
+//! | `hipDeviceGetLimit`, `hipSetDeviceFlags`, ... | [`Device::limit`], [`Device::wait_policy`], ... |
+//! | `hipGetLastError` | [`take_last_error`], for raw calls; those of this crate leave none |
 //! | `hipError_t` | [`Error`], [`Status`] |
 //! | all else | [`sys`], with `as_raw` where an object has a C handle |
 //!
@@ -61,6 +72,8 @@
 //!
 //! - **Memory in flight.** No safe call lets the host touch or free memory that queued work still uses, whatever the order of drops
 //!   and whatever is forgotten. Buffers note the streams that use them; work on another stream waits for what it must come after.
+//! - **Host functions** run on a thread of the runtime and must not call HIP: a call in one is an error, not a hang. So is any call in the child of
+//!   a `fork`.
 //! - **Launches are unsafe, not blind.** A kernel can do anything; but arguments, grid, block and shared memory are checked against the
 //!   code object and the device before the runtime sees them.
 //! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
@@ -81,8 +94,11 @@ mod device;
 mod error;
 mod event;
 mod graph;
+#[cfg(feature = "rocm-7-1")]
+mod library;
 mod memory;
 mod module;
+mod peer;
 mod properties;
 mod runtime;
 mod settings;
@@ -90,7 +106,11 @@ mod stream;
 mod usage;
 
 pub use bytemuck;
+#[cfg(feature = "half")]
+pub use half;
 pub use hip_sys as sys;
+#[cfg(feature = "complex")]
+pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
@@ -101,8 +121,15 @@ pub use event::{Event, EventOptions, IpcEventHandle};
 pub use graph::{
     CaptureMode, Graph, GraphCopy, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
 };
+#[cfg(feature = "rocm-7-1")]
+pub use library::{Library, LibraryKernel};
+#[cfg(unix)]
+pub use memory::PoolPointer;
 pub use memory::{
-    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
+    Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, Extent, F8E4M3,
+    F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, ManagedBuffer, MemoryAccess, MemoryAdvice, MemoryPlace, MemoryPool, PinnedBuffer,
+    PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut, Pod, PoolOptions,
+    PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
@@ -110,6 +137,10 @@ pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,
 };
+#[cfg(feature = "rocm-6-4")]
+pub use module::{LinkInput, Linker};
+pub use module::{LoadLog, LoadOptions};
+pub use peer::{Link, LinkType, PeerAttribute};
 pub use properties::{DeviceProperties, PciAddress};
 #[cfg(feature = "rocm-6-2")]
 pub use runtime::proc_address;

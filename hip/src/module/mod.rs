@@ -7,8 +7,11 @@ mod geometry;
 mod image;
 mod kernel;
 mod launch;
+#[cfg(feature = "rocm-6-4")]
+mod link;
 mod metadata;
 mod msgpack;
+mod options;
 pub mod typed;
 
 use std::borrow::Cow;
@@ -25,7 +28,10 @@ pub use geometry::{Dim3, LaunchConfig};
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
+#[cfg(feature = "rocm-6-4")]
+pub use link::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
+pub use options::{LoadLog, LoadOptions};
 
 use crate::Arch;
 use crate::call::check;
@@ -78,6 +84,28 @@ impl Module {
         Ok(Self {
             inner: Arc::new(ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image }),
         })
+    }
+
+    /// As [`load`](Self::load), with options, and gives what the runtime had to say (`hipModuleLoadDataEx`).
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load); what the runtime logged is in the error.
+    pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
+        let object = image::select(image, &device.properties()?.arch)?;
+        let image = Image::copy(&object.bytes);
+        device.activate()?;
+        let mut raw: hipModule_t = ptr::null_mut();
+        let (status, log) = options.with_raw(|count, names, values| {
+            // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers are as long as is
+            // said.
+            unsafe { hip_sys::hipModuleLoadDataEx(&mut raw, image.bytes().as_ptr().cast(), count, names, values) }
+        });
+        check(status, "hipModuleLoadDataEx", || {
+            format!("a code object of {} bytes on device {}: {}", image.bytes().len(), device.index(), log.errors)
+        })?;
+        let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
+        let inner = ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image };
+        Ok((Self { inner: Arc::new(inner) }, log))
     }
 
     /// Loads a file: [`load`](Self::load) of what is in it.
@@ -140,6 +168,12 @@ impl Module {
         check(status, "hipModuleGetFunction", || format!("the kernel {name:?}"))?;
         Ok(Kernel::new(raw, Arc::clone(info), Arc::clone(&self.inner)))
     }
+}
+
+/// The code object in `image` for an architecture, checked.
+#[cfg(feature = "rocm-7-1")]
+pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<Box<[u8]>> {
+    Ok(image::select(image, arch)?.bytes.into())
 }
 
 impl ModuleInner {

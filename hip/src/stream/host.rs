@@ -57,7 +57,7 @@ impl Stream {
     /// Queues a Rust function (`hipLaunchHostFunc`): it runs on a thread of the runtime's after all work queued before,
     /// and the work queued after waits for it.
     ///
-    /// It must not call HIP: any call of this crate in it returns [`Error::InHostFunction`], and buffers that are dropped in it
+    /// It should be short: the runtime calls the functions of all streams on one thread. It must not call HIP: any call of this crate in it returns [`Error::InHostFunction`], and buffers that are dropped in it
     /// are freed later. If it panics, the next call that waits for the stream returns
     /// [`Error::HostFunctionPanicked`]; work behind it goes on. If the device fails before, it may not run at all, and what
     /// it holds is then leaked.

@@ -19,6 +19,7 @@ use crate::usage::{Access, AccessKind, Usage};
 /// A stream that waits for a value which never comes waits for ever, and so does everything that waits for that stream, dropping
 /// the signal included. Streams share the device's hardware queues (four by default), and a wait holds up its whole queue: let the
 /// host or another device write the value, or work of the same stream in front of the wait; another stream's write may be stuck behind it.
+/// A thread that frees memory meanwhile waits for the device, with locks that other calls need: [`Signal::store`] needs none.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {

@@ -1,6 +1,6 @@
 use hip::{Device, Error, FunctionAttribute, Module, ParameterKind};
 
-use crate::{KERNELS, KERNELS_GFX1100, device, module};
+use crate::{KERNELS, KERNELS_GFX1100, device, module, supported};
 
 #[test]
 fn a_module_lists_its_kernels() {
@@ -110,4 +110,51 @@ fn occupancy_is_within_the_limits() {
     assert!(matches!(error, Error::Geometry { .. }), "{error}");
     let error = kernel.active_blocks_per_compute_unit(p.max_threads_per_block + 1, 0).unwrap_err();
     assert!(matches!(error, Error::Geometry { .. }), "{error}");
+}
+
+#[test]
+fn a_module_is_loaded_with_options_and_the_log_comes_back() {
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let options = hip::LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
+    let Some((module, log)) = supported(Module::load_with(&device, KERNELS, &options)) else { return };
+    assert_eq!(log.errors, "");
+    assert_eq!(module.kernel("empty").unwrap().name(), "empty");
+    assert!(matches!(Module::load_with(&device, b"nothing", &options), Err(Error::Image { .. })));
+    assert!(matches!(Module::load_with(&device, KERNELS_GFX1100, &options), Err(Error::Architecture { .. })));
+}
+
+#[cfg(feature = "rocm-6-4")]
+#[test]
+fn what_cannot_be_linked_is_refused() {
+    use hip::{LinkInput, Linker};
+    let Some(device) = device() else { return };
+    let Some(mut linker) = supported(Linker::new(&device)) else { return };
+    for kind in [LinkInput::Bitcode, LinkInput::BitcodeBundle, LinkInput::BitcodeArchive, LinkInput::SpirV] {
+        assert!(matches!(linker.add(kind, b"", "empty"), Err(Error::Image { .. })));
+        assert!(matches!(linker.add(kind, KERNELS, "a code object"), Err(Error::Image { .. })));
+    }
+    assert!(matches!(linker.add_file(LinkInput::Bitcode, "/nowhere.bc"), Err(Error::File { .. })));
+    drop(linker);
+    // Bitcode that is cut off after its first word.
+    let mut linker = Linker::new(&device).unwrap();
+    let result = linker.add(LinkInput::Bitcode, b"BC\xc0\xde", "cut off").and_then(|()| linker.finish());
+    assert!(matches!(result, Err(Error::Hip(_))), "{result:?}");
+}
+
+#[cfg(feature = "rocm-7-1")]
+#[test]
+fn a_library_names_its_kernels_and_a_kernel_keeps_it_loaded() {
+    use hip::Library;
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let Some(library) = supported(Library::load(&device, KERNELS)) else { return };
+    assert_eq!(library.kernel_count().unwrap(), module.kernels().len());
+    let kernel = library.kernel("vector_add").unwrap();
+    drop(library);
+    assert_eq!(kernel.name(), "vector_add");
+    assert!(kernel.library().kernel("no_such_kernel").is_err());
+    assert!(kernel.library().kernel("nul\0inside").is_err());
+    assert!(matches!(Library::load(&device, b"nothing"), Err(Error::Image { .. })));
+    assert!(matches!(Library::load(&device, KERNELS_GFX1100), Err(Error::Architecture { .. })));
 }

@@ -1,12 +1,9 @@
 //! What streams can do beside running work in order: host functions, futures, signals, masks, priorities.
 
-use std::future::Future as _;
-use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
-use std::task::{Context, Poll, Wake};
 
-use hip::{DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Signal, Stream, StreamOptions, WaitCondition};
+use hip::{DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Stream, StreamOptions};
 
 use crate::{device, kernel, supported};
 
@@ -68,77 +65,6 @@ fn hip_cannot_be_called_in_a_host_function_and_what_is_dropped_there_is_freed_la
     stream.synchronize().unwrap();
 }
 
-/// Counts how often it was woken, and unparks a thread.
-struct Waker(std::thread::Thread, AtomicU32);
-
-impl Wake for Waker {
-    fn wake(self: Arc<Self>) {
-        self.1.fetch_add(1, Ordering::SeqCst);
-        self.0.unpark();
-    }
-}
-
-#[test]
-fn a_future_of_a_stream_wakes_when_the_work_is_done() {
-    let Some(slow) = kernel("slow_store") else { return };
-    let stream = Stream::new(&slow.device()).unwrap();
-    let mut out = DeviceBuffer::<u32>::zeroed(&slow.device(), 64).unwrap();
-    // Held up until we have seen that the future is pending.
-    let (go, held) = mpsc::channel::<()>();
-    stream.launch_host_function(move || held.recv().unwrap()).unwrap();
-    // SAFETY: 64 threads, 64 elements.
-    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, SLOW, 8u32)) }.unwrap();
-    let mut finished = pin!(stream.finished().unwrap());
-    let waker = Arc::new(Waker(std::thread::current(), AtomicU32::new(0)));
-    let task = std::task::Waker::from(Arc::clone(&waker));
-    let mut context = Context::from_waker(&task);
-    assert!(finished.as_mut().poll(&mut context).is_pending());
-    assert_eq!(waker.1.load(Ordering::SeqCst), 0);
-    go.send(()).unwrap();
-    loop {
-        match finished.as_mut().poll(&mut context) {
-            Poll::Ready(result) => break result.unwrap(),
-            Poll::Pending => std::thread::park(),
-        }
-    }
-    assert!(waker.1.load(Ordering::SeqCst) <= 1);
-    assert_eq!(out.to_vec().unwrap(), [8; 64]);
-    // One that nobody awaits.
-    drop(stream.finished().unwrap());
-    stream.synchronize().unwrap();
-}
-
-#[test]
-fn streams_wait_for_signals_and_write_them() {
-    let Some(device) = device() else { return };
-    let Some(signal) = supported(Signal::new(&device, 1)) else { return };
-    let first = Stream::new(&device).unwrap();
-    let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
-    let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
-    data.fill_async(&first, 9).unwrap();
-    assert!(!first.is_idle().unwrap(), "the signal is 1");
-    signal.store(2);
-    assert!(!first.is_idle().unwrap(), "the signal is 2");
-    signal.store(3);
-    assert_eq!(data.to_vec().unwrap(), [9; 8]);
-    first.write_signal(&signal, 44).unwrap();
-    first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
-    first.synchronize().unwrap();
-    assert_eq!(signal.load(), 44);
-    // The other conditions.
-    for (condition, value) in
-        [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
-    {
-        signal.store(0b1001);
-        first.wait_signal(&signal, condition).unwrap();
-        if condition != WaitCondition::Nor(1) {
-            assert!(!first.is_idle().unwrap(), "{condition:?}");
-        }
-        signal.store(value);
-        first.synchronize().unwrap();
-    }
-}
-
 #[test]
 fn streams_tell_how_they_were_made() {
     let Some(device) = device() else { return };
@@ -184,27 +110,6 @@ fn each_thread_has_its_own_default_stream() {
     });
     // The thread and its stream are gone; the work is not.
     assert_eq!(data.to_vec().unwrap(), [6; 100]);
-}
-
-#[test]
-fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
-    let Some(device) = device() else { return };
-    let (held, free) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
-    let mut data = DeviceBuffer::<u32>::zeroed(&device, 200).unwrap();
-    let (go, wait) = mpsc::channel::<()>();
-    held.launch_host_function(move || wait.recv().unwrap()).unwrap();
-    {
-        let mut whole = data.as_slice_mut();
-        let (mut low, mut high) = whole.split_at_mut(100).unwrap();
-        low.fill_async(&held, 1).unwrap();
-        // SAFETY: the halves have no byte in common.
-        unsafe { hip::without_stream_order(|| high.fill_async(&free, 2)) }.unwrap();
-    }
-    // It would never come back if that stream waited for the one that is held up.
-    free.synchronize().unwrap();
-    go.send(()).unwrap();
-    let all = data.to_vec().unwrap();
-    assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
 }
 
 #[test]

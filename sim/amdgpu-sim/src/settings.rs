@@ -67,8 +67,8 @@ const BEYOND_LDS: Setting = setting(
 );
 const SCHEDULE: Setting = setting(
     "HIP_SIM_SCHEDULE",
-    "`parallel`, `in-order` or a number",
-    "order of workgroups and waves; `in-order` (one thread) and a number, by which it is shuffled, are the same every time (`parallel`)",
+    "`parallel`, `in-order`, `interleaved`, `interleaved:N` or a number",
+    "order of workgroups and waves; `in-order` (one thread), `interleaved` (waves take turns of 8 instructions, or N) and a number, by which it is shuffled, are the same every time (`parallel`)",
 );
 const SEED: Setting = setting("HIP_SIM_SEED", "a number", "as `HIP_SIM_SCHEDULE` with a number");
 const CHECK: Setting = setting(

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::lower::branch_target;
 use super::program::Layout;
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
-use crate::isa::{Flags, Op};
+use crate::isa::{Flags, Op, Type};
 
 /// Instructions beyond which the code is not looked at: for such kernels clearing registers is nothing.
 const MOST: usize = 20_000;
@@ -134,7 +134,13 @@ impl Known {
 /// The registers that an instruction reads, or may read.
 fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
-    let sources = inst.src.into_iter().zip(info.src).filter_map(|(operand, kind)| Span::of(operand, kind.bytes()));
+    let bytes = |place: usize, kind: Type| match (inst.format, place) {
+        // How long an image's address is its descriptor says: no longer than that.
+        (Format::Mimg, 0) => 16,
+        _ => kind.bytes(),
+    };
+    let sources = inst.src.into_iter().zip(info.src).enumerate();
+    let sources = sources.filter_map(move |(place, (operand, kind))| Span::of(operand, bytes(place, kind)));
     let kept = if !writes_whole(inst) || info.is(Flags::reads_dst) { Some(destination(inst)) } else { None };
     sources.flat_map(Span::iter).chain(kept.into_iter().flatten())
 }
@@ -142,8 +148,8 @@ fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
 /// The registers that an instruction writes, or may write.
 fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
-    // With the status that a buffer load may give on top.
-    let status = if inst.mods.tfe { 4 } else { 0 };
+    // With the status that a load from a buffer or an image may give on top.
+    let status = if inst.mods.tfe || inst.mods.image.is_some_and(|image| image.lwe) { 4 } else { 0 };
     let places = [(inst.dst, info.dst.bytes() + status), (inst.dst2, info.dst2.bytes())];
     places.into_iter().filter_map(|(operand, bytes)| Span::of(operand, bytes)).flat_map(Span::iter)
 }

@@ -325,12 +325,10 @@ fn why_not(inst: &Inst) -> &'static str {
             "a privileged instruction: it ends a trap handler, and no trap handler is installed"
         }
         Op::s_set_gpr_idx_on => "indexing of registers in code whose instructions overlap",
-        Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
-        Op::v_screen_partition_4se_b32 => "an instruction of graphics: what its table holds is not documented",
-        _ if inst.mods.gds => "the global data share",
-        _ if inst.format == Format::Mimg => {
-            "images: the device says that it has none, and how the hardware lays them out in memory is not documented"
+        Op::s_endpgm_ordered_ps_done => {
+            "the end of a pixel shader's ordered section: its message is not one that compute waves can send"
         }
+        _ if inst.mods.gds => "the global data share",
         _ => "the software GPU does not carry this instruction out",
     }
 }

@@ -26,7 +26,7 @@
 //! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` stays at the instruction that trapped.
 //!
 //! # Memory instructions
-//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF (and MIMG) is lowered by
+//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG is lowered by
 //! [`mem::lower`]`(&Inst, &mut Lowering, &mut Micro) -> Option<Handler>`: it sets the micro-operation's operands with
 //! [`Lowering::row`] (vector operand to row), [`Lowering::slot`] (scalar operand, registers or constants, to slot) and
 //! returns the handler, or `None` for what it does not support (the instruction then traps when reached, naming itself).
@@ -68,7 +68,7 @@ pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
-pub(crate) use run::{Stop, run, run_exactly};
+pub(crate) use run::{Stop, run, run_exactly, run_to_store};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 

@@ -1,6 +1,8 @@
 //! The loop that runs a wave.
 
 use super::{Ctx, Flow, Trap, Wave};
+use crate::isa::inst::{Format, Inst};
+use crate::isa::{Flags, Op, Type};
 
 /// Why [`run`] handed a wave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,4 +92,28 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         }
     }
     Stop::Yield
+}
+
+/// Runs `wave` until it is about to store to LDS or has carried out `turn` instructions (`None`), or ends, gives way, stops at a barrier,
+/// or traps.
+pub(crate) fn run_to_store(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Option<Stop> {
+    for _ in 0..turn {
+        let inst = ctx.program.single(wave.pc).and_then(|m| ctx.program.inst(m));
+        if inst.is_some_and(stores_to_lds) {
+            return None;
+        }
+        let sleeps = inst.is_some_and(|inst| inst.op == Op::s_sleep);
+        let stop = run_exactly(wave, ctx, 1);
+        if stop != Stop::Yield || sleeps {
+            return Some(stop);
+        }
+    }
+    None
+}
+
+/// Whether an instruction may change LDS.
+fn stores_to_lds(inst: &Inst) -> bool {
+    let info = inst.op.info();
+    matches!(inst.format, Format::Ds | Format::Flat)
+        && (info.is(Flags::atomic) || info.dst == Type::None && info.src[0] != Type::None)
 }

@@ -14,14 +14,17 @@ mod coverage;
 mod device;
 mod differ;
 mod divide;
+mod exchange;
 mod float;
 mod forks;
 #[path = "../../../tests/common/fuzz.rs"]
 mod fuzz;
 mod half_floats;
 mod hostile;
+mod image;
 mod integer;
 mod lanes;
+mod liveness;
 mod local;
 mod math;
 mod matrix;
@@ -29,6 +32,7 @@ mod modifiers;
 mod packed;
 mod rare;
 mod rounding;
+mod salu;
 mod scalar;
 #[path = "../../../tests/common/streams.rs"]
 mod streams;

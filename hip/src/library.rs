@@ -1,0 +1,149 @@
+//! The library API of ROCm 7.1: code that is loaded without choosing a device.
+
+use std::ffi::{CString, c_uint};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use hip_sys::{hipKernel_t, hipLibrary_t};
+
+use crate::Arch;
+use crate::backend::runtime;
+use crate::call::check;
+use crate::context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::module::image_for;
+
+/// Code that is loaded for all devices (`hipLibrary_t`), at the first use on each: what a [`Module`](crate::Module) is on one.
+///
+/// It names and counts kernels; launching takes a [`Module`](crate::Module), whose launches are checked and noted.
+#[derive(Clone)]
+pub struct Library {
+    inner: Arc<LibraryInner>,
+}
+
+struct LibraryInner {
+    raw: hipLibrary_t,
+    /// The runtime reads the code object here as long as the library is loaded.
+    _image: Box<[u8]>,
+}
+
+// SAFETY: a hipLibrary_t is a handle that any thread may use; it is unloaded only in Drop, when no other reference exists.
+unsafe impl Send for LibraryInner {}
+// SAFETY: as above.
+unsafe impl Sync for LibraryInner {}
+
+/// A kernel of a [`Library`] (`hipKernel_t`), which it keeps loaded.
+#[derive(Clone)]
+pub struct LibraryKernel {
+    raw: hipKernel_t,
+    library: Arc<LibraryInner>,
+    name: Arc<str>,
+}
+
+// SAFETY: a hipKernel_t is a handle that any thread may use; it lives as long as the library, which is kept.
+unsafe impl Send for LibraryKernel {}
+// SAFETY: as above.
+unsafe impl Sync for LibraryKernel {}
+
+impl Library {
+    /// Loads the part of an image that fits a device's architecture (`hipLibraryLoadData`): a code object, or an offload bundle.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if it is neither; [`Error::Architecture`] if it has no code for the device.
+    pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
+        runtime()?;
+        let arch: &Arch = &device.properties()?.arch;
+        let image = image_for(image, arch)?;
+        device.activate()?;
+        let mut raw: hipLibrary_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the library;
+        // there are no options.
+        let status = unsafe {
+            hip_sys::hipLibraryLoadData(
+                &mut raw,
+                image.as_ptr().cast(),
+                ptr::null_mut(),
+                ptr::null_mut(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                0,
+            )
+        };
+        check(status, "hipLibraryLoadData", || format!("a code object of {} bytes", image.len()))?;
+        Ok(Self { inner: Arc::new(LibraryInner { raw, _image: image }) })
+    }
+
+    /// How many kernels there are (`hipLibraryGetKernelCount`).
+    pub fn kernel_count(&self) -> Result<usize> {
+        let mut count: c_uint = 0;
+        // SAFETY: `count` is valid for a write; the library is loaded.
+        let status = unsafe { hip_sys::hipLibraryGetKernelCount(&mut count, self.inner.raw) };
+        check(status, "hipLibraryGetKernelCount", || "a library".to_owned())?;
+        Ok(count as usize)
+    }
+
+    /// A kernel by name (`hipLibraryGetKernel`).
+    ///
+    /// # Errors
+    /// The runtime's if there is none (`hipErrorNotFound`).
+    pub fn kernel(&self, name: &str) -> Result<LibraryKernel> {
+        let c_name =
+            CString::new(name).map_err(|_| Error::KernelNotFound { name: name.to_owned(), available: Vec::new() })?;
+        context::check_caller()?;
+        let mut raw: hipKernel_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the library is loaded; the name is terminated.
+        let status = unsafe { hip_sys::hipLibraryGetKernel(&mut raw, self.inner.raw, c_name.as_ptr()) };
+        check(status, "hipLibraryGetKernel", || format!("the kernel {name:?}"))?;
+        Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), name: name.into() })
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this library's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipLibrary_t {
+        self.inner.raw
+    }
+}
+
+impl LibraryKernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The library that it is of.
+    #[must_use]
+    pub fn library(&self) -> Library {
+        Library { inner: Arc::clone(&self.library) }
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this library's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipKernel_t {
+        self.raw
+    }
+}
+
+impl Drop for LibraryInner {
+    fn drop(&mut self) {
+        if !context::is_forked() {
+            // SAFETY: from hipLibraryLoadData, not unloaded yet, and nobody has it any more.
+            let _ = unsafe { hip_sys::hipLibraryUnload(self.raw) };
+        }
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library").field("raw", &self.inner.raw).finish()
+    }
+}
+
+impl fmt::Debug for LibraryKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LibraryKernel").field("name", &self.name).finish()
+    }
+}

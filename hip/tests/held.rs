@@ -1,0 +1,132 @@
+//! What holds a stream up until the host says so: signals, futures, order between streams.
+//!
+//! One at a time, and apart from the other tests: streams share hardware queues, and calls of other threads that wait for the whole device
+//! hold locks of ROCm's runtime, which the calls here need to come to where they let the stream go on.
+
+#[path = "gpu/common.rs"]
+#[allow(dead_code, reason = "of the tests in tests/gpu too")]
+mod common;
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Context, Poll, Wake};
+use std::time::{Duration, Instant};
+
+use common::{device, kernel, supported};
+use hip::{DeviceBuffer, LaunchConfig, Signal, Stream, WaitCondition};
+
+const SLOW: u32 = 20_000;
+
+/// Keeps the tests apart.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn streams_wait_for_signals_and_write_them() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let Some(signal) = supported(Signal::new(&device, 1)) else { return };
+    let first = Stream::new(&device).unwrap();
+    // Before the wait, which may hold up the queue that the default stream is on.
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+    let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
+    data.fill_async(&first, 9).unwrap();
+    assert!(!first.is_idle().unwrap(), "the signal is 1");
+    signal.store(2);
+    assert!(!first.is_idle().unwrap(), "the signal is 2");
+    signal.store(3);
+    assert_eq!(data.to_vec().unwrap(), [9; 8]);
+    first.write_signal(&signal, 44).unwrap();
+    first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
+    first.synchronize().unwrap();
+    assert_eq!(signal.load(), 44);
+    // The other conditions.
+    for (condition, value) in
+        [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
+    {
+        signal.store(0b1001);
+        first.wait_signal(&signal, condition).unwrap();
+        if condition != WaitCondition::Nor(1) {
+            assert!(!first.is_idle().unwrap(), "{condition:?}");
+        }
+        signal.store(value);
+        first.synchronize().unwrap();
+    }
+}
+
+/// Counts how often it was woken, and unparks a thread.
+struct Waker(std::thread::Thread, AtomicU32);
+
+impl Wake for Waker {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_future_of_a_stream_wakes_when_the_work_is_done() {
+    let _alone = alone();
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&slow.device(), 64).unwrap();
+    // Held up until we have seen that the future is pending.
+    let (go, held) = mpsc::channel::<()>();
+    stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut out, SLOW, 8u32)) }.unwrap();
+    let mut finished = pin!(stream.finished().unwrap());
+    let waker = Arc::new(Waker(std::thread::current(), AtomicU32::new(0)));
+    let task = std::task::Waker::from(Arc::clone(&waker));
+    let mut context = Context::from_waker(&task);
+    assert!(finished.as_mut().poll(&mut context).is_pending());
+    assert_eq!(waker.1.load(Ordering::SeqCst), 0);
+    go.send(()).unwrap();
+    loop {
+        match finished.as_mut().poll(&mut context) {
+            Poll::Ready(result) => break result.unwrap(),
+            Poll::Pending => std::thread::park(),
+        }
+    }
+    assert!(waker.1.load(Ordering::SeqCst) <= 1);
+    assert_eq!(out.to_vec().unwrap(), [8; 64]);
+    // One that nobody awaits.
+    drop(stream.finished().unwrap());
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let held = Stream::new(&device).unwrap();
+    // Some share a hardware queue with the one that is held up. Not all of them.
+    let others: Vec<Stream> = (0..12).map(|_| Stream::new(&device).unwrap()).collect();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 200).unwrap();
+    let (go, wait) = mpsc::channel::<()>();
+    held.launch_host_function(move || wait.recv().unwrap()).unwrap();
+    {
+        let mut whole = data.as_slice_mut();
+        let (mut low, mut high) = whole.split_at_mut(100).unwrap();
+        low.fill_async(&held, 1).unwrap();
+        for other in &others {
+            // SAFETY: the halves have no byte in common, and whichever fill of the second comes last, the bytes are the same.
+            unsafe { hip::without_stream_order(|| high.fill_async(other, 2)) }.unwrap();
+        }
+    }
+    // None would be done if those streams waited for the one that is held up.
+    let start = Instant::now();
+    let mut done = false;
+    while !done && start.elapsed() < Duration::from_secs(60) {
+        done = others.iter().any(|other| other.is_idle().unwrap());
+    }
+    go.send(()).unwrap();
+    assert!(done, "no stream goes on beside the one that is held up");
+    let all = data.to_vec().unwrap();
+    assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
+    others.iter().for_each(|other| other.synchronize().unwrap());
+}
