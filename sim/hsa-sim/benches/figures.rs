@@ -101,7 +101,7 @@ mod linux {
             assert_eq!(hip_sys::hipModuleLoadData(&mut module, CODE.as_ptr().cast()), hipSuccess);
             assert_eq!(hip_sys::hipModuleGetFunction(&mut empty, module, c"empty".as_ptr()), hipSuccess);
         }
-        let mut one = || {
+        let one = || {
             // SAFETY: a kernel without arguments.
             unsafe {
                 let none = null_mut();

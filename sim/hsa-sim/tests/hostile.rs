@@ -234,7 +234,7 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
                 1 => 2 | (random() & 0xff00) | 1 << 16,
                 2 => 3 | (random() & 0xffff_ff00),
                 3 => 5 | (random() & 0xffff_ff00),
-                4 => 0 | (random() & 0xff00) | 2 << 16,
+                4 => (random() & 0xff00) | 2 << 16,
                 _ => random() & 0xffff,
             };
             words[0] = header & 0xffff_ffff | words[0] << 32;
