@@ -135,3 +135,57 @@ fn indices_beyond_the_last_register() {
     assert_eq!(scalar(Op::s_movrels_b64, 9)[4..6], [200, 201]);
     assert_eq!(scalar(Op::s_movreld_b64, 11), only(99, 0, 11));
 }
+
+#[test]
+fn zz_scan() {
+    use crate::bundle;
+    let Ok(files) = std::env::var("SCAN") else { return };
+    let mut totals = (0, 0, 0);
+    for path in files.split_whitespace() {
+        let bytes = std::fs::read(path).unwrap();
+        let mut codes = Vec::new();
+        if crate::TargetId::of_elf(&bytes).is_some() {
+            codes.push(bytes.clone());
+        } else if let Ok(bundles) = bundle::bundles(&bytes) {
+            let step = (bundles.len() / 12).max(1);
+            for b in bundles.iter().step_by(step) {
+                let ours = |e: &bundle::Entry| {
+                    e.size > 0 && e.target.as_ref().is_some_and(|t| t.processor == "gfx90a" || t.processor == "gfx942")
+                };
+                let _ = b.for_each(ours, |_, code: std::borrow::Cow<'_, [u8]>| codes.push(code.into_owned()));
+            }
+        }
+        for code in codes {
+            let Some(target) = crate::TargetId::of_elf(&code) else { continue };
+            let Some(arch) = Arch::ALL.into_iter().find(|a| a.name() == target.processor) else { continue };
+            let Ok(object) = crate::CodeObject::parse(&code) else { continue };
+            for info in object.kernels().take(40) {
+                let image = &object.image;
+                let Some(segment) =
+                    image.segments.iter().find(|s| (s.address..s.address + s.size).contains(&info.entry))
+                else {
+                    continue;
+                };
+                let words: Vec<u32> = image
+                    .contents(segment)
+                    .chunks_exact(4)
+                    .map(|w| u32::from_le_bytes(w.try_into().unwrap()))
+                    .collect();
+                let (found, _) =
+                    super::super::lower::reachable(&words, ((info.entry - segment.address) / 4) as u32, arch);
+                let allocation = Resources::of(&info.descriptor).allocation;
+                totals.0 += 1;
+                totals.1 += found.len();
+                for inst in found.values().flatten() {
+                    if let Some(stray) = allocation.stray(inst) {
+                        totals.2 += 1;
+                        if totals.2 < 20 {
+                            println!("{path} {} {}: {stray}", info.name, disassemble(inst, arch));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("kernels, instructions, strays: {totals:?}");
+}
