@@ -47,6 +47,8 @@ impl Parts {
         resources: Resources,
         arch: Arch,
     ) -> Program {
+        // Functions are for all kernels, and may save registers for their callers that this kernel does not have: that does no harm.
+        let resources = Resources::from(resources.rsrc1);
         let common = common(text, arch);
         let program = Program::part_of(code, text, text_address, start, (resources, arch), &common);
         let (first, making) = (Link::new(), Mutex::new(()));

@@ -129,6 +129,14 @@ fn shader_engines_of_a_rectangle() {
         // What is above the eight bits does not count.
         corners[0].push(u64::from(x1 % 4 << 6 | y1 % 4 << 4 | x2 % 4 << 2 | y2 % 4 | n << 8));
     }
+    // All of the manual's table, by its FNV-1a hash.
+    let table = (0..64_u64 * 4).collect::<Vec<_>>().chunks(LANES).fold(0xcbf2_9ce4_8422_2325, |hash: u64, bits| {
+        let w = machine(&[inst(Op::v_screen_partition_4se_b32, v(0), &[v(1)])], DEFAULT_MODE, &|w| {
+            bits.iter().enumerate().for_each(|(lane, bits)| set_value(w, 1, 1, lane, *bits));
+        });
+        (0..LANES).fold(hash, |hash, lane| (hash ^ value(&w, 0, 1, lane)).wrapping_mul(0x100_0000_01b3))
+    });
+    assert_eq!(table, 0xc8aa_fd3b_7792_ec75);
     let by_bits: std::collections::BTreeMap<u64, u64> = corners[0].iter().copied().zip(expected).collect();
     check(Op::v_screen_partition_4se_b32, &corners, &|x| by_bits[&x[0]]);
 }
