@@ -114,7 +114,6 @@ impl Usage {
     }
 
     /// Of memory that ends with a borrow: the caller's own, registered with the runtime.
-    #[allow(dead_code, reason = "for registered memory")]
     pub(crate) fn borrowed() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Borrowed, ..Uses::default() }))
     }
@@ -236,7 +235,7 @@ impl Usage {
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known.
-    fn finish(&self) -> bool {
+    pub(crate) fn finish(&self) -> bool {
         let mut pending = Vec::new();
         self.pending(AccessKind::Write, &mut pending);
         pending.iter().all(|work| work.stream.finish(work.ticket))

@@ -16,7 +16,7 @@ use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
 use crate::isa::{Flags, Op, Type};
 
 /// Instructions beyond which the code is not looked at: for such kernels clearing registers is nothing.
-const MOST: usize = 20_000;
+pub(super) const MOST: usize = 20_000;
 
 /// Which rows have to be cleared before a workgroup starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Known {
 }
 
 /// The registers that an instruction reads, or may read.
-fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
+pub(super) fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
     let bytes = |place: usize, kind: Type| match (inst.format, place) {
         // How long an image's address is its descriptor says: no longer than that.
@@ -146,7 +146,7 @@ fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
 }
 
 /// The registers that an instruction writes, or may write.
-fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
+pub(super) fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
     // With the status that a load from a buffer or an image may give on top.
     let status = if inst.mods.tfe || inst.mods.image.is_some_and(|image| image.lwe) { 4 } else { 0 };
@@ -155,7 +155,7 @@ fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
 }
 
 /// Whether an instruction certainly writes every bit of its destination in all enabled lanes.
-fn writes_whole(inst: &Inst) -> bool {
+pub(super) fn writes_whole(inst: &Inst) -> bool {
     let (info, mods) = (inst.op.info(), &inst.mods);
     match inst.format {
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Sdwa => {
@@ -206,8 +206,24 @@ fn exec_effect(inst: &Inst) -> Exec {
     }
 }
 
+/// Whether an instruction may change which lanes are enabled.
+pub(super) fn changes_exec(inst: &Inst) -> bool {
+    exec_effect(inst) != Exec::Keeps
+}
+
+/// The number of the first register of a vector operand.
+pub(super) fn first_register(operand: Operand) -> Option<usize> {
+    Span::of(operand, 4).map(|span| span.first)
+}
+
+/// Whether an instruction may write a register.
+pub(super) fn may_write(inst: &Inst, register: usize) -> bool {
+    // Exchanges write their source too.
+    destination(inst).chain(reads(inst).filter(|_| crosses_lanes(inst))).any(|r| r == register)
+}
+
 /// Whether control, or the meaning of register numbers, can't be followed.
-fn is_opaque(inst: &Inst) -> bool {
+pub(super) fn is_opaque(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
     matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64 | Op::s_rfe_b64)
         || super::skipped::may_begin(inst)

@@ -47,6 +47,7 @@ impl Watch {
     /// [cleared](Self::clear) nothing else may have run the wave.
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
         ctx.enter(wave);
+        wave.settle_all();
         for _ in 0..limit {
             let (pc, part) = (wave.pc, wave.part);
             let micro = ctx.program.micros().get(pc as usize);

@@ -13,6 +13,7 @@ mod flat;
 mod format;
 mod image;
 mod lds_copy;
+mod lying;
 mod scalar;
 mod space;
 mod transfer;
@@ -25,6 +26,7 @@ use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
 
 pub(crate) use image::{ImageOperands, touched as image_touches};
+pub(super) use lying::{Lying, share};
 pub(crate) use space::{Scratch, View};
 
 /// Where local memory lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.

@@ -94,6 +94,7 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
     };
     let mut lds = memories.lds.to_vec();
     let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 10_000);
+    wave.settle_all();
     let mut after = vec![0; SIZE];
     device.read(base, &mut after).expect("inside");
     let trap = wave.trap.clone();

@@ -4,6 +4,7 @@
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
 mod address;
+mod affine;
 mod atomics;
 mod bytes;
 mod compare;
@@ -115,6 +116,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     let mut lds = [0; LDS];
     let mut ctx = Ctx { root: &program, program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
+    wave.settle_all();
     (wave, stop)
 }
 
