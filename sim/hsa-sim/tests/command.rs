@@ -74,16 +74,15 @@ fn rocminfo_lists_the_gpus() {
         return;
     }
     let tree = support::trees().join("7.2/usr");
-    let program = tree.join("bin/rocminfo");
     for (architecture, name, units, memory) in [
         ("gfx90a", "AMD Instinct MI250X (amdgpu-sim)", 104, "4G"),
         ("gfx942", "AMD Instinct MI300X (amdgpu-sim)", 304, "3G"),
     ] {
         let settings = ["run", "--devices", "2", "--arch", architecture, "--memory", memory];
-        let what = ["--rocm", tree.to_str().unwrap(), "--", program.to_str().unwrap()];
+        let what = ["--rocm", tree.to_str().unwrap(), "--", "rocminfo"];
         let (success, out, err) = hip_sim(&[&settings[..], &what].concat(), &[]);
         assert!(success && out.contains("is loaded") && out.contains("*** Done ***"), "{out}{err}");
-        let agents: Vec<Agent> = out.split("\nAgent ").skip(1).map(Agent::read).collect();
+        let agents: Vec<Agent<'_>> = out.split("\nAgent ").skip(1).map(Agent::read).collect();
         let [host, gpus @ ..] = &agents[..] else { panic!("{out}") };
         assert_eq!((host.all("Device Type"), host.all("Node")), (vec!["CPU"], vec!["0"]));
         assert!(host.pools.iter().any(|(segment, ..)| segment.contains("KERNARG, FINE GRAINED")), "{:?}", host.pools);
