@@ -44,6 +44,8 @@ pub(crate) enum Owner {
     Queue(Arc<StreamInner>, Option<Arc<PoolInner>>),
     /// Something that gives the memory back when it is dropped, and says which other devices may use it.
     Keeper(Box<dyn Keeper>),
+    /// A part of something that waits for its uses itself: the usage is the whole's.
+    Part(Box<dyn Keeper>),
 }
 
 /// What holds memory that other parts of the crate, or others, have made.
@@ -76,6 +78,18 @@ impl Allocation {
     /// No bytes.
     pub(crate) fn empty(device: &Device) -> Self {
         Self::from_parts(device, ptr::null_mut(), ptr::null_mut(), 0, Owner::Nobody)
+    }
+
+    /// `bytes` bytes at `pointer` of something that counts the uses of all of it in `usage`, and waits for them before it goes.
+    pub(crate) fn part(
+        device: &Device,
+        pointer: *mut c_void,
+        bytes: usize,
+        usage: Usage,
+        whole: Box<dyn Keeper>,
+    ) -> Self {
+        let host = ptr::null_mut();
+        Self { pointer, host, bytes, device: *device, usage, owner: Owner::Part(whole) }
     }
 
     /// `bytes` of device memory (`hipMalloc`).
@@ -129,7 +143,7 @@ impl Allocation {
             Owner::Malloc => device.has_peer_access(self.device),
             Owner::Queue(_, Some(pool)) => pool.admits(device, kind),
             Owner::Queue(_, None) => self.device.default_pool_admits(device, kind),
-            Owner::Keeper(keeper) => keeper.admits(device, kind),
+            Owner::Keeper(keeper) | Owner::Part(keeper) => keeper.admits(device, kind),
         }
     }
 }
@@ -150,6 +164,8 @@ impl Drop for Allocation {
                     Freed::NotTried => {}
                 }
             }
+            // Its own destructor is all: the whole is given back after its uses, and those of a part are the whole's.
+            Owner::Part(_) => return,
             Owner::Borrowed => return release_borrowed(&self.usage, self.device, self.host),
             _ => {}
         }
@@ -198,7 +214,7 @@ impl GiveBack {
                     std::mem::forget(memory); // devices can still reach it
                 }
             }
-            Owner::Keeper(keeper) => drop(keeper),
+            Owner::Keeper(keeper) | Owner::Part(keeper) => drop(keeper),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Memory of devices and pinned memory of the host.
 
 mod allocation;
+mod attributes;
 mod buffer;
 mod cast;
 mod chunks;
@@ -8,6 +9,7 @@ mod copy;
 mod fill;
 mod float8;
 mod host;
+mod ipc;
 mod managed;
 mod pinned;
 mod pinned_slice;
@@ -15,15 +17,18 @@ mod pitched;
 mod pool;
 mod registered;
 mod slice;
+mod virtual_memory;
 
 use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
 use std::ptr;
 
+pub use attributes::{PointerAttributes, PointerKind};
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+pub use ipc::IpcMemoryHandle;
 pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
 pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
@@ -33,6 +38,7 @@ pub use pool::PoolPointer;
 pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
+pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 pub(crate) use pool::DevicePools;
