@@ -216,7 +216,9 @@ fn measure(case: &Case) -> bool {
         verdict(met[1])
     );
     if !credible {
-        println!("  scalar native Rust took {lanes:.1} times as long as vectorised: something held it up, measure again");
+        println!(
+            "  scalar native Rust took {lanes:.1} times as long as vectorised: something held it up, measure again"
+        );
     }
     met == [true; 2]
 }
