@@ -270,6 +270,9 @@ fn memory_that_is_not_registered_is_the_hosts_until_it_is_given() {
         assert_eq!(free(at, 2 * PAGE), OK);
         assert_ne!(free(at, 2 * PAGE), OK);
     }
+    let too_much =
+        call!(hsa_amd_vmem_address_reserve(*mut *mut c_void = &mut at, usize = 1 << 50, u64 = 0, u64 = flags));
+    assert_eq!(too_much, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     // Memory that agents have anyway has no such attributes.
     let size = 2 * PAGE;
     let registered = u64::default();

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use amdgpu_sim::{AllocKind, Memory, Rights};
 
-use super::{GRANULE, pointer};
+use super::{GRANULE, host_memory, pointer};
 use crate::abi::{
     HSA_STATUS_ERROR, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT,
     HSA_STATUS_ERROR_OUT_OF_RESOURCES,
@@ -399,7 +399,8 @@ impl Svm {
         if size == 0 || !align.is_power_of_two() || wanted % GRANULE != 0 {
             return Err(invalid);
         }
-        let size = size.checked_next_multiple_of(GRANULE).ok_or(none)?;
+        // The host would give addresses for more, and memory only for as much as it has.
+        let size = size.checked_next_multiple_of(GRANULE).filter(|size| *size <= host_memory()).ok_or(none)?;
         let whole = size.checked_add(align - GRANULE).ok_or(none)?;
         let start = map(usize::try_from(whole).map_err(|_| none)?, wanted).ok_or(none)?;
         let base = start.next_multiple_of(align);
