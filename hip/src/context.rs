@@ -42,26 +42,31 @@ pub(crate) fn in_host_function() -> bool {
 
 /// Runs what a host function does, so that no call into the runtime is made in it.
 pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
-    with_flag(&IN_HOST_FUNCTION, body)
+    with_flag(&IN_HOST_FUNCTION, true, body)
 }
 
 /// Queues work from this thread without making streams wait for each other: see [`crate::without_stream_order`].
 pub(crate) fn unordered<R>(body: impl FnOnce() -> R) -> R {
-    with_flag(&UNORDERED, body)
+    with_flag(&UNORDERED, true, body)
+}
+
+/// Queues work from this thread that has to come after what it must, even inside of [`unordered`].
+pub(crate) fn ordered<R>(body: impl FnOnce() -> R) -> R {
+    if is_unordered() { with_flag(&UNORDERED, false, body) } else { body() }
 }
 
 pub(crate) fn is_unordered() -> bool {
     UNORDERED.try_with(Cell::get).unwrap_or(false)
 }
 
-fn with_flag<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, body: impl FnOnce() -> R) -> R {
+fn with_flag<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, value: bool, body: impl FnOnce() -> R) -> R {
     struct Restore(&'static std::thread::LocalKey<Cell<bool>>, bool);
     impl Drop for Restore {
         fn drop(&mut self) {
             let _ = self.0.try_with(|flag| flag.set(self.1));
         }
     }
-    let _restore = Restore(flag, flag.try_with(|flag| flag.replace(true)).unwrap_or(false));
+    let _restore = Restore(flag, flag.try_with(|flag| flag.replace(value)).unwrap_or(false));
     body()
 }
 
@@ -110,6 +115,10 @@ mod tests {
             as_host_function(|| assert!(in_host_function()));
             assert!(in_host_function(), "nested");
             std::thread::spawn(|| assert!(!in_host_function())).join().unwrap();
+        });
+        unordered(|| {
+            ordered(|| assert!(!is_unordered()));
+            assert!(is_unordered());
         });
         let _ = std::panic::catch_unwind(|| unordered(|| panic!("as asked")));
         assert!(!in_host_function() && !is_unordered());

@@ -11,6 +11,8 @@ use crate::backend::runtime;
 use crate::call::check;
 use crate::context;
 use crate::error::{Error, Result};
+use crate::memory::DevicePools;
+use crate::peer::Peers;
 use crate::properties::DeviceProperties;
 use crate::stream::{Stream, StreamInner};
 
@@ -31,11 +33,20 @@ pub(crate) struct DeviceState {
     only: bool,
     properties: OnceLock<DeviceProperties>,
     default_stream: OnceLock<Arc<StreamInner>>,
+    pools: DevicePools,
+    peers: Peers,
 }
 
 impl DeviceState {
     pub(crate) fn new(index: usize, only: bool) -> Self {
-        Self { index, only, properties: OnceLock::new(), default_stream: OnceLock::new() }
+        Self {
+            index,
+            only,
+            properties: OnceLock::new(),
+            default_stream: OnceLock::new(),
+            pools: DevicePools::default(),
+            peers: Peers::default(),
+        }
     }
 }
 
@@ -167,6 +178,14 @@ impl Device {
     pub(crate) fn raw(&self) -> c_int {
         // Made from a c_int.
         self.state.index as c_int
+    }
+
+    pub(crate) fn pools(&self) -> &'static DevicePools {
+        &self.state.pools
+    }
+
+    pub(crate) fn peers(&self) -> &'static Peers {
+        &self.state.peers
     }
 
     /// Makes this device current where a call depends on it.

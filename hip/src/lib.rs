@@ -56,8 +56,10 @@
 //! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
+//! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
+//! | `hipModuleGetGlobal` | [`Module::global`] |
 //! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | the same, with a signature | [`kernel!`] |
@@ -98,6 +100,7 @@ mod graph;
 mod library;
 mod memory;
 mod module;
+mod peer;
 mod properties;
 mod runtime;
 mod settings;
@@ -105,7 +108,11 @@ mod stream;
 mod usage;
 
 pub use bytemuck;
+#[cfg(feature = "half")]
+pub use half;
 pub use hip_sys as sys;
+#[cfg(feature = "complex")]
+pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
@@ -118,8 +125,13 @@ pub use graph::{
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};
+#[cfg(unix)]
+pub use memory::PoolPointer;
 pub use memory::{
-    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
+    Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, Extent, F8E4M3,
+    F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, IpcMemoryHandle, ManagedBuffer, MemoryAccess, MemoryAdvice, MemoryPlace,
+    MemoryPool, PinnedBuffer, PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut,
+    Pod, PoolOptions, PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
@@ -130,6 +142,7 @@ pub use module::{
 #[cfg(feature = "rocm-6-4")]
 pub use module::{LinkInput, Linker};
 pub use module::{LoadLog, LoadOptions};
+pub use peer::{Link, LinkType, PeerAttribute};
 pub use properties::{DeviceProperties, PciAddress};
 #[cfg(feature = "rocm-6-2")]
 pub use runtime::proc_address;

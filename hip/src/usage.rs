@@ -29,7 +29,12 @@ pub(crate) struct Access<'a> {
 
 impl<'a> Access<'a> {
     pub(crate) fn read(usage: &'a Usage) -> Self {
-        Self { usage, kind: AccessKind::Read }
+        Self { usage, kind: usage.kind_of(AccessKind::Read) }
+    }
+
+    /// A launch of a kernel, of the module that it is in.
+    pub(crate) fn launch(module: &'a Usage) -> Self {
+        Self { usage: module, kind: AccessKind::Read }
     }
 
     pub(crate) fn write(usage: &'a Usage) -> Self {
@@ -62,6 +67,9 @@ pub(crate) enum MemoryKind {
     Host,
     /// It ends with a borrow, so that no graph can keep it.
     Borrowed,
+    /// A module, with its variables: any launch of its kernels may use them. Launches count as reads, and go beside each
+    /// other; all that others do with the variables counts as a write.
+    Module,
 }
 
 #[derive(Default)]
@@ -114,13 +122,27 @@ impl Usage {
     }
 
     /// Of memory that ends with a borrow: the caller's own, registered with the runtime.
-    #[allow(dead_code, reason = "for registered memory")]
     pub(crate) fn borrowed() -> Self {
         Self(Arc::new(Uses { kind: MemoryKind::Borrowed, ..Uses::default() }))
     }
 
+    /// Of a module and its variables.
+    pub(crate) fn module() -> Self {
+        Self(Arc::new(Uses { kind: MemoryKind::Module, ..Uses::default() }))
+    }
+
+    /// The same uses once more, for a part of the allocation that has an owner of its own.
+    pub(crate) fn shared(&self) -> Self {
+        self.clone_handle()
+    }
+
     pub(crate) fn memory_kind(&self) -> MemoryKind {
         self.0.kind
+    }
+
+    /// What an access of `kind` counts as, unless it is a launch of the module that this is.
+    fn kind_of(&self, kind: AccessKind) -> AccessKind {
+        if self.0.kind == MemoryKind::Module { AccessKind::Write } else { kind }
     }
 
     /// Keeps the allocation for a graph that does an access of `kind`.
@@ -214,7 +236,7 @@ impl Usage {
     /// Blocks until the host may do an access of `kind`.
     pub(crate) fn wait(&self, kind: AccessKind) -> Result<()> {
         let mut pending = Vec::new();
-        self.pending(kind, &mut pending);
+        self.pending(self.kind_of(kind), &mut pending);
         for work in &pending {
             work.stream.wait_for(work.ticket)?;
         }
@@ -236,7 +258,7 @@ impl Usage {
     }
 
     /// Blocks until nothing that is queued uses the allocation; `false` if that cannot be known.
-    fn finish(&self) -> bool {
+    pub(crate) fn finish(&self) -> bool {
         let mut pending = Vec::new();
         self.pending(AccessKind::Write, &mut pending);
         pending.iter().all(|work| work.stream.finish(work.ticket))

@@ -10,6 +10,9 @@ use crate::{paths, process};
 /// Where the record lies, from the root of the workspace.
 const RECORD: &str = "sim/amdgpu-sim/DECODING.md";
 
+/// Where the list of the instructions that were found lies, for COVERAGE.md.
+const INSTRUCTIONS: &str = "sim/amdgpu-sim/tests/opcodes/libraries.txt";
+
 /// Compare the software GPU's decoder with LLVM's on every instruction in ROCm's libraries.
 ///
 /// Opens the libraries of a fetched release, takes each code object for gfx90a and gfx942 out of them (from bundles,
@@ -41,7 +44,7 @@ pub(crate) struct Args {
     /// Look at this many bytes of each code object only, spread over it
     #[arg(long, value_name = "BYTES")]
     sample: Option<usize>,
-    /// Write the result, with date and versions, to sim/amdgpu-sim/DECODING.md
+    /// Write the result, with date and versions, to sim/amdgpu-sim/DECODING.md, and the list of instructions beside its tests
     #[arg(long, conflicts_with = "sample")]
     record: bool,
 }
@@ -77,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.record {
         let date = capture(std::process::Command::new("date").args(["-u", "+%Y-%m-%d"])).context("the date")?;
         command.arg("--record").arg(paths::root().join(RECORD)).arg(date.trim());
+        command.arg("--instructions").arg(paths::root().join(INSTRUCTIONS));
     }
     let status = command.status().with_context(|| format!("{} could not be started", process::shown(&command)))?;
     if !status.success() {

@@ -24,7 +24,7 @@ const TESTS: &str = "sim/amdgpu-sim/tests";
 
 /// Its code objects in `kernels/`: file, source, architecture, options. (Those from assembly and LLVM IR are not among them,
 /// nor lines.co, whose debug information names a folder that the compiler has made up.)
-const SINGLE: [(&str, &str, &str, &str); 18] = [
+const SINGLE: [(&str, &str, &str, &str); 19] = [
     ("basic-O0.co", "basic.hip", "gfx90a", "-O0"),
     ("basic-O1.co", "basic.hip", "gfx90a", "-O1"),
     ("basic-O2.co", "basic.hip", "gfx90a", "-O2"),
@@ -41,6 +41,7 @@ const SINGLE: [(&str, &str, &str, &str); 18] = [
     ("matrices.co", "matrices.hip", "gfx90a", ""),
     ("matrices-gfx942.co", "matrices.hip", "gfx942", ""),
     ("waiting.co", "waiting.hip", "gfx90a", "-O3"),
+    ("side_by_side.co", "side_by_side.hip", "gfx90a", "-O3"),
     ("observe.co", "observe.hip", "gfx90a", "-O2"),
     ("observe-gfx942.co", "observe.hip", "gfx942", "-O2"),
 ];
@@ -91,6 +92,10 @@ fn jobs() -> Result<Vec<Job>> {
     for source in sources(&tests.join("suite"))? {
         let topic = source.file_stem().context("a topic has a name")?.to_string_lossy().into_owned();
         for (architecture, level) in LEVELS {
+            if topic == "images" && architecture != "gfx90a" {
+                // There are no image instructions.
+                continue;
+            }
             let output = tests.join(format!("suite/code/{topic}-{architecture}-{level}.co.xz"));
             let words = words(&format!("{architecture} {SUITE_OPTIONS} -{level}"));
             jobs.push(Job { source: source.clone(), output, release: RELEASE, words });

@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod ci;
+mod coverage;
 mod fuzz;
 mod isa;
 mod kernels;
@@ -52,6 +53,7 @@ enum Task {
     Bindgen(bindgen::Args),
     Kernels(kernels::Args),
     Isa(isa::Args),
+    Coverage(coverage::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Task::Bindgen(args) => bindgen::run(&args),
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
+        Task::Coverage(args) => coverage::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),

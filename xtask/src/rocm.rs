@@ -35,6 +35,7 @@ impl Release {
         match set {
             BINDINGS => self.bindings,
             LARGE => self.large,
+            PROGRAMS => &["rocminfo"],
             _ => &[],
         }
     }
@@ -193,8 +194,8 @@ pub(crate) struct FetchArgs {
     all: bool,
     /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
     /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB).
-    /// And two sets of packages without their dependencies: bindings, which `cargo xtask bindgen` reads, and
-    /// bindings-large, libraries of which only the symbols are read
+    /// And sets of packages without their dependencies: bindings, which `cargo xtask bindgen` reads, bindings-large,
+    /// libraries of which only the symbols are read, and programs (rocminfo)
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = library)]
     with: Vec<String>,
     /// Start the tree afresh with the newest packages
@@ -279,8 +280,11 @@ pub(crate) const BINDINGS: &str = "bindings";
 /// Libraries whose symbols `cargo xtask bindgen` can compare as well.
 pub(crate) const LARGE: &str = "bindings-large";
 
-/// What the tests need beside HIP, so that none of them is skipped: what is generated from, and libraries to open.
-pub(crate) const FOR_TESTS: [&str; 6] = [BINDINGS, LARGE, "rocrand", "hiprand", "rocfft", "hipfft"];
+/// ROCm's own programs that run on the software GPU.
+const PROGRAMS: &str = "programs";
+
+/// What the tests need beside HIP, so that none of them is skipped: what is generated from, libraries to open, and programs to run.
+pub(crate) const FOR_TESTS: [&str; 7] = [BINDINGS, LARGE, PROGRAMS, "rocrand", "hiprand", "rocfft", "hipfft"];
 
 /// Which of `sets` are not in the release's tree, or not with all packages that they have by now.
 pub(crate) fn missing(release: &Release, sets: &[&str]) -> Vec<String> {
@@ -360,7 +364,7 @@ impl Recipe for Sets<'_> {
             let alone = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
             wanted.add(match set.as_str() {
                 BASE => self.release.debian.base(apt)?,
-                BINDINGS | LARGE => Wanted { alone: alone(self.release.listed(set)), ..Wanted::default() },
+                BINDINGS | LARGE | PROGRAMS => Wanted { alone: alone(self.release.listed(set)), ..Wanted::default() },
                 library => self.release.debian.library(library, apt)?,
             });
         }

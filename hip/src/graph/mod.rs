@@ -112,7 +112,7 @@ impl Resources {
     }
 
     fn uses_host_memory(&self) -> bool {
-        self.kept.iter().any(|kept| kept.memory_kind() != MemoryKind::Device)
+        self.kept.iter().any(|kept| matches!(kept.memory_kind(), MemoryKind::Host | MemoryKind::Borrowed))
     }
 }
 

@@ -147,7 +147,7 @@ impl<'a> GraphCopy<'a> {
             bytes: destination.byte_len(),
             kind: hip_sys::hipMemcpyHostToDevice,
             device: destination.device(),
-            accesses: [Access::write(destination.usage()), source.into_access()],
+            accesses: [Access::write(destination.usage()), source.access()],
         })
     }
 
@@ -168,7 +168,7 @@ impl<'a> GraphCopy<'a> {
             bytes: source.byte_len(),
             kind: hip_sys::hipMemcpyDeviceToHost,
             device: source.device(),
-            accesses: [destination.into_access(), source.access()],
+            accesses: [destination.access(), source.access()],
         })
     }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{DeviceMemory, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
+use super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -29,7 +29,7 @@ use crate::stream::Stream;
 /// # Ok(()) }
 /// ```
 pub struct DeviceBuffer<T> {
-    memory: DeviceMemory,
+    memory: Allocation,
     len: usize,
     elements: PhantomData<T>,
 }
@@ -41,7 +41,44 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
     pub fn uninit(device: &Device, len: usize) -> Result<Self> {
-        Ok(Self { memory: DeviceMemory::new(device, byte_len::<T>(len)?)?, len, elements: PhantomData })
+        Ok(Self::from_allocation(Allocation::malloc(device, byte_len::<T>(len)?)?, len))
+    }
+
+    /// A buffer whose elements are arbitrary, allocated in the order of `stream` (`hipMallocAsync`) from its device's current
+    /// pool ([`Device::memory_pool`]): work that uses it comes after the allocation, on whatever stream it is.
+    ///
+    /// Dropping it frees it in the order of `stream` (`hipFreeAsync`) with no wait of the host: behind all work that uses
+    /// it, that of other streams included, so the next allocation may have the memory while the work has not even begun.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, Stream};
+    ///
+    /// let stream = Stream::new(&Device::get(0)?)?;
+    /// for round in 0..100u32 {
+    ///     let mut scratch = DeviceBuffer::uninit_async(&stream, 1000)?;
+    ///     scratch.fill_async(&stream, round)?;
+    /// } // freed on the stream, and the same memory had again
+    /// stream.synchronize()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
+    /// `hipDeviceAttributeMemoryPoolsSupported` is 0.
+    pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {
+        Ok(Self::from_allocation(super::pool::allocate(stream, None, byte_len::<T>(len)?)?, len))
+    }
+
+    /// A buffer of zeros: [`uninit_async`](Self::uninit_async) and [`fill_bytes_async`](Self::fill_bytes_async).
+    ///
+    /// # Errors
+    /// Those of [`uninit_async`](Self::uninit_async).
+    pub fn zeroed_async(stream: &Stream, len: usize) -> Result<Self> {
+        let mut buffer = Self::uninit_async(stream, len)?;
+        buffer.fill_bytes_async(stream, 0)?;
+        Ok(buffer)
     }
 
     /// A buffer of zeros (`hipMemset`).
@@ -156,6 +193,15 @@ impl<T: Pod> DeviceBuffer<T> {
 }
 
 impl<T> DeviceBuffer<T> {
+    /// `memory` holds `len` elements of `T`.
+    pub(crate) fn from_allocation(memory: Allocation, len: usize) -> Self {
+        Self { memory, len, elements: PhantomData }
+    }
+
+    pub(crate) fn allocation(&self) -> &Allocation {
+        &self.memory
+    }
+
     /// Elements.
     #[must_use]
     pub fn len(&self) -> usize {

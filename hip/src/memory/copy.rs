@@ -54,7 +54,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     {
         let destination = destination.into();
         same_len("copy from the device", destination.len(), self.len())?;
-        stream.device().expect(self.device(), "the source")?;
+        self.admit(stream.device(), "the source")?;
+        destination.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -110,7 +111,8 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy to the device", self.len(), source.len())?;
-        stream.device().expect(self.device(), "the destination")?;
+        self.admit(stream.device(), "the destination")?;
+        source.admit(stream.device(), "the source")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -136,7 +138,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     {
         let source = source.into();
         same_len("copy between devices", self.len(), source.len())?;
-        stream.device().expect(self.device(), "the destination")?;
+        self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }

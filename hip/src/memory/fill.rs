@@ -12,7 +12,7 @@ use crate::stream::Stream;
 
 /// A value as the runtime's fill functions take it.
 #[derive(Debug, PartialEq, Eq)]
-enum Pattern<'a> {
+pub(super) enum Pattern<'a> {
     Bytes1(u8),
     Bytes2(u16),
     Bytes4(u32),
@@ -21,7 +21,7 @@ enum Pattern<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
         let repeats = |n: usize| bytes.len() % n == 0 && bytes.chunks_exact(n).all(|chunk| chunk == &bytes[..n]);
         match *bytes {
             [a, ..] if repeats(1) => Self::Bytes1(a),
@@ -42,21 +42,12 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
-        stream.device().expect(self.device(), "the destination")?;
+        self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
         let (pointer, bytes) = (self.pointer(), self.byte_len());
-        stream.inner.submit(&[self.access()], None, |raw| {
-            let value = bytemuck::bytes_of(&value);
-            match Pattern::of(value) {
-                Pattern::Long(_) => {
-                    put(pointer, value, raw)?;
-                    double(pointer, value.len(), bytes, raw)
-                }
-                short => set(pointer, &short, bytes, raw),
-            }
-        })
+        stream.inner.submit(&[self.access()], None, |raw| fill_linear(pointer, bytemuck::bytes_of(&value), bytes, raw))
     }
 
     /// Queues a fill of every byte (`hipMemsetD8Async`).
@@ -64,7 +55,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if the stream is on another device.
     pub fn fill_bytes_async(&mut self, stream: &Stream, value: u8) -> Result<()> {
-        stream.device().expect(self.device(), "the destination")?;
+        self.admit(stream.device(), "the destination")?;
         if self.is_empty() {
             return Ok(());
         }
@@ -77,6 +68,17 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         let stream = self.device().default_stream();
         self.fill_async(&stream, value)?;
         stream.synchronize()
+    }
+}
+
+/// Fills `bytes` bytes, a multiple of the value's length. The caller has marked the memory.
+pub(super) fn fill_linear(pointer: *mut c_void, value: &[u8], bytes: usize, stream: hipStream_t) -> Result<()> {
+    match Pattern::of(value) {
+        Pattern::Long(_) => {
+            put(pointer, value, stream)?;
+            double(pointer, value.len(), bytes, stream)
+        }
+        short => set(pointer, &short, bytes, stream),
     }
 }
 

@@ -1,10 +1,20 @@
 //! Memory of devices and pinned memory of the host.
 
+mod allocation;
 mod buffer;
+mod cast;
+mod chunks;
 mod copy;
 mod fill;
+mod float8;
+mod host;
+mod ipc;
+mod managed;
 mod pinned;
 mod pinned_slice;
+mod pitched;
+mod pool;
+mod registered;
 mod slice;
 
 use std::ffi::c_void;
@@ -13,14 +23,24 @@ use std::ptr;
 
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
-pub use pinned::PinnedBuffer;
+pub use chunks::{Chunks, ChunksMut};
+pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+pub use ipc::IpcMemoryHandle;
+pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
+pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
+pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
+#[cfg(unix)]
+pub use pool::PoolPointer;
+pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
+pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
 
+pub(crate) use allocation::{Allocation, Keeper, Owner};
+pub(crate) use pool::DevicePools;
+
 use crate::call::check;
-use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::usage::Usage;
 
 /// An address in device memory of elements of type `T`, of unknown life: what a kernel sees of a buffer.
 ///
@@ -74,47 +94,25 @@ impl<T> std::fmt::Debug for DevicePtr<T> {
     }
 }
 
-/// One allocation on a device. Freed when dropped, after all work that uses it.
-pub(crate) struct DeviceMemory {
-    /// Null if and only if there are no bytes.
-    pointer: *mut c_void,
-    bytes: usize,
-    device: Device,
-    usage: Usage,
+/// Where devices see pinned host memory (`hipHostGetDevicePointer`).
+fn device_pointer(host: *mut c_void) -> Result<*mut c_void> {
+    let mut pointer = ptr::null_mut();
+    // SAFETY: `pointer` is valid for a write; the runtime knows the host memory, or says that it does not.
+    let status = unsafe { hip_sys::hipHostGetDevicePointer(&mut pointer, host, 0) };
+    check(status, "hipHostGetDevicePointer", || format!("host memory at {host:p}"))?;
+    Ok(pointer)
 }
 
-// SAFETY: the pointer is an address that only the HIP runtime and devices dereference, which take it from any thread;
-// what is in flight is counted in `usage`, which is Sync; memory is freed only in Drop, with no other reference.
-unsafe impl Send for DeviceMemory {}
-// SAFETY: as above.
-unsafe impl Sync for DeviceMemory {}
-
-impl DeviceMemory {
-    fn new(device: &Device, bytes: usize) -> Result<Self> {
-        let mut pointer = ptr::null_mut();
-        if bytes != 0 {
-            device.activate()?;
-            // SAFETY: `pointer` is valid for a write.
-            let status = unsafe { hip_sys::hipMalloc(&mut pointer, bytes) };
-            check(status, "hipMalloc", || format!("{bytes} bytes on device {}", device.index()))?;
-        }
-        Ok(Self { pointer, bytes, device: *device, usage: Usage::default() })
+/// `Ok` if devices see the memory in place.
+fn mapped(memory: &Allocation) -> Result<()> {
+    if !memory.pointer.is_null() || memory.bytes == 0 {
+        return Ok(());
     }
-}
-
-impl Drop for DeviceMemory {
-    fn drop(&mut self) {
-        if self.pointer.is_null() {
-            return;
-        }
-        let (address, device) = (self.pointer.expose_provenance(), self.device);
-        self.usage.release(move || {
-            if device.activate().is_ok() {
-                // SAFETY: from hipMalloc, not freed yet, and no work uses it any more.
-                let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };
-            }
-        });
-    }
+    Err(Error::InvalidValue {
+        what: "host memory that a device is to use in place",
+        value: "pinned, but not mapped".to_owned(),
+        allowed: "made with PinnedOptions::mapped".to_owned(),
+    })
 }
 
 /// `len` elements of `T` in bytes.

@@ -1,58 +1,167 @@
 use std::ffi::c_void;
-use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
 use bytemuck::Pod;
+use hip_sys::{
+    hipHostMallocCoherent, hipHostMallocMapped, hipHostMallocNonCoherent, hipHostMallocNumaUser, hipHostMallocPortable,
+    hipHostMallocWriteCombined,
+};
 
-use super::byte_len;
+use super::host::{host_memory, host_slices};
+use super::{Allocation, Owner, byte_len, device_pointer};
 use crate::call::check;
 use crate::device::Device;
-use crate::error::Result;
-use crate::usage::{AccessKind, Usage};
+use crate::error::{Error, Result};
+use crate::usage::Usage;
 
 /// `len` elements of `T` in pinned host memory (`hipHostMalloc`): what asynchronous copies go to and come from.
 ///
 /// The buffer knows which queued copies use it. [`as_slice`](Self::as_slice) waits for those that write to it,
 /// [`as_mut_slice`](Self::as_mut_slice) and dropping it for all of them. There is no guard to keep, so none to lose.
 /// (It does not dereference to a slice because waiting can fail: the copy may come after a kernel that faults.)
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, PinnedBuffer, PinnedOptions, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let mut mapped = PinnedBuffer::<u32>::with_options(&device, 64, PinnedOptions::new().mapped(true))?;
+/// mapped.as_device_slice_mut()?.fill_async(&stream, 7)?; // the device writes to the host's memory in place
+/// assert_eq!(mapped.as_slice()?, [7; 64]); // waits for it
+/// # Ok(()) }
+/// ```
 pub struct PinnedBuffer<T> {
-    /// Dangling, but aligned, if there are no elements.
-    pointer: *mut T,
+    memory: Allocation,
     len: usize,
-    usage: Usage,
     elements: PhantomData<T>,
 }
 
-// SAFETY: the buffer owns its elements as a Box<[T]> does; `usage` is Send and Sync.
-unsafe impl<T: Send> Send for PinnedBuffer<T> {}
-// SAFETY: a shared reference gives shared access to the elements alone, and queues copies that only read them.
-unsafe impl<T: Sync> Sync for PinnedBuffer<T> {}
+/// When what one side writes to pinned memory is seen by the other ([`PinnedOptions::coherence`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coherence {
+    /// At once, also while a kernel runs (`hipHostMallocCoherent`): fine-grained, not cached by the device.
+    Coherent,
+    /// When the kernel has ended (`hipHostMallocNonCoherent`): coarse-grained, may be cached by the device.
+    NonCoherent,
+}
+
+/// How pinned memory is made. The default: all devices can use it, and the runtime decides the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinnedOptions {
+    portable: bool,
+    mapped: bool,
+    write_combined: bool,
+    numa_user: bool,
+    coherence: Option<Coherence>,
+}
+
+impl Default for PinnedOptions {
+    fn default() -> Self {
+        Self { portable: true, mapped: false, write_combined: false, numa_user: false, coherence: None }
+    }
+}
+
+impl PinnedOptions {
+    /// All devices can use it, and the runtime decides the rest.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether all devices can use the memory in place (`hipHostMallocPortable`), or the one that it is made for. On.
+    #[must_use]
+    pub fn portable(mut self, portable: bool) -> Self {
+        self.portable = portable;
+        self
+    }
+
+    /// Whether kernels can use it in place (`hipHostMallocMapped`): [`PinnedBuffer::as_device_slice`]. Off.
+    #[must_use]
+    pub fn mapped(mut self, mapped: bool) -> Self {
+        self.mapped = mapped;
+        self
+    }
+
+    /// Whether the host's writes go past its caches (`hipHostMallocWriteCombined`): faster to read for the device, very slow
+    /// for the host. Off.
+    #[must_use]
+    pub fn write_combined(mut self, write_combined: bool) -> Self {
+        self.write_combined = write_combined;
+        self
+    }
+
+    /// Whether the memory comes from where the calling thread's NUMA policy says (`hipHostMallocNumaUser`), in place of the node nearest
+    /// to the device. Off.
+    #[must_use]
+    pub fn numa_user(mut self, numa_user: bool) -> Self {
+        self.numa_user = numa_user;
+        self
+    }
+
+    /// Coherent or not, in place of what the runtime takes by itself (`HIP_HOST_COHERENT`).
+    #[must_use]
+    pub fn coherence(mut self, coherence: Coherence) -> Self {
+        self.coherence = Some(coherence);
+        self
+    }
+
+    fn flags(self) -> u32 {
+        let flag = |on: bool, flag: u32| if on { flag } else { 0 };
+        let coherence = match self.coherence {
+            None => 0,
+            Some(Coherence::Coherent) => hipHostMallocCoherent,
+            Some(Coherence::NonCoherent) => hipHostMallocNonCoherent,
+        };
+        flag(self.portable, hipHostMallocPortable)
+            | flag(self.mapped, hipHostMallocMapped)
+            | flag(self.write_combined, hipHostMallocWriteCombined)
+            | flag(self.numa_user, hipHostMallocNumaUser)
+            | coherence
+    }
+}
+
+host_memory!(<T> PinnedBuffer<T>);
+host_slices!(<T> PinnedBuffer<T>);
 
 impl<T: Pod> PinnedBuffer<T> {
     /// A buffer of zeros. The device says which runtime context the memory is pinned in; all devices can use it.
     ///
     /// # Errors
-    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    /// `hipErrorOutOfMemory`; [`TooLarge`](Error::TooLarge) and [`ZeroSizedType`](Error::ZeroSizedType) before the call.
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        Self::with_options(device, len, PinnedOptions::new())
+    }
+
+    /// A buffer of zeros, made as the options say (the flags of `hipHostMalloc`).
+    ///
+    /// # Errors
+    /// Those of [`zeroed`](Self::zeroed); the runtime's status for options that it does not have.
+    pub fn with_options(device: &Device, len: usize, options: PinnedOptions) -> Result<Self> {
         let bytes = byte_len::<T>(len)?;
-        let mut pointer: *mut T = ptr::dangling_mut();
+        let mut memory = Allocation::empty(device);
+        memory.usage = Usage::host();
         if bytes != 0 {
             device.activate()?;
             let mut raw: *mut c_void = ptr::null_mut();
-            // SAFETY: `raw` is valid for a write. The flags ask for memory that all devices can use.
-            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, hip_sys::hipHostMallocPortable) };
-            check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory"))?;
-            // Page-aligned, so aligned for any T that is sensible; see the check below.
-            pointer = raw.cast();
+            // SAFETY: `raw` is valid for a write. The flags are some that there are.
+            let status = unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, options.flags()) };
+            check(status, "hipHostMalloc", || format!("{bytes} bytes of pinned host memory with {options:?}"))?;
+            memory.adopt_host(raw, bytes, Owner::Host { portable: options.portable });
             // SAFETY: `bytes` bytes from hipHostMalloc, which nobody else has.
-            unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
+            unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
+            if options.mapped {
+                memory.pointer = device_pointer(raw)?;
+            }
         }
-        let buffer = Self { pointer, len, usage: Usage::host(), elements: PhantomData };
-        if !buffer.pointer.is_aligned() {
-            return Err(crate::Error::InvalidValue {
+        let buffer = Self { memory, len, elements: PhantomData };
+        // On a page, so aligned for any T that is sensible.
+        if !buffer.elements().is_aligned() {
+            return Err(Error::InvalidValue {
                 what: "the alignment of pinned memory",
-                value: format!("{:p}", buffer.pointer),
+                value: format!("{:p}", buffer.elements()),
                 allowed: format!("a multiple of {}", align_of::<T>()),
             });
         }
@@ -67,72 +176,5 @@ impl<T: Pod> PinnedBuffer<T> {
         let mut buffer = Self::zeroed(device, source.len())?;
         buffer.as_mut_slice()?.copy_from_slice(source);
         Ok(buffer)
-    }
-
-    /// The elements, after all queued copies to them.
-    ///
-    /// # Errors
-    /// An error of the queued work comes back here.
-    pub fn as_slice(&self) -> Result<&[T]> {
-        self.usage.wait(AccessKind::Read)?;
-        // SAFETY: `len` elements, set since `zeroed`. Nothing that is queued writes to them, and nothing that would can
-        // be queued while they are borrowed, for that takes `&mut self`.
-        Ok(unsafe { std::slice::from_raw_parts(self.pointer, self.len) })
-    }
-
-    /// The elements to write to, after all queued copies from and to them.
-    ///
-    /// # Errors
-    /// An error of the queued work comes back here.
-    pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
-        self.usage.wait(AccessKind::Write)?;
-        // SAFETY: as above, and nothing that reads them is queued or can be while they are borrowed.
-        Ok(unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) })
-    }
-}
-
-impl<T> PinnedBuffer<T> {
-    /// Elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    pub(crate) fn pointer(&self) -> *mut c_void {
-        self.pointer.cast()
-    }
-
-    pub(crate) fn usage(&self) -> &Usage {
-        &self.usage
-    }
-}
-
-impl<T> Drop for PinnedBuffer<T> {
-    fn drop(&mut self) {
-        if self.len == 0 {
-            return;
-        }
-        let address = self.pointer.expose_provenance();
-        self.usage.release(move || {
-            // SAFETY: from hipHostMalloc, not freed yet, and no work uses it any more.
-            let _ = unsafe { hip_sys::hipHostFree(ptr::with_exposed_provenance_mut(address)) };
-        });
-    }
-}
-
-impl<T> fmt::Debug for PinnedBuffer<T> {
-    /// The elements are not shown: a queued copy may be writing to them.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PinnedBuffer")
-            .field("type", &std::any::type_name::<T>())
-            .field("len", &self.len)
-            .field("pointer", &self.pointer)
-            .finish()
     }
 }

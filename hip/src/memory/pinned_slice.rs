@@ -1,25 +1,31 @@
 use std::ffi::c_void;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
-use bytemuck::Pod;
-
-use super::{PinnedBuffer, range_of};
+use super::{Allocation, range_of};
+use crate::device::Device;
 use crate::error::Result;
 use crate::usage::{Access, AccessKind};
 
-/// Some elements of a [`PinnedBuffer`], borrowed for a queued copy from them.
+/// Some elements of pinned host memory, borrowed for a queued copy from them: of a [`PinnedBuffer`](crate::PinnedBuffer), of registered
+/// or of managed memory.
 pub struct PinnedSlice<'a, T> {
-    buffer: &'a PinnedBuffer<T>,
+    memory: &'a Allocation,
+    /// In bytes.
     offset: usize,
     len: usize,
+    elements: PhantomData<&'a [T]>,
 }
 
-/// Some elements of a [`PinnedBuffer`], borrowed for a queued copy to them.
+/// Some elements of pinned host memory, borrowed for a queued copy to them: of a [`PinnedBuffer`](crate::PinnedBuffer), of registered or
+/// of managed memory.
 pub struct PinnedSliceMut<'a, T> {
-    buffer: &'a mut PinnedBuffer<T>,
+    memory: &'a Allocation,
+    /// In bytes.
     offset: usize,
     len: usize,
+    elements: PhantomData<&'a mut [T]>,
 }
 
 impl<T> Clone for PinnedSlice<'_, T> {
@@ -30,30 +36,14 @@ impl<T> Clone for PinnedSlice<'_, T> {
 
 impl<T> Copy for PinnedSlice<'_, T> {}
 
-impl<T> PinnedBuffer<T> {
-    /// The elements of a range, for a queued copy from them. The host looks at them with [`as_slice`](Self::as_slice).
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
-        let (offset, len) = range_of(range, self.len())?;
-        Ok(PinnedSlice { buffer: self, offset, len })
-    }
-
-    /// The elements of a range, for a queued copy to them. The host writes to them with
-    /// [`as_mut_slice`](Self::as_mut_slice).
-    ///
-    /// # Errors
-    /// [`Range`](crate::Error::Range) if it is not inside of the buffer.
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, T>> {
-        let (offset, len) = range_of(range, self.len())?;
-        Ok(PinnedSliceMut { buffer: self, offset, len })
-    }
-}
-
 macro_rules! common {
     ($type:ident, $access:expr) => {
-        impl<T> $type<'_, T> {
+        impl<'a, T> $type<'a, T> {
+            /// The first `len` elements of `memory`, which holds as many.
+            pub(super) fn new(memory: &'a Allocation, len: usize) -> Self {
+                Self { memory, offset: 0, len, elements: PhantomData }
+            }
+
             /// Elements.
             #[must_use]
             pub fn len(&self) -> usize {
@@ -66,20 +56,28 @@ macro_rules! common {
                 self.len == 0
             }
 
+            /// The elements of a range of these, in place of this slice.
+            ///
+            /// # Errors
+            /// [`Range`](crate::Error::Range) if it is not inside of the slice.
+            pub fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
+                let (start, len) = range_of(range, self.len)?;
+                let offset = self.offset + start * size_of::<T>();
+                Ok(Self { memory: self.memory, offset, len, elements: PhantomData })
+            }
+
             pub(crate) fn pointer(&self) -> *mut c_void {
                 // Inside of the allocation, as the offset is inside of its length.
-                self.buffer.pointer().wrapping_byte_add(self.offset * size_of::<T>())
+                self.memory.host.wrapping_byte_add(self.offset)
             }
 
-            pub(crate) fn access(&self) -> Access<'_> {
-                Access { usage: self.buffer.usage(), kind: $access }
+            pub(crate) fn access(&self) -> Access<'a> {
+                Access { usage: &self.memory.usage, kind: $access }
             }
-        }
 
-        impl<'a, T> $type<'a, T> {
-            /// As [`access`](Self::access), for as long as the buffer is borrowed.
-            pub(crate) fn into_access(self) -> Access<'a> {
-                Access { usage: self.buffer.usage(), kind: $access }
+            /// `Ok` if copies on `device` may use the memory.
+            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+                self.memory.admit(device, $access, what)
             }
         }
 
@@ -94,21 +92,18 @@ macro_rules! common {
 common!(PinnedSlice, AccessKind::Read);
 common!(PinnedSliceMut, AccessKind::Write);
 
-impl<'a, T: Pod> From<&'a PinnedBuffer<T>> for PinnedSlice<'a, T> {
-    fn from(buffer: &'a PinnedBuffer<T>) -> Self {
-        Self { buffer, offset: 0, len: buffer.len() }
+impl<'a, T> PinnedSlice<'a, T> {
+    /// The elements of a range of these.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if it is not inside of the slice.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'a, T>> {
+        self.into_slice(range)
     }
 }
 
-impl<'a, T: Pod> From<&'a mut PinnedBuffer<T>> for PinnedSliceMut<'a, T> {
-    fn from(buffer: &'a mut PinnedBuffer<T>) -> Self {
-        let len = buffer.len();
-        Self { buffer, offset: 0, len }
-    }
-}
-
-impl<'a, T: Pod> From<&'a mut PinnedBuffer<T>> for PinnedSlice<'a, T> {
-    fn from(buffer: &'a mut PinnedBuffer<T>) -> Self {
-        Self::from(&*buffer)
+impl<'a, T> From<PinnedSliceMut<'a, T>> for PinnedSlice<'a, T> {
+    fn from(slice: PinnedSliceMut<'a, T>) -> Self {
+        Self { memory: slice.memory, offset: slice.offset, len: slice.len, elements: PhantomData }
     }
 }

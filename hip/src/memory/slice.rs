@@ -5,14 +5,15 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::{DeviceBuffer, DeviceMemory, DevicePtr, range_of};
+use super::{Allocation, DeviceBuffer, DevicePtr, range_of};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::usage::{Access, Usage};
+use crate::usage::{Access, AccessKind, Usage};
 
 /// Some elements of a [`DeviceBuffer`], borrowed. Copying it copies no elements.
 pub struct DeviceSlice<'a, T> {
-    memory: &'a DeviceMemory,
+    memory: &'a Allocation,
+    /// In bytes.
     offset: usize,
     len: usize,
     elements: PhantomData<&'a [T]>,
@@ -20,7 +21,8 @@ pub struct DeviceSlice<'a, T> {
 
 /// Some elements of a [`DeviceBuffer`], borrowed to write to. No two that overlap exist at a time.
 pub struct DeviceSliceMut<'a, T> {
-    memory: &'a DeviceMemory,
+    memory: &'a Allocation,
+    /// In bytes.
     offset: usize,
     len: usize,
     elements: PhantomData<&'a mut [T]>,
@@ -37,8 +39,8 @@ impl<T> Copy for DeviceSlice<'_, T> {}
 macro_rules! common {
     ($type:ident) => {
         impl<'a, T> $type<'a, T> {
-            /// `offset` and `len`, in elements, are inside of `memory`.
-            pub(super) fn new(memory: &'a DeviceMemory, offset: usize, len: usize) -> Self {
+            /// `len` elements from `offset` bytes on are inside of `memory`, and nobody else has them in a way that forbids this.
+            pub(super) fn new(memory: &'a Allocation, offset: usize, len: usize) -> Self {
                 Self { memory, offset, len, elements: PhantomData }
             }
 
@@ -74,11 +76,29 @@ macro_rules! common {
 
             pub(crate) fn pointer(&self) -> *mut c_void {
                 // Inside of the allocation or one past it; an address for the device, not for us.
-                self.memory.pointer.wrapping_byte_add(self.offset * size_of::<T>())
+                self.memory.pointer.wrapping_byte_add(self.offset)
             }
 
             pub(crate) fn usage(&self) -> &'a Usage {
                 &self.memory.usage
+            }
+
+            pub(super) fn memory(&self) -> &'a Allocation {
+                self.memory
+            }
+
+            /// Bytes from the start of the allocation.
+            pub(super) fn byte_offset(&self) -> usize {
+                self.offset
+            }
+
+            /// Whether the two have memory in common: never so for slices of one buffer that are there at a time with one of them
+            /// to write to, but possible for memory that is mapped or opened twice.
+            #[must_use]
+            pub fn overlaps<'b, U: 'b>(&self, other: impl Into<DeviceSlice<'b, U>>) -> bool {
+                let other = other.into();
+                let (a, b) = (self.pointer() as usize, other.pointer() as usize);
+                !self.is_empty() && !other.is_empty() && a < b + other.byte_len() && b < a + self.byte_len()
             }
         }
 
@@ -103,13 +123,18 @@ impl<'a, T> DeviceSlice<'a, T> {
         Access::read(self.usage())
     }
 
+    /// `Ok` if work on `device` may read these elements.
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+        self.memory.admit(device, AccessKind::Read, what)
+    }
+
     /// The elements of a range of these.
     ///
     /// # Errors
     /// [`Error::Range`] if it is not inside of the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'a, T>> {
         let (offset, len) = range_of(range, self.len)?;
-        Ok(Self::new(self.memory, self.offset + offset, len))
+        Ok(Self::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
     /// The elements before `middle`, and the rest.
@@ -124,6 +149,11 @@ impl<'a, T> DeviceSlice<'a, T> {
 impl<'a, T> DeviceSliceMut<'a, T> {
     pub(crate) fn access(&self) -> Access<'a> {
         Access::write(self.usage())
+    }
+
+    /// `Ok` if work on `device` may write to these elements.
+    pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+        self.memory.admit(device, AccessKind::Write, what)
     }
 
     /// These elements, to read from.
@@ -146,7 +176,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     /// [`Error::Range`] if it is not inside of the slice.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
         let (offset, len) = range_of(range, self.len)?;
-        Ok(DeviceSliceMut::new(self.memory, self.offset + offset, len))
+        Ok(DeviceSliceMut::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
     /// The elements of a range of these, in place of this slice.
@@ -155,7 +185,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
     /// [`Error::Range`] if it is not inside of the slice.
     pub fn into_slice(self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'a, T>> {
         let (offset, len) = range_of(range, self.len)?;
-        Ok(DeviceSliceMut::new(self.memory, self.offset + offset, len))
+        Ok(DeviceSliceMut::new(self.memory, self.offset + offset * size_of::<T>(), len))
     }
 
     /// The elements before `middle`, and the rest: two slices that can be written to at a time.
@@ -171,7 +201,7 @@ impl<'a, T> DeviceSliceMut<'a, T> {
         }
         Ok((
             DeviceSliceMut::new(self.memory, self.offset, middle),
-            DeviceSliceMut::new(self.memory, self.offset + middle, self.len - middle),
+            DeviceSliceMut::new(self.memory, self.offset + middle * size_of::<T>(), self.len - middle),
         ))
     }
 }

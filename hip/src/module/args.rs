@@ -9,8 +9,12 @@ use smallvec::SmallVec;
 use super::KernelInfo;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::{DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut};
-use crate::usage::Access;
+use crate::memory::{
+    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice, PitchedSliceMut,
+};
+use crate::usage::{Access, AccessKind};
+
+const ARGUMENT: &str = "a launch argument";
 
 use super::metadata::ParameterKind;
 
@@ -65,14 +69,7 @@ impl<'a> Arguments<'a> {
         given.chain(hidden).collect()
     }
 
-    fn buffer(
-        &mut self,
-        device: Device,
-        pointer: *mut c_void,
-        access: Access<'a>,
-        type_name: &'static str,
-    ) -> Result<()> {
-        self.device.expect(device, "a launch argument")?;
+    fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
         self.packed.pointer(pointer as u64, "a buffer", type_name)?;
         self.touch(access);
         Ok(())
@@ -136,8 +133,8 @@ impl<'a> Packed<'a> {
 /// |---|---|
 /// | `int`, `float`, `double`, `bool`, ... | `i32`, `f32`, `f64`, `bool`, ... |
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
-/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>` |
-/// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one |
+/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
+/// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
@@ -166,9 +163,52 @@ impl<T: Pod> KernelArg for &DeviceBuffer<T> {
 
 impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        let memory = self.allocation();
+        memory.admit(arguments.device, AccessKind::Write, ARGUMENT)?;
+        arguments.buffer(memory.pointer, Access::write(&memory.usage), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for &ManagedBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.as_device_slice()?.bind_to(arguments)
+    }
+}
+
+impl<T: Pod> KernelArg for &mut ManagedBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        let slice = self.as_device_slice()?;
+        arguments.buffer(slice.pointer(), Access::write(slice.usage()), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for &PitchedBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         let slice = self.as_slice();
-        let access = Access::write(slice.usage());
-        arguments.buffer(slice.device(), slice.pointer(), access, std::any::type_name::<T>())
+        slice.admit(arguments.device, ARGUMENT)?;
+        arguments.buffer(slice.pointer(), slice.access(), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for &mut PitchedBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        let (slice, usage) = (self.as_slice(), self.as_slice().access().usage);
+        self.admit_write(arguments.device, ARGUMENT)?;
+        arguments.buffer(slice.pointer(), Access::write(usage), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for PitchedSlice<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.admit(arguments.device, ARGUMENT)?;
+        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+    }
+}
+
+impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.admit(arguments.device, ARGUMENT)?;
+        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
 
@@ -177,7 +217,8 @@ impl<'s, T: Pod> DeviceSlice<'s, T> {
     where
         's: 'a,
     {
-        arguments.buffer(self.device(), self.pointer(), self.access(), std::any::type_name::<T>())
+        self.admit(arguments.device, ARGUMENT)?;
+        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
 
@@ -189,7 +230,8 @@ impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
 
 impl<T: Pod> KernelArg for DeviceSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        arguments.buffer(self.device(), self.pointer(), self.access(), std::any::type_name::<T>())
+        self.admit(arguments.device, ARGUMENT)?;
+        arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
     }
 }
 

@@ -181,7 +181,7 @@ impl Kernel {
     /// # Safety
     /// A kernel can do anything. The caller answers for it that, with these arguments and this many threads, it
     /// - reads and writes inside of the buffers and slices that it is given, and writes only to those passed as
-    ///   `&mut DeviceBuffer` or `DeviceSliceMut`;
+    ///   `&mut DeviceBuffer` or `DeviceSliceMut`, and to variables of its [`Module`](crate::Module::global);
     /// - has no data races that matter, in itself and with what other streams do behind the back of this crate;
     /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address hidden in a structure) only while it is
     ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
@@ -229,7 +229,7 @@ impl Kernel {
 
     /// A launch's use of its module.
     pub(crate) fn access(&self) -> Access<'_> {
-        Access::read(self.module.usage())
+        Access::launch(self.module.usage())
     }
 
     /// The launch, for an error that it may cause later.

@@ -4,6 +4,7 @@ mod args;
 mod compressed;
 mod elf;
 mod geometry;
+mod global;
 mod image;
 mod kernel;
 mod launch;
@@ -17,9 +18,10 @@ pub mod typed;
 use std::borrow::Cow;
 use std::ffi::CString;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hip_sys::hipModule_t;
 
@@ -50,8 +52,10 @@ pub(crate) struct ModuleInner {
     raw: hipModule_t,
     device: Device,
     kernels: Vec<Arc<KernelInfo>>,
-    /// Launches of its kernels.
+    /// Launches of its kernels, and what is done with its variables.
     usage: Usage,
+    /// The bytes of variables that a buffer has.
+    variables: Mutex<Vec<Range<usize>>>,
     /// The runtime reads the code object here as long as the module is loaded.
     _image: Image,
 }
@@ -82,7 +86,14 @@ impl Module {
         })?;
         let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
         Ok(Self {
-            inner: Arc::new(ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image }),
+            inner: Arc::new(ModuleInner {
+                raw,
+                device: *device,
+                kernels,
+                usage: Usage::module(),
+                variables: Mutex::default(),
+                _image: image,
+            }),
         })
     }
 
@@ -104,7 +115,14 @@ impl Module {
             format!("a code object of {} bytes on device {}: {}", image.bytes().len(), device.index(), log.errors)
         })?;
         let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
-        let inner = ModuleInner { raw, device: *device, kernels, usage: Usage::default(), _image: image };
+        let inner = ModuleInner {
+            raw,
+            device: *device,
+            kernels,
+            usage: Usage::module(),
+            variables: Mutex::default(),
+            _image: image,
+        };
         Ok((Self { inner: Arc::new(inner) }, log))
     }
 

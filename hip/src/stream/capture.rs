@@ -116,8 +116,11 @@ impl StreamInner {
             }
             None => {}
         }
-        // So that nobody has to wait for it while it is captured.
-        relaxed(|| self.synchronize())?;
+        // So that nobody has to wait for it while it is captured. (HIP 5.7 allows it to nobody who captures.)
+        let issued = self.lock().issued;
+        if self.completed() < issued {
+            relaxed(|| self.synchronize())?;
+        }
         let mut state = capture.lock();
         if state.ended {
             return Err(Error::Capture { reason: "the event marks a place in a graph that is complete".to_owned() });

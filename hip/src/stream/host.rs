@@ -111,3 +111,20 @@ mod tests {
         assert!(report.take().is_none());
     }
 }
+
+/// A function that is not `Send` does not compile. Here and not in `tests/misuse`, for the compiler's message depends on
+/// the features that are on. The first differs from the second in nothing else:
+///
+/// ```no_run
+/// # let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();
+/// let count = std::sync::Arc::new(1);
+/// stream.launch_host_function(move || drop(count)).unwrap();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # let stream = hip::Stream::new(&hip::Device::get(0).unwrap()).unwrap();
+/// let count = std::rc::Rc::new(1);
+/// stream.launch_host_function(move || drop(count)).unwrap();
+/// ```
+#[cfg(doctest)]
+struct NotSend;

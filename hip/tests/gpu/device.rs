@@ -177,7 +177,7 @@ fn settings_of_a_device_are_kept() {
 fn every_attribute_is_a_number_or_an_error() {
     let Some(device) = device() else { return };
     let known = DeviceAttribute::ALL.iter().filter(|attribute| device.attribute(**attribute).is_ok()).count();
-    assert!(known > 60, "{known} of {}", DeviceAttribute::ALL.len());
+    assert!(known > 50, "{known} of {}", DeviceAttribute::ALL.len());
 }
 
 #[test]

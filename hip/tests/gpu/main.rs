@@ -8,8 +8,18 @@ mod device;
 mod fork;
 mod launch;
 mod memory;
+mod memory_host;
+#[cfg(target_os = "linux")]
+mod memory_ipc;
+mod memory_pitched;
+mod memory_pool;
+mod memory_views;
 mod module;
+mod module_global;
 mod order;
+mod peer;
+#[cfg(target_os = "linux")]
+mod process;
 mod stream;
 mod stress;
 mod threads;

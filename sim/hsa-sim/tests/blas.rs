@@ -8,9 +8,10 @@ use std::ptr::null_mut;
 
 use hip::{Device, DeviceBuffer};
 use hipblas_sys::*;
-use support::numbers::{assert_close, elsewhere, raw, singles, values};
+use support::libraries::elsewhere;
+use support::numbers::{assert_close, raw, singles, values};
 
-const FILES: [&str; 2] = ["libhipblas.so.3", "librocblas.so.5"];
+const FILES: [&str; 2] = ["libhipblas.so", "librocblas.so"];
 
 fn handle() -> hipblasHandle_t {
     let mut handle = null_mut();

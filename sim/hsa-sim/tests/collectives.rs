@@ -9,10 +9,10 @@ use std::ptr::null_mut;
 use hip_sys::*;
 use rccl_sys::load_error;
 use rccl_sys::*;
-use support::numbers::elsewhere;
+use support::libraries::elsewhere;
 use support::peer::{Peer, from_hex, hex, is_peer, serve};
 
-const FILES: [&str; 2] = ["librccl.so.1", "librocm_smi64.so.7"];
+const FILES: [&str; 2] = ["librccl.so", "librocm_smi64.so"];
 const RANKS: usize = 4;
 /// As few connections as RCCL can do with: it sets up dozens else, as for a real machine's links. Its own service for inquiries is off.
 const VARIABLES: [(&str, &str); 4] =

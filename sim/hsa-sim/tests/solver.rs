@@ -3,15 +3,18 @@
 
 mod support;
 
-use std::ffi::{c_int, c_schar};
+use std::ffi::{c_int, c_schar, c_void};
 use std::ptr::null_mut;
 
 use hip::{Device, DeviceBuffer};
 use hipsolver_sys::*;
-use support::numbers::{assert_close, elsewhere, raw, values};
+use libloading::os::unix::{Library, Symbol};
+use num_complex::{Complex32, Complex64};
+use support::libraries::{elsewhere, function, on_each, open};
+use support::numbers::{assert_close, raw, values};
+use support::scalar::{Scalar, assert_agree, real, sample};
 
-const FILES: [&str; 5] =
-    ["libhipsolver.so.1", "librocsolver.so.0", "librocblas.so.5", "librocsparse.so.1", "libhipsparse.so.4"];
+const FILES: [&str; 5] = ["libhipsolver.so", "librocsolver.so", "librocblas.so", "librocsparse.so", "libhipsparse.so"];
 
 /// What rounding may make of numbers near 1 in these small systems.
 const TOLERANCE: f64 = 1e-11;
@@ -69,8 +72,8 @@ fn work(device: &Device, length: c_int) -> DeviceBuffer<f64> {
     DeviceBuffer::zeroed(device, usize::try_from(length).unwrap().max(1)).unwrap()
 }
 
-/// Cholesky: L by its transpose is the matrix. Not above 65 rows: `potf2_kernel_small` of rocSOLVER 7.2 has a race there, that of the pivot's
-/// square root with the second wave's read of the pivot, which waves that run one after the other lose.
+/// Cholesky: L by its transpose is the matrix. Above 64 rows `potf2_kernel_small` of rocSOLVER 7.2 reads a pivot in several waves and puts its
+/// square root in its place in one, with no barrier between: waves have to go on side by side there, as on a chip.
 #[test]
 fn potrf_gives_a_factor_of_the_matrix() {
     if elsewhere("potrf_gives_a_factor_of_the_matrix", &FILES, &[]) {
@@ -78,7 +81,7 @@ fn potrf_gives_a_factor_of_the_matrix() {
     }
     let device = Device::get(0).unwrap();
     let handle = handle();
-    for n in [24_usize, 64] {
+    for n in [24_usize, 64, 65, 100, 200] {
         let root = Matrix::sample(n, n, 1);
         let product = root.times(&root.transposed());
         let a =
@@ -194,4 +197,234 @@ fn gesvd_gives_factors_of_the_matrix() {
     assert_close("Vt V", &vt.times(&vt.transposed()).at, &Matrix::identity(n).at, TOLERANCE);
     let scaled = Matrix::new(m, n, |row, column| u.get(row, column) * s[column]);
     assert_close("U S Vt", &scaled.times(&vt).at, &a.at, TOLERANCE);
+}
+
+/// rocSOLVER by its own functions.
+struct Solver {
+    library: Library,
+    blas: Library,
+    device: Device,
+    handle: *mut c_void,
+}
+
+impl Solver {
+    fn new() -> Self {
+        let device = Device::get(0).unwrap();
+        let (blas, library, mut handle) = (open("librocblas.so"), open("librocsolver.so"), null_mut());
+        // SAFETY: the type is that of rocblas.h, and `handle` is valid for the write.
+        let status = unsafe {
+            type Create = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
+            function::<Create>(&blas, "rocblas_create_handle")(&mut handle)
+        };
+        assert_eq!(status, 0);
+        Self { library, blas, device, handle }
+    }
+
+    /// A function `rocsolver_NAME`.
+    ///
+    /// # Safety
+    /// It has the type `F`.
+    unsafe fn function<F>(&self, name: &str) -> Symbol<F> {
+        // SAFETY: as the caller vouches.
+        unsafe { function(&self.library, &format!("rocsolver_{name}")) }
+    }
+
+    fn upload<T: Scalar>(&self, values: &[T]) -> DeviceBuffer<T> {
+        DeviceBuffer::from_slice(&self.device, values).unwrap()
+    }
+
+    fn download<T: Scalar>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
+        self.device.synchronize().unwrap();
+        buffer.to_vec().unwrap()
+    }
+}
+
+impl Drop for Solver {
+    fn drop(&mut self) {
+        // SAFETY: the type is that of rocblas.h; the handle is live.
+        let status = unsafe {
+            type Destroy = unsafe extern "C" fn(*mut c_void) -> c_int;
+            function::<Destroy>(&self.blas, "rocblas_destroy_handle")(self.handle)
+        };
+        assert!(status == 0 || std::thread::panicking());
+    }
+}
+
+/// Element of a product: a row of one and a column of another.
+fn product(inner: usize, left: impl Fn(usize) -> Complex64, right: impl Fn(usize) -> Complex64) -> Complex64 {
+    (0..inner).map(|i| left(i) * right(i)).sum()
+}
+
+/// `potrf` of both triangles, and `potrs`; `getrf`, `getrs` and `geqrf`; `syevd` or `heevd`.
+fn factor<T: Scalar, R: Scalar>(solver: &Solver, orders: &[usize]) {
+    type Any = *mut c_void;
+    type Potrf = unsafe extern "C" fn(Any, c_int, c_int, Any, c_int, *mut c_int) -> c_int;
+    type Potrs = unsafe extern "C" fn(Any, c_int, c_int, c_int, Any, c_int, Any, c_int) -> c_int;
+    type Getrf = unsafe extern "C" fn(Any, c_int, c_int, Any, c_int, *mut c_int, *mut c_int) -> c_int;
+    type Getrs = unsafe extern "C" fn(Any, c_int, c_int, c_int, Any, c_int, *mut c_int, Any, c_int) -> c_int;
+    type Geqrf = unsafe extern "C" fn(Any, c_int, c_int, Any, c_int, Any) -> c_int;
+    type Orgqr = unsafe extern "C" fn(Any, c_int, c_int, c_int, Any, c_int, Any) -> c_int;
+    type Syevd = unsafe extern "C" fn(Any, c_int, c_int, c_int, Any, c_int, Any, Any, *mut c_int) -> c_int;
+    let name = |of: &str| format!("{}{of}", T::LETTER);
+    let of = |values: &[T]| values.iter().map(|value| value.value()).collect::<Vec<_>>();
+    let all = |n: usize, element: &dyn Fn(usize, usize) -> Complex64| -> Vec<T> {
+        (0..n * n).map(|at| T::of(element(at % n, at / n))).collect()
+    };
+    for &n in orders {
+        let slack = T::ROUNDING * 40.0 * n as f64;
+        let root = of(&sample::<T>(n * n, 61));
+        // Hermitian, with eigenvalues from 1 on.
+        let strong = |row: usize, column: usize| {
+            let sum = product(n, |i| root[row + i * n], |i| root[column + i * n].conj());
+            sum / n as f64 + if row == column { 1.0 } else { 0.0 }
+        };
+        let a = all(n, &strong);
+        let a_values = of(&a);
+        let right: Vec<T> = sample(3 * n, 62);
+        let right_values = of(&right);
+        let order = n as c_int;
+        let at = |buffer: &DeviceBuffer<T>| -> Any { raw(buffer).cast() };
+        for fill in [UPPER, LOWER] {
+            let (buffer, b, info) = (solver.upload(&a), solver.upload(&right), solver.upload(&[-1_i32]));
+            // SAFETY: types are those of rocsolver-functions.h, buffers hold the matrices.
+            let statuses = unsafe {
+                [
+                    solver.function::<Potrf>(&name("potrf"))(
+                        solver.handle,
+                        fill,
+                        order,
+                        at(&buffer),
+                        order,
+                        raw(&info),
+                    ),
+                    solver.function::<Potrs>(&name("potrs"))(
+                        solver.handle,
+                        fill,
+                        order,
+                        3,
+                        at(&buffer),
+                        order,
+                        at(&b),
+                        order,
+                    ),
+                ]
+            };
+            assert_eq!((statuses, solver.download(&info)), ([0; 2], vec![0]), "{} of {n}", name("potrf"));
+            let out = of(&solver.download(&buffer));
+            // L, also where it is stored as its transpose.
+            let l = |row: usize, column: usize| match fill == LOWER {
+                _ if row < column => real(0.0),
+                true => out[row + column * n],
+                false => out[column + row * n].conj(),
+            };
+            let got = all(n, &|row, column| product(n, |i| l(row, i), |i| l(column, i).conj()));
+            assert_agree(&format!("{} {fill} of {n}", name("potrf")), &got, &a_values, slack);
+            let x = of(&solver.download(&b));
+            let back = |at: usize| product(n, |i| a_values[at % n + i * n], |i| x[i + at / n * n]);
+            let got: Vec<T> = (0..3 * n).map(|at| T::of(back(at))).collect();
+            assert_agree(&format!("{} {fill} of {n}", name("potrs")), &got, &right_values, slack);
+        }
+
+        // Not symmetric, and with rows to exchange.
+        let a: Vec<T> = sample(n * n, 63);
+        let a_values = of(&a);
+        let (buffer, b) = (solver.upload(&a), solver.upload(&right));
+        let (pivots, info) = (solver.upload(&vec![0_i32; n]), solver.upload(&[-1_i32]));
+        // SAFETY: as above.
+        let statuses = unsafe {
+            let (handle, a) = (solver.handle, at(&buffer));
+            [
+                solver.function::<Getrf>(&name("getrf"))(handle, order, order, a, order, raw(&pivots), raw(&info)),
+                solver.function::<Getrs>(&name("getrs"))(
+                    handle,
+                    PLAIN,
+                    order,
+                    3,
+                    a,
+                    order,
+                    raw(&pivots),
+                    at(&b),
+                    order,
+                ),
+            ]
+        };
+        assert_eq!((statuses, solver.download(&info)), ([0; 2], vec![0]), "{} of {n}", name("getrf"));
+        let out = of(&solver.download(&buffer));
+        let l = |row: usize, column: usize| match row.cmp(&column) {
+            std::cmp::Ordering::Less => real(0.0),
+            std::cmp::Ordering::Equal => real(1.0),
+            std::cmp::Ordering::Greater => out[row + column * n],
+        };
+        let u = |row: usize, column: usize| if row <= column { out[row + column * n] } else { real(0.0) };
+        let mut rows: Vec<usize> = (0..n).collect();
+        for (row, pivot) in solver.download(&pivots).into_iter().enumerate() {
+            rows.swap(row, pivot as usize - 1);
+        }
+        assert!(rows.iter().enumerate().any(|(at, row)| at != *row), "no row was exchanged");
+        let expected: Vec<Complex64> = (0..n * n).map(|at| a_values[rows[at % n] + at / n * n]).collect();
+        let got = all(n, &|row, column| product(n, |i| l(row, i), |i| u(i, column)));
+        assert_agree(&format!("{} of {n}", name("getrf")), &got, &expected, slack);
+        let x = of(&solver.download(&b));
+        let back = |at: usize| product(n, |i| a_values[at % n + i * n], |i| x[i + at / n * n]);
+        let got: Vec<T> = (0..3 * n).map(|at| T::of(back(at))).collect();
+        // The solution is as large as the matrix is near to a singular one.
+        let largest = x.iter().map(|x| x.norm()).fold(1.0, f64::max);
+        assert_agree(&format!("{} of {n}", name("getrs")), &got, &right_values, slack * largest);
+
+        let (buffer, tau) = (solver.upload(&a), solver.upload(&vec![T::of(real(0.0)); n]));
+        // SAFETY: as above.
+        let status = unsafe {
+            solver.function::<Geqrf>(&name("geqrf"))(solver.handle, order, order, at(&buffer), order, at(&tau))
+        };
+        assert_eq!(status, 0);
+        let r = of(&solver.download(&buffer));
+        let make_q = name(if T::COMPLEX { "ungqr" } else { "orgqr" });
+        // SAFETY: as above.
+        let status = unsafe {
+            solver.function::<Orgqr>(&make_q)(solver.handle, order, order, order, at(&buffer), order, at(&tau))
+        };
+        assert_eq!(status, 0);
+        let q = of(&solver.download(&buffer));
+        let r = |row: usize, column: usize| if row <= column { r[row + column * n] } else { real(0.0) };
+        let got = all(n, &|row, column| product(n, |i| q[row + i * n], |i| r(i, column)));
+        assert_agree(&format!("{} of {n}", name("geqrf")), &got, &a_values, slack);
+        let got = all(n, &|row, column| product(n, |i| q[i + row * n].conj(), |i| q[i + column * n]));
+        let identity: Vec<Complex64> = (0..n * n).map(|at| real(f64::from(u8::from(at % n == at / n)))).collect();
+        assert_agree(&format!("{make_q} of {n}"), &got, &identity, slack);
+
+        let a = all(n, &strong);
+        let a_values = of(&a);
+        let (buffer, info) = (solver.upload(&a), solver.upload(&[-1_i32]));
+        let (d, e) = (solver.upload(&vec![R::of(real(0.0)); n]), solver.upload(&vec![R::of(real(0.0)); n]));
+        let syevd = name(if T::COMPLEX { "heevd" } else { "syevd" });
+        // SAFETY: as above.
+        let status = unsafe {
+            let (d, e) = (raw(&d).cast(), raw(&e).cast());
+            solver.function::<Syevd>(&syevd)(solver.handle, VECTORS, LOWER, order, at(&buffer), order, d, e, raw(&info))
+        };
+        assert_eq!((status, solver.download(&info)), (0, vec![0]), "{syevd} of {n}");
+        let (d, v) = (solver.download(&d), of(&solver.download(&buffer)));
+        assert!(d.windows(2).all(|pair| pair[0].value().re <= pair[1].value().re), "{syevd}: {d:?}");
+        let got = all(n, &|row, column| product(n, |i| v[row + i * n] * d[i].value(), |i| v[column + i * n].conj()));
+        assert_agree(&format!("{syevd} of {n}"), &got, &a_values, slack);
+    }
+}
+
+/// `rocblas_fill_upper`, `rocblas_fill_lower`, `rocblas_operation_none`, `rocblas_evect_original`.
+const UPPER: c_int = 121;
+const LOWER: c_int = 122;
+const PLAIN: c_int = 111;
+const VECTORS: c_int = 211;
+
+/// Factors and solutions in each type, by rocSOLVER's own functions: they give the matrix and the right sides.
+#[test]
+fn factors_of_each_type_give_the_matrix() {
+    if on_each("factors_of_each_type_give_the_matrix", &FILES, &[]).is_some() {
+        return;
+    }
+    let solver = Solver::new();
+    factor::<f64, f64>(&solver, &[5, 33, 100]);
+    factor::<f32, f32>(&solver, &[40, 70]);
+    factor::<Complex32, f32>(&solver, &[20]);
+    factor::<Complex64, f64>(&solver, &[70]);
 }

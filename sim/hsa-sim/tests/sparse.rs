@@ -9,9 +9,10 @@ use std::ptr::null_mut;
 use hip::sys::{HIP_R_32F, HIP_R_64F};
 use hip::{Device, DeviceBuffer};
 use hipsparse_sys::*;
-use support::numbers::{assert_close, elsewhere, raw, singles, values};
+use support::libraries::elsewhere;
+use support::numbers::{assert_close, raw, singles, values};
 
-const FILES: [&str; 2] = ["libhipsparse.so.4", "librocsparse.so.1"];
+const FILES: [&str; 2] = ["libhipsparse.so", "librocsparse.so"];
 
 /// A sparse matrix in compressed rows.
 struct Csr {

@@ -1,5 +1,6 @@
 //! The program behind `cargo xtask isa`, which gives it the libraries that were fetched.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -26,6 +27,9 @@ struct Args {
     /// Write the record there, headed by this date
     #[arg(long, num_args = 2, value_names = ["FILE", "DATE"])]
     record: Option<Vec<String>>,
+    /// Write the mnemonics of all instructions found there, one a line
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -82,6 +86,12 @@ fn run(args: &Args) -> Result<()> {
         let page = record::page(&found, date, "LLVM 22, which rustc brings along", "cargo xtask isa 7.2 --record");
         std::fs::write(file, page).with_context(|| format!("{file} cannot be written"))?;
         println!("recorded in {file}");
+    }
+    if let Some(file) = &args.instructions {
+        let forms = found.iter().flat_map(|library| &library.counts).flat_map(|counts| counts.forms.keys());
+        let mnemonics: BTreeSet<_> = forms.map(|form| form.op.mnemonic()).collect();
+        let text: String = mnemonics.into_iter().map(|name| format!("{name}\n")).collect();
+        std::fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))?;
     }
     if differences > 0 {
         bail!("{} differences from LLVM", grouped(differences));

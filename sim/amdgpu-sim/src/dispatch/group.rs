@@ -9,7 +9,7 @@ use crate::exec::{Ctx, LANES, Row, Stop, Trap, Wave, run, run_exactly};
 use crate::fault::FaultPlace;
 use crate::memory::Block;
 use crate::observe::{GroupState, Observer};
-use turn::Turn;
+use turn::{Came, Turn};
 
 /// Instructions of a turn that is observed.
 const OBSERVED_TURN: u64 = 1 << 12;
@@ -191,8 +191,14 @@ impl Group {
     fn begin_wave(&mut self, job: &Job<'_>, id: usize) {
         self.has[id] = self.set_up_wave(job, id);
         self.free.pop();
-        self.turns[id].reset();
+        let slice = self.slice(job);
+        self.turns[id].reset(slice);
         self.states[id] = State::Ready;
+    }
+
+    /// Instructions after which another wave goes on, where the schedule wants that.
+    fn slice(&self, job: &Job<'_>) -> Option<u64> {
+        job.gpu.config().schedule.slice().filter(|_| self.count > 1)
     }
 
     /// Waves of the present workgroup.
@@ -238,7 +244,7 @@ impl Group {
         let mut instructions = 0;
         let mut round = Round { gave_way: false, waiting: true };
         let mut fresh = std::mem::take(&mut self.fresh);
-        if fresh && shuffle.is_none() && observer.is_none() {
+        if fresh && shuffle.is_none() && observer.is_none() && self.slice(job).is_none() {
             // Most workgroups are done with this.
             let (progress, spent) = self.take_first_turns(job, ctx, spend, &mut round);
             if let Some(progress) = progress {
@@ -272,18 +278,18 @@ impl Group {
                     if !held {
                         wave.gws = None;
                     }
-                    let (stop, waits) = match (&mut observer, &mut shuffle) {
-                        _ if held => (Stop::Yield, true),
+                    let (stop, came) = match (&mut observer, &mut shuffle) {
+                        _ if held => (Stop::Yield, Came::Waiting),
                         (None, None) => self.turns[id].run(wave, ctx),
-                        (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), false),
+                        (None, Some(shuffle)) => (run_exactly(wave, ctx, shuffle.turn()), Came::Working),
                         (Some(observer), shuffle) => {
                             let turn = shuffle.as_mut().map_or(OBSERVED_TURN, |shuffle| shuffle.turn());
-                            (observer.run(&mut self.observed, wave, ctx, turn), false)
+                            (observer.run(&mut self.observed, wave, ctx, turn), Came::Working)
                         }
                     };
                     let spent = wave.instructions.wrapping_sub(before);
                     instructions += spent;
-                    if let Some(progress) = self.stopped(job, id, (stop, waits), spend, spent, &mut round) {
+                    if let Some(progress) = self.stopped(job, id, (stop, came), spend, spent, &mut round) {
                         return (progress, instructions);
                     }
                 }
@@ -299,7 +305,15 @@ impl Group {
                 if let Some(observer) = &mut observer {
                     observer.barrier(&mut self.observed, |id| states[id] == State::Ended);
                 }
-                states.iter_mut().filter(|s| **s == State::AtBarrier).for_each(|s| *s = State::Ready);
+                let several = states.iter().filter(|state| **state == State::AtBarrier).count() > 1;
+                for (state, turn) in states.iter_mut().zip(&mut self.turns) {
+                    if *state == State::AtBarrier {
+                        *state = State::Ready;
+                        if several && !ctx.lds.is_empty() {
+                            turn.pass_barrier();
+                        }
+                    }
+                }
             } else {
                 if let Some(observer) = &mut observer {
                     observer.end(&self.observed);
@@ -334,7 +348,7 @@ impl Group {
             all_ended = false;
             self.has[id] = place;
             self.free.pop();
-            self.turns[id].reset();
+            self.turns[id].reset(None);
             self.states[id] = State::Ready;
             let before = wave.instructions;
             let stop = self.turns[id].after(stop, before, wave, ctx);
@@ -357,18 +371,18 @@ impl Group {
         (None, instructions)
     }
 
-    /// Notes why wave `id` stopped, and whether it only waits for others, after `spent` instructions. Returns what that is for the
+    /// Notes why wave `id` stopped, and what its turn came to, after `spent` instructions. Returns what that is for the
     /// workgroup if it can't go on.
     fn stopped(
         &mut self,
         job: &Job<'_>,
         id: usize,
-        (stop, waits): (Stop, bool),
+        (stop, came): (Stop, Came),
         spend: &mut dyn FnMut(u64) -> bool,
         spent: u64,
         round: &mut Round,
     ) -> Option<Progress> {
-        round.waiting &= waits;
+        round.waiting &= came == Came::Waiting;
         let (wave, state) = (&self.registers[self.has[id]], &mut self.states[id]);
         match stop {
             Stop::Trap => {
@@ -380,7 +394,7 @@ impl Group {
                 self.free.push(self.has[id]);
             }
             Stop::Barrier => *state = State::AtBarrier,
-            Stop::Yield => round.gave_way = true,
+            Stop::Yield => round.gave_way |= came != Came::Sliced,
         }
         if !spend(spent) && *state != State::Ended {
             return Some(Progress::OverBudget(place(job, wave, self.position)));

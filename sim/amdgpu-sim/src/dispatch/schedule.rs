@@ -1,5 +1,7 @@
 //! In which order workgroups and waves run.
 
+use std::num::NonZeroU32;
+
 /// In which order the workgroups and waves of a dispatch run, and on how many threads.
 ///
 /// A kernel without races gives the same result under every schedule. With [`InOrder`](Schedule::InOrder) and
@@ -12,8 +14,14 @@ pub enum Schedule {
     /// Workgroups start in order and run on all threads of [`Config::threads`](crate::Config::threads), each wave for a long turn.
     /// With more than one thread the order of atomic operations of different workgroups is that of chance: sums of floats
     /// and who gets which ticket can differ from run to run.
+    ///
+    /// Waves of a workgroup that have met at a barrier all go on from there to their first store to LDS before one of them stores: a
+    /// kernel that lacks a barrier where a chip never needs it, as its waves go on side by side there, gets what it gets on the chip.
     #[default]
     Parallel,
+    /// As `Parallel`, with the waves of a workgroup taking turns of so many instructions from beginning to end: as close to the waves
+    /// of a chip, which go on side by side, as it gets. Slower, by as much as short turns cost.
+    Interleaved(NonZeroU32),
     /// As `Parallel` on one thread: the same run gives the same result.
     InOrder,
     /// On one thread, in an order that the seed decides: workgroups start shuffled (among the next 64), several run side
@@ -25,7 +33,15 @@ pub enum Schedule {
 impl Schedule {
     /// Whether all waves run on one thread.
     pub(super) fn is_ordered(self) -> bool {
-        self != Self::Parallel
+        matches!(self, Self::InOrder | Self::Shuffled(_))
+    }
+
+    /// Instructions after which another wave of the workgroup goes on, if turns are cut so.
+    pub(super) fn slice(self) -> Option<u64> {
+        match self {
+            Self::Interleaved(instructions) => Some(instructions.get().into()),
+            _ => None,
+        }
     }
 }
 

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::lower::branch_target;
 use super::program::Layout;
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
-use crate::isa::{Flags, Op};
+use crate::isa::{Flags, Op, Type};
 
 /// Instructions beyond which the code is not looked at: for such kernels clearing registers is nothing.
-const MOST: usize = 20_000;
+pub(super) const MOST: usize = 20_000;
 
 /// Which rows have to be cleared before a workgroup starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,24 +132,30 @@ impl Known {
 }
 
 /// The registers that an instruction reads, or may read.
-fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
+pub(super) fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
-    let sources = inst.src.into_iter().zip(info.src).filter_map(|(operand, kind)| Span::of(operand, kind.bytes()));
+    let bytes = |place: usize, kind: Type| match (inst.format, place) {
+        // How long an image's address is its descriptor says: no longer than that.
+        (Format::Mimg, 0) => 16,
+        _ => kind.bytes(),
+    };
+    let sources = inst.src.into_iter().zip(info.src).enumerate();
+    let sources = sources.filter_map(move |(place, (operand, kind))| Span::of(operand, bytes(place, kind)));
     let kept = if !writes_whole(inst) || info.is(Flags::reads_dst) { Some(destination(inst)) } else { None };
     sources.flat_map(Span::iter).chain(kept.into_iter().flatten())
 }
 
 /// The registers that an instruction writes, or may write.
-fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
+pub(super) fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
-    // With the status that a buffer load may give on top.
-    let status = if inst.mods.tfe { 4 } else { 0 };
+    // With the status that a load from a buffer or an image may give on top.
+    let status = if inst.mods.tfe || inst.mods.image.is_some_and(|image| image.lwe) { 4 } else { 0 };
     let places = [(inst.dst, info.dst.bytes() + status), (inst.dst2, info.dst2.bytes())];
     places.into_iter().filter_map(|(operand, bytes)| Span::of(operand, bytes)).flat_map(Span::iter)
 }
 
 /// Whether an instruction certainly writes every bit of its destination in all enabled lanes.
-fn writes_whole(inst: &Inst) -> bool {
+pub(super) fn writes_whole(inst: &Inst) -> bool {
     let (info, mods) = (inst.op.info(), &inst.mods);
     match inst.format {
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Sdwa => {
@@ -200,8 +206,24 @@ fn exec_effect(inst: &Inst) -> Exec {
     }
 }
 
+/// Whether an instruction may change which lanes are enabled.
+pub(super) fn changes_exec(inst: &Inst) -> bool {
+    exec_effect(inst) != Exec::Keeps
+}
+
+/// The number of the first register of a vector operand.
+pub(super) fn first_register(operand: Operand) -> Option<usize> {
+    Span::of(operand, 4).map(|span| span.first)
+}
+
+/// Whether an instruction may write a register.
+pub(super) fn may_write(inst: &Inst, register: usize) -> bool {
+    // Exchanges write their source too.
+    destination(inst).chain(reads(inst).filter(|_| crosses_lanes(inst))).any(|r| r == register)
+}
+
 /// Whether control, or the meaning of register numbers, can't be followed.
-fn is_opaque(inst: &Inst) -> bool {
+pub(super) fn is_opaque(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
     matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64 | Op::s_rfe_b64)
         || super::skipped::may_begin(inst)

@@ -7,7 +7,8 @@ use super::parts::Parts;
 use super::program::{Layout, PREPARED_ROWS};
 use super::skipped::{self, Skipping};
 use super::{
-    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, cpu, liveness, matrix, mem, program::Source, salu, slot, valu,
+    Ctx, Flow, Handler, Micro, Mode, Program, Trap, Wave, affine, cpu, liveness, matrix, mem, program::Source, salu,
+    slot, valu,
 };
 use crate::isa::inst::{Format, InlineFloat, Inst, Operand, Special};
 use crate::isa::{self, Flags, Op};
@@ -85,6 +86,11 @@ impl Lowering {
             Operand::Agpr(n) if n < 256 => Some(self.layout.agpr(n)),
             _ => None,
         }
+    }
+
+    /// Vector registers, whose rows come first.
+    pub(super) fn vgprs(&self) -> u16 {
+        self.layout.vgprs
     }
 
     /// The slot of a 32-bit scalar operand: a register, or a constant (floats as f32, immediates sign-extended).
@@ -325,14 +331,17 @@ fn why_not(inst: &Inst) -> &'static str {
             "a privileged instruction: it ends a trap handler, and no trap handler is installed"
         }
         Op::s_set_gpr_idx_on => "indexing of registers in code whose instructions overlap",
-        Op::s_endpgm_ordered_ps_done => "an instruction of pixel shaders",
-        Op::v_screen_partition_4se_b32 => "an instruction of graphics: what its table holds is not documented",
-        _ if inst.mods.gds => "the global data share",
-        _ if inst.format == Format::Mimg => {
-            "images: the device says that it has none, and how the hardware lays them out in memory is not documented"
+        Op::s_endpgm_ordered_ps_done => {
+            "the end of a pixel shader's ordered section: its message is not one that compute waves can send"
         }
+        _ if inst.mods.gds => "the global data share",
         _ => "the software GPU does not carry this instruction out",
     }
+}
+
+/// Whether an instruction reads `src_vccz` or `src_execz`.
+pub(super) fn reads_zero_flags(inst: &Inst) -> bool {
+    inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz)))
 }
 
 /// Brings the slots of `src_vccz` and `src_execz` up to date.
@@ -593,6 +602,7 @@ impl Program {
         let mut branches = Vec::new();
         let mut recent = Recent::default();
         let mut singles = BTreeMap::new();
+        let mut sums = BTreeMap::new();
         let mut iter = code.iter().peekable();
         while let Some((&at, inst)) = iter.next() {
             let source = sources.len() as u32;
@@ -602,7 +612,7 @@ impl Program {
                 micros.push(plain(unsupported, source));
                 continue;
             };
-            if inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz))) {
+            if reads_zero_flags(inst) {
                 micros.push(plain(zero_flags, source));
             }
             if !is_no_operation(inst.op) {
@@ -621,10 +631,13 @@ impl Program {
             let next = at + u32::from(inst.size) / 4;
             if inst.op == Op::v_addc_co_u32 && !overlaps && !skips && !l.indexing.is_on() {
                 let after = code.range(next..).map_while(|(_, inst)| inst.as_ref());
-                if let Some((count, fused)) = valu::fuse(recent.instructions(), after, &mut l) {
-                    let first = micros.len() - count;
+                if let Some(sum) = valu::fuse(recent.instructions(), next, after, &mut l) {
+                    let first = micros.len() - sum.count;
                     singles.insert(first as u32, micros[first]);
-                    micros[first] = Micro { source: micros[first].source, ..fused };
+                    let source = micros[first].source;
+                    micros[first] = Micro { source, ..sum.micro };
+                    let address: u64 = sources[source as usize].address;
+                    sums.insert(((address - text_address) / 4) as u32, sum);
                 }
             }
             if !ends_flow(inst.op) && iter.peek().is_none_or(|(n, _)| **n != next) {
@@ -640,6 +653,14 @@ impl Program {
             let target = usize::try_from(target).ok().and_then(|t| index.get(t).copied());
             micros[micro].aux = target.filter(|t| *t != u32::MAX).unwrap_or(end);
         }
+
+        let affine = if overlaps || common.is_some() {
+            affine::Lowered::default()
+        } else {
+            mem::share(code, start, &index, &mut micros);
+            let (micros, singles) = (&mut micros[..], &mut singles);
+            affine::lower(affine::Code { code, start, sums: &sums, index: &index, micros, singles }, &mut l)
+        };
 
         Program {
             micros,
@@ -659,6 +680,8 @@ impl Program {
             indexed: l.indexing.finish(),
             skipped: l.skipping.finish(),
             singles,
+            eager: affine.eager,
+            starts_held: affine.starts_held,
             scalars: if common.is_some() { usize::from(slot::FLAT_SCRATCH) } else { scalars(code) },
             clear: if common.is_some() { None } else { liveness::clear(code, start, &layout) },
             parts: None,

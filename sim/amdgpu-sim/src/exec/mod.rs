@@ -19,14 +19,16 @@
 //! # The contract of a handler
 //! `unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow`. A safe `fn` of that signature coerces to it; it is
 //! `unsafe` only because some handlers are compiled for CPU features that have to be there.
+//! `wave.pc` is kept only where waves stop and turn: a handler can't ask where it is.
 //! A handler reads its operands through `m.src`, `m.dst`, writes only lanes that [`Wave::exec`] enables, and returns
 //! * [`Flow::Next`]: go on with the next instruction,
+//! * [`Flow::Skip`]: it stood for the `m.aux` instructions from here on: go on behind them,
 //! * [`Flow::Jump`]: go on at `wave.pc` (an index of [`Program::micros`]),
-//! * [`Flow::Barrier`], [`Flow::Yield`], [`Flow::End`]: hand the wave back to the scheduler; `wave.pc` is the next instruction,
-//! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` stays at the instruction that trapped.
+//! * [`Flow::Barrier`], [`Flow::Yield`], [`Flow::End`]: hand the wave back to the scheduler; `wave.pc` is then the next instruction,
+//! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` is then the instruction that trapped.
 //!
 //! # Memory instructions
-//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF (and MIMG) is lowered by
+//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG is lowered by
 //! [`mem::lower`]`(&Inst, &mut Lowering, &mut Micro) -> Option<Handler>`: it sets the micro-operation's operands with
 //! [`Lowering::row`] (vector operand to row), [`Lowering::slot`] (scalar operand, registers or constants, to slot) and
 //! returns the handler, or `None` for what it does not support (the instruction then traps when reached, naming itself).
@@ -34,6 +36,7 @@
 //! What the handlers need of the outside (address checks, dispatch facts) is in [`mem::Env`], which
 //! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
 
+mod affine;
 mod cpu;
 mod gws;
 mod indexed;
@@ -68,7 +71,7 @@ pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub use probe::unsupported;
 pub(crate) use program::{Handler, Micro, Program};
-pub(crate) use run::{Stop, run, run_exactly};
+pub(crate) use run::{Stop, run, run_exactly, run_to_store};
 pub(crate) use trap::Trap;
 pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 
@@ -93,6 +96,8 @@ pub(crate) struct Ctx<'a> {
 pub(crate) enum Flow {
     /// With the next instruction.
     Next,
+    /// Behind the [`Micro::aux`] instructions that this one stood for.
+    Skip,
     /// At [`Wave::pc`].
     Jump,
     /// There too, in another program: that of [`Ctx`] has changed.

@@ -47,6 +47,7 @@ impl Watch {
     /// [cleared](Self::clear) nothing else may have run the wave.
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
         ctx.enter(wave);
+        wave.settle_all();
         for _ in 0..limit {
             let (pc, part) = (wave.pc, wave.part);
             let micro = ctx.program.micros().get(pc as usize);
@@ -96,7 +97,14 @@ fn access(inst: &Inst) -> Asks {
         return Asks::Change;
     }
     match inst.format {
-        Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf => {
+        Format::Smem
+        | Format::Ds
+        | Format::Flat
+        | Format::Global
+        | Format::Scratch
+        | Format::Mubuf
+        | Format::Mtbuf
+        | Format::Mimg => {
             if info.is(Flags::atomic) {
                 let name = info.mnemonic;
                 let idempotent =
@@ -122,8 +130,9 @@ fn inputs(inst: &Inst, wave: &Wave, ctx: &Ctx<'_>) -> u64 {
     let layout = ctx.program.layout();
     let mut hash = Hash(wave.exec());
     hash.add(wave.m0());
-    for (operand, of) in inst.src.iter().zip(inst.op.info().src) {
-        let registers = of.dwords().max(1);
+    for (place, (operand, of)) in inst.src.iter().zip(inst.op.info().src).enumerate() {
+        // How long an image's address is its descriptor says.
+        let registers = if inst.format == Format::Mimg && place == 0 { 4 } else { of.dwords().max(1) };
         // With a scalar base the vector part of an address is one register.
         let one = matches!(inst.format, Format::Global | Format::Scratch) && inst.src[2] != Operand::None;
         for i in 0..registers as u16 {

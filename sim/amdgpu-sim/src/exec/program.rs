@@ -116,8 +116,12 @@ pub(crate) struct Program {
     pub(super) indexed: Vec<super::indexed::Indexed>,
     /// Vector operations of code that can have them skipped.
     pub(super) skipped: Vec<Micro>,
-    /// What stood where `micros` has an operation for several instructions.
+    /// What stood where `micros` has an operation for several instructions, or one that leaves runs.
     pub(super) singles: BTreeMap<u32, Micro>,
+    /// Vector operations that `micros` has something else for, which works on runs or settles them.
+    pub(super) eager: Vec<super::affine::Eager>,
+    /// `v0` may be held as a run when a wave starts.
+    pub(super) starts_held: bool,
     /// Scalar registers, from the first on, that the code may name.
     pub(super) scalars: usize,
     /// Rows to clear before a workgroup; `None` for all of them.
@@ -134,7 +138,8 @@ impl Program {
         &self.micros
     }
 
-    /// The micro-operation at `pc` that carries out one instruction only, where [`micros`](Self::micros) has one for several.
+    /// The micro-operation at `pc` that carries out one instruction only, on rows that are written out: [`micros`](Self::micros) may have
+    /// one for several instructions, or one that leaves runs.
     pub(crate) fn single(&self, pc: u32) -> Option<&Micro> {
         self.singles.get(&pc).or_else(|| self.micros.get(pc as usize))
     }

@@ -1,6 +1,8 @@
 //! The loop that runs a wave.
 
 use super::{Ctx, Flow, Trap, Wave};
+use crate::isa::inst::{Format, Inst};
+use crate::isa::{Flags, Op, Type};
 
 /// Why [`run`] handed a wave back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,52 +22,60 @@ pub(crate) enum Stop {
 pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     ctx.enter(wave);
     let mut micros = ctx.program.micros();
-    let mut pc = wave.pc as usize;
-    let mut left = turn;
+    let before = wave.instructions;
     let stop = 'wave: loop {
-        for m in micros.get(pc..).unwrap_or_default() {
-            wave.pc = pc as u32;
-            left = left.wrapping_sub(1);
-            // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
-            // that `wave` was made for.
-            let flow = unsafe { (m.run)(wave, m, ctx) };
-            if flow == Flow::Next {
-                pc += 1;
-                continue;
-            }
-            match flow {
-                Flow::Next | Flow::Jump | Flow::Elsewhere => {
-                    if flow == Flow::Elsewhere {
-                        micros = ctx.program.micros();
+        // Code is followed with a pointer; where it is, and how many instructions that were, is worked out when it stops or turns.
+        let first = (wave.pc as usize).min(micros.len());
+        let mut rest = micros[first..].iter();
+        let flow = 'straight: {
+            while let Some(m) = rest.next() {
+                // SAFETY: handlers are chosen by `lower` for the CPU that it ran on, and `m` was lowered for the program
+                // that `wave` was made for.
+                match unsafe { (m.run)(wave, m, ctx) } {
+                    Flow::Next => {}
+                    Flow::Skip => {
+                        rest.nth((m.aux as usize).wrapping_sub(2));
                     }
-                    pc = wave.pc as usize;
-                    if left as i64 <= 0 {
-                        break 'wave Stop::Yield;
-                    }
-                    continue 'wave;
+                    flow => break 'straight flow,
                 }
-                Flow::Barrier => {
-                    wave.pc = pc as u32 + 1;
-                    break 'wave Stop::Barrier;
-                }
-                Flow::Yield => {
-                    wave.pc = pc as u32 + 1;
-                    break 'wave Stop::Yield;
-                }
-                Flow::End => break 'wave Stop::End,
-                Flow::Trap => break 'wave Stop::Trap,
             }
-        }
-        wave.trap = Some(Trap::WildJump(0));
-        break Stop::Trap;
+            wave.trap = Some(Trap::WildJump(0));
+            break 'wave Stop::Trap;
+        };
+        let next = micros.len() - rest.len();
+        wave.instructions += (next - first) as u64;
+        let stop = match flow {
+            Flow::Next | Flow::Skip | Flow::Jump | Flow::Elsewhere => {
+                if flow == Flow::Elsewhere {
+                    micros = ctx.program.micros();
+                }
+                if wave.instructions - before < turn {
+                    continue;
+                }
+                break Stop::Yield;
+            }
+            Flow::Barrier => Stop::Barrier,
+            Flow::Yield => Stop::Yield,
+            Flow::End => Stop::End,
+            Flow::Trap => {
+                wave.pc = next as u32 - 1;
+                break Stop::Trap;
+            }
+        };
+        wave.pc = next as u32;
+        break stop;
     };
-    wave.instructions += turn.wrapping_sub(left);
+    // What goes on may go on one instruction at a time. After the end nothing does.
+    if stop != Stop::End {
+        wave.settle_all();
+    }
     stop
 }
 
 /// Runs `wave` until it ends, stops at a barrier, traps, or has carried out `turn` instructions: wherever that is.
 pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     ctx.enter(wave);
+    wave.settle_all();
     for _ in 0..turn {
         let program = ctx.program;
         let Some(m) = program.single(wave.pc) else {
@@ -76,6 +86,7 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         // SAFETY: as in `run`.
         match unsafe { (m.run)(wave, m, ctx) } {
             Flow::Next => wave.pc += 1,
+            Flow::Skip => wave.pc += m.aux,
             Flow::Jump | Flow::Elsewhere => {}
             Flow::Barrier => {
                 wave.pc += 1;
@@ -90,4 +101,28 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
         }
     }
     Stop::Yield
+}
+
+/// Runs `wave` until it is about to store to LDS or has carried out `turn` instructions (`None`), or ends, gives way, stops at a barrier,
+/// or traps.
+pub(crate) fn run_to_store(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Option<Stop> {
+    for _ in 0..turn {
+        let inst = ctx.program.single(wave.pc).and_then(|m| ctx.program.inst(m));
+        if inst.is_some_and(stores_to_lds) {
+            return None;
+        }
+        let sleeps = inst.is_some_and(|inst| inst.op == Op::s_sleep);
+        let stop = run_exactly(wave, ctx, 1);
+        if stop != Stop::Yield || sleeps {
+            return Some(stop);
+        }
+    }
+    None
+}
+
+/// Whether an instruction may change LDS.
+fn stores_to_lds(inst: &Inst) -> bool {
+    let info = inst.op.info();
+    matches!(inst.format, Format::Ds | Format::Flat)
+        && (info.is(Flags::atomic) || info.dst == Type::None && info.src[0] != Type::None)
 }

@@ -1,5 +1,7 @@
 //! The state of one wave of 64 lanes.
 
+use super::affine::{Held, Run};
+use super::mem::Lying;
 use super::{GwsWait, LANES, Program, Trap};
 
 /// One vector register: a 32-bit value a lane.
@@ -104,6 +106,8 @@ impl Mode {
 pub(crate) struct Start {
     slots: Box<[u32]>,
     items: Row,
+    /// The ids, if all lanes are enabled and have such.
+    run: Option<Run>,
     exec: u64,
 }
 
@@ -113,6 +117,10 @@ pub(crate) struct Start {
 pub(crate) struct Wave {
     pub(super) rows: Box<[Row]>,
     pub(super) slots: Box<[u32]>,
+    /// Rows that are not written out.
+    pub(super) held: Held,
+    /// How the addresses lay that were read last in local memory.
+    pub(super) lying: Lying,
     /// [`Layout::result`](super::program::Layout::result).
     result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
@@ -146,6 +154,8 @@ impl Wave {
         Wave {
             rows,
             slots,
+            held: Held::NONE,
+            lying: Lying::NOWHERE,
             result: layout.result(),
             pc: program.entry(),
             part: 0,
@@ -179,6 +189,7 @@ impl Wave {
     /// The caller then sets what the dispatcher sets: user SGPRs, work-item ids, `exec`, `flat_scratch`,
     /// apertures, `id`.
     pub(crate) fn reset(&mut self, program: &Program) {
+        self.held.clear();
         self.rows[..self.writable].fill(Row::ZERO);
         self.reset_scalars(program);
     }
@@ -205,20 +216,29 @@ impl Wave {
 
     /// The registers as they are now, just set up, for [`restart`](Wave::restart).
     pub(crate) fn start(&self) -> Start {
-        Start { slots: self.slots[..usize::from(slot::CONSTANTS)].into(), items: self.rows[0], exec: self.exec() }
+        let slots = self.slots[..usize::from(slot::CONSTANTS)].into();
+        Start { slots, items: self.rows[0], run: self.run_of_items(), exec: self.exec() }
     }
 
     /// As [`start`](Wave::start), in the place of what there was for another wave of the program.
     pub(crate) fn start_again(&self, start: &mut Start) {
         start.slots.copy_from_slice(&self.slots[..usize::from(slot::CONSTANTS)]);
-        (start.items, start.exec) = (self.rows[0], self.exec());
+        (start.items, start.run, start.exec) = (self.rows[0], self.run_of_items(), self.exec());
+    }
+
+    /// The work-item ids, if all lanes are enabled and have a run of them.
+    fn run_of_items(&self) -> Option<Run> {
+        if self.exec() == u64::MAX { Run::of(&self.rows[0].0) } else { None }
     }
 
     /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
     /// setting up again, as registers that the code writes before it reads them are left alone.
     pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
         self.clear_rows(program, start.exec);
-        self.rows[0] = start.items;
+        match start.run {
+            Some(run) if program.starts_held => self.held.hold(0, run),
+            _ => self.rows[0] = start.items,
+        }
         // What the code does not name it can't have changed.
         for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
             if let (Some(to), Some(from)) = (self.slots.get_mut(range.clone()), start.slots.get(range)) {
@@ -243,6 +263,7 @@ impl Wave {
     /// Clears the registers that the code may read before it has written them.
     #[inline(always)]
     fn clear_rows(&mut self, program: &Program, exec: u64) {
+        self.held.clear();
         match &program.clear {
             None => self.rows[..self.writable].fill(Row::ZERO),
             Some(clear) => {
@@ -256,12 +277,14 @@ impl Wave {
     /// A vector register (or constant) by row, as a micro-operation names it.
     #[inline(always)]
     pub(crate) fn row(&self, row: u16) -> &[u32; LANES] {
+        debug_assert!(!self.held.has(row), "row {row} is held as a run");
         &self.rows[usize::from(row)].0
     }
 
     /// A vector register by row, to write.
     #[inline(always)]
     pub(crate) fn row_mut(&mut self, row: u16) -> &mut [u32; LANES] {
+        debug_assert!(!self.held.has(row), "row {row} is held as a run");
         &mut self.rows[usize::from(row)].0
     }
 
@@ -300,8 +323,9 @@ impl Wave {
     /// Sets two scalar registers, the low half first.
     #[inline(always)]
     pub(crate) fn set_slot64(&mut self, slot: u16, value: u64) {
-        self.set_slot(slot, value as u32);
-        self.set_slot(slot + 1, (value >> 32) as u32);
+        // One store, which a load of both then need not wait for.
+        let at = usize::from(slot);
+        self.slots[at..at + 2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
     }
 
     /// The enabled lanes.

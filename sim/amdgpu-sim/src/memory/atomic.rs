@@ -48,6 +48,17 @@ pub(crate) unsafe fn store_u8(address: u64, value: u8) {
     unsafe { cell_u8(address) }.store(value, Relaxed);
 }
 
+/// Loads a little-endian 32-bit word that is aligned.
+///
+/// # Safety
+/// The bytes must be valid for reads, aligned to 4, and accessed by atomics only meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn load_aligned_u32(address: u64) -> u32 {
+    debug_assert!(address % 4 == 0);
+    // SAFETY: as the caller vouches.
+    u32::from_le(unsafe { cell_u32(address) }.load(Relaxed))
+}
+
 macro_rules! word {
     ($load:ident, $store:ident, $cell:ident, $int:ident, $bytes:literal, $what:literal) => {
         #[doc = concat!("Loads a little-endian ", $what, ", atomically if `address` is aligned to it.")]

@@ -3,7 +3,7 @@
 //! Addresses are computed from the wave's registers and the decoded instruction, not from what the handlers use: an
 //! instruction that goes outside its memory is told here as it is, and faults when it is carried out.
 
-use crate::exec::mem::{Env, PRIVATE_BASE, SHARED_BASE, element_bytes};
+use crate::exec::mem::{Env, ImageOperands, PRIVATE_BASE, SHARED_BASE, element_bytes, image_touches};
 use crate::exec::{LANES, Program, Wave, slot};
 use crate::fault::Space;
 use crate::isa::inst::{Format, Inst, Operand, Special};
@@ -66,6 +66,7 @@ pub(super) fn touches_memory(inst: &Inst) -> bool {
         Format::Smem => inst.src[0] != Operand::None && !is_probe(inst.op),
         Format::Flat | Format::Global | Format::Scratch => true,
         Format::Mubuf | Format::Mtbuf => inst.src[2] != Operand::None,
+        Format::Mimg => inst.op != Op::image_get_resinfo,
         Format::Ds => {
             !matches!(inst.op, Op::ds_nop | Op::ds_swizzle_b32 | Op::ds_permute_b32 | Op::ds_bpermute_b32)
                 && !inst.op.info().is(Flags::gds)
@@ -143,6 +144,7 @@ pub(super) fn touches(inst: &Inst, wave: &Wave, program: &Program, env: &Env<'_>
         Format::Smem => scalar_memory(inst, &registers, tell),
         Format::Flat | Format::Global | Format::Scratch => flat(inst, &registers, tell),
         Format::Mubuf | Format::Mtbuf => buffer(inst, &registers, env, tell),
+        Format::Mimg => image(inst, &registers, tell),
         Format::Ds => local(inst, &registers, tell),
         _ => {}
     }
@@ -326,6 +328,15 @@ fn scalar_memory(inst: &Inst, r: &Registers<'_>, tell: &mut impl FnMut(&Touch)) 
             returns: kind == Kind::Update && inst.mods.glc,
             data: None,
         });
+    }
+}
+
+fn image(inst: &Inst, r: &Registers<'_>, tell: &mut impl FnMut(&Touch)) {
+    let (Some(address), Some(image)) = (r.row_number(inst.src[0]), scalar_slot(inst.src[2])) else { return };
+    let operands = ImageOperands { address, image, sampler: scalar_slot(inst.src[3]) };
+    let (places, bytes) = image_touches(inst, r.wave, &operands);
+    for (at, mask) in places {
+        tell(&Touch { at, mask, bytes, data: None, ..vector(inst, r, Space::Global) });
     }
 }
 

@@ -212,6 +212,7 @@ impl<'a> Observer<'a> {
     /// Runs `wave` as [`run`](crate::exec::run) does, for `turn` instructions at most, and looks at each of them before.
     pub(crate) fn run(&mut self, group: &mut GroupState, wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
         let program = ctx.program;
+        wave.settle_all();
         for _ in 0..turn {
             let pc = wave.pc;
             let Some(m) = program.single(pc) else {
@@ -224,6 +225,7 @@ impl<'a> Observer<'a> {
             // that `wave` was made for.
             match unsafe { (m.run)(wave, m, ctx) } {
                 Flow::Next => wave.pc += 1,
+                Flow::Skip => wave.pc += m.aux,
                 // Code that is observed is lowered whole.
                 Flow::Jump | Flow::Elsewhere => {}
                 Flow::Barrier => {

@@ -1,5 +1,6 @@
 //! Settings from the environment that every runtime on top of this crate has: checks, profile, schedule.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::{Checks, Profile};
@@ -19,6 +20,12 @@ const CHECK: &str = "HIP_SIM_CHECK";
 const PROFILE: &str = "HIP_SIM_PROFILE";
 const SCHEDULE: &str = "HIP_SIM_SCHEDULE";
 const SEED: &str = "HIP_SIM_SEED";
+
+/// Values of `HIP_SIM_SCHEDULE`.
+const ORDERS: &str =
+    "parallel, in-order, interleaved, interleaved:N (a turn's instructions, from 1) or a number is wanted";
+/// Instructions of a turn where `interleaved` says nothing.
+const INTERLEAVED: NonZeroU32 = NonZeroU32::new(8).unwrap();
 
 /// The variables that [`apply_settings`] reads.
 pub const SETTINGS: [&str; 4] = [CHECK, PROFILE, SCHEDULE, SEED];
@@ -63,7 +70,8 @@ impl ProfileFormat {
 /// - `HIP_SIM_CHECK`: words with commas between: `memory` (always on, may be named), `init`, `race`, `barrier`, `all`; and `warn`, for
 ///   dispatches with findings not to fail ([`Checks::fail`]).
 /// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
-/// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, or a number for [`Schedule::Shuffled`].
+/// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, `interleaved` or `interleaved:N` ([`Schedule::Interleaved`] with turns of 8 or N
+///   instructions), or a number for [`Schedule::Shuffled`].
 /// - `HIP_SIM_SEED`: a number for [`Schedule::Shuffled`], whatever the schedule says otherwise.
 ///
 /// # Errors
@@ -79,7 +87,12 @@ pub fn apply_settings(
         config.schedule = match value.trim() {
             "parallel" => Schedule::Parallel,
             "in-order" => Schedule::InOrder,
-            _ => seed(SCHEDULE, &value, "parallel, in-order or a number is wanted")?,
+            "interleaved" => Schedule::Interleaved(INTERLEAVED),
+            word => match word.strip_prefix("interleaved:").map(str::parse) {
+                Some(Ok(instructions)) => Schedule::Interleaved(instructions),
+                Some(Err(_)) => return Err(refused(SCHEDULE, &value, ORDERS)),
+                None => seed(SCHEDULE, &value, ORDERS)?,
+            },
         };
     }
     if let Some(value) = variable(SEED) {
@@ -99,12 +112,11 @@ pub fn apply_settings(
 }
 
 fn seed(name: &'static str, value: &str, wanted: &str) -> Result<Schedule, SettingsError> {
-    let number = value.trim().parse();
-    number.map(Schedule::Shuffled).map_err(|_| SettingsError {
-        name,
-        value: value.to_owned(),
-        wanted: wanted.to_owned(),
-    })
+    value.trim().parse().map(Schedule::Shuffled).map_err(|_| refused(name, value, wanted))
+}
+
+fn refused(name: &'static str, value: &str, wanted: &str) -> SettingsError {
+    SettingsError { name, value: value.to_owned(), wanted: wanted.to_owned() }
 }
 
 fn checks(value: &str) -> Result<Checks, SettingsError> {
@@ -153,6 +165,8 @@ mod tests {
         assert_eq!(schedule("in-order"), Schedule::InOrder);
         assert_eq!(schedule("parallel"), Schedule::Parallel);
         assert_eq!(schedule("4"), Schedule::Shuffled(4));
+        assert_eq!(schedule("interleaved"), Schedule::Interleaved(INTERLEAVED));
+        assert_eq!(schedule("interleaved:3"), Schedule::Interleaved(NonZeroU32::new(3).unwrap()));
     }
 
     #[test]
@@ -162,6 +176,8 @@ mod tests {
             (CHECK, "", "HIP_SIM_CHECK=\"\""),
             (SEED, "-1", "a number from 0"),
             (SCHEDULE, "random", "parallel, in-order"),
+            (SCHEDULE, "interleaved:0", "interleaved:N"),
+            (SCHEDULE, "interleaved:", "interleaved:N"),
             (PROFILE, "", "the name of a file"),
             (PROFILE, "..", "the name of a file"),
         ] {

@@ -8,6 +8,7 @@
 mod comgr;
 #[path = "../common/mod.rs"]
 mod common;
+mod images;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +93,7 @@ fn check(test: &str, which: usize) {
         waits(&blits);
         heap(&blits);
         blits.run("gwsInit", [1; 3], [1; 3], &Args::default().value(3_u32));
-        images(&blits);
+        images::check(&blits);
     }
 }
 
@@ -318,32 +319,4 @@ fn heap(blits: &Blits) {
     let words: Vec<u64> = head.get().chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
     let notes: Vec<u64> = words.into_iter().filter(|w| *w != 0).collect();
     assert_eq!(notes, [blocks.address, blocks.address + (4 << 21), blocks.address], "{}", blits.name);
-}
-
-/// What there is no support for is a fault that names the instruction.
-fn images(blits: &Blits) {
-    let gpu = &blits.gpu;
-    // Descriptors of images, all zero.
-    let memory = zeros::<u64>(gpu, 64);
-    let kernels: [&str; 5] = ["fillImage", "copyImage", "copyImage1DA", "copyBufferToImage", "copyImageToBuffer"];
-    for kernel in kernels {
-        let name = format!("__amd_rocclr_{kernel}");
-        let found = blits.module.kernel(&name).unwrap_or_else(|| panic!("{}: no {name}", blits.name));
-        // Every pointer is to that memory, and every number is one.
-        let mut args = vec![0; found.info().explicit_size() as usize];
-        for arg in found.info().args.iter().filter(|a| !matches!(a.kind, ValueKind::Hidden(_))) {
-            let pointer = !matches!(arg.kind, ValueKind::ByValue);
-            let (at, size) = (arg.offset as usize, arg.size as usize);
-            let bytes = match size {
-                _ if pointer => memory.address.to_le_bytes().to_vec(),
-                32 => [1_u64; 4].map(u64::to_le_bytes).concat(),
-                _ => 1_u32.to_le_bytes().repeat(size / 4),
-            };
-            args[at..at + size].copy_from_slice(&bytes[..size]);
-        }
-        let fault = launch(gpu, &blits.module, &name, [1; 3], [1; 3], &Args(args)).unwrap_err().to_string();
-        // gfx942 has none of them, though the compiler writes them all the same.
-        let expected = if blits.gpu.config().arch == Arch::Gfx90a { "image_" } else { "unknown instruction 0xf0" };
-        assert!(fault.contains(expected), "{}: {fault}", blits.name);
-    }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod fuzz;
+pub(crate) mod image;
 pub(crate) mod mutate;
 pub(crate) mod object;
 pub(crate) mod streams;
@@ -83,7 +84,21 @@ impl Args {
     }
 }
 
+/// Keeps a code object in a folder of this test's name, if `ROCM_RS_KEEP_CODE` says where: `cargo xtask coverage` wants to know which
+/// instructions tests run.
+fn keep(bytes: &[u8]) {
+    let Some(folder) = std::env::var_os("ROCM_RS_KEEP_CODE") else { return };
+    let program = std::env::args().next().unwrap_or_default();
+    let name = std::path::Path::new(&program).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    // Cargo adds a hash.
+    let folder = std::path::Path::new(&folder).join(name.split('-').next().unwrap_or_default());
+    std::fs::create_dir_all(&folder).unwrap();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
+    std::fs::write(folder.join(format!("{hash:016x}.co")), bytes).unwrap();
+}
+
 pub(crate) fn load(gpu: &Gpu, bytes: &[u8]) -> Arc<Module> {
+    keep(bytes);
     gpu.load(&CodeObject::parse(bytes).unwrap()).unwrap()
 }
 

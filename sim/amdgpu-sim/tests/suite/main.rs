@@ -18,6 +18,7 @@ mod data;
 mod examples;
 mod floats;
 mod hashes;
+mod images;
 mod integers;
 mod levels;
 mod local;

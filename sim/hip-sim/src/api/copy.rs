@@ -14,24 +14,35 @@ use crate::queue::Work;
 use crate::runtime::{Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// What of a rectangle: rows of `width` bytes, `pitch` bytes apart on each side. A flat copy is one row.
+/// What of a box: rows of `width` bytes, `pitch` bytes apart on each side, and planes of `height` rows. A flat copy is one row.
 #[derive(Clone, Copy)]
 struct Shape {
     width: u64,
     height: u64,
-    to_pitch: u64,
-    from_pitch: u64,
+    depth: u64,
+    to: Strides,
+    from: Strides,
+}
+
+/// Bytes from row to row and from plane to plane.
+#[derive(Clone, Copy)]
+struct Strides {
+    pitch: u64,
+    plane: u64,
 }
 
 impl Shape {
     fn flat(bytes: usize) -> Self {
-        Self { width: bytes as u64, height: 1, to_pitch: bytes as u64, from_pitch: bytes as u64 }
+        let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
+        Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
     }
 
-    /// Bytes from the first to just past the last, for rows `pitch` apart.
-    fn span(&self, pitch: u64) -> Result<u64, Refusal> {
-        let rows = pitch.checked_mul(self.height - 1);
-        Ok(rows.and_then(|rows| rows.checked_add(self.width)).ok_or(hipErrorInvalidValue)?)
+    /// Bytes from the first to just past the last.
+    fn span(&self, strides: Strides) -> Result<u64, Refusal> {
+        let planes = strides.plane.checked_mul(self.depth - 1);
+        let rows = strides.pitch.checked_mul(self.height - 1);
+        let before = planes.zip(rows).and_then(|(planes, rows)| planes.checked_add(rows));
+        Ok(before.and_then(|before| before.checked_add(self.width)).ok_or(hipErrorInvalidValue)?)
     }
 }
 
@@ -63,8 +74,8 @@ impl Copy {
         shape: Shape,
         kind: hipMemcpyKind,
     ) -> Result<Self, Refusal> {
-        let end = |address: usize, pitch: u64, on_device: bool| -> Result<End, Refusal> {
-            let (address, span) = (address as u64, shape.span(pitch)?);
+        let end = |address: usize, strides: Strides, on_device: bool| -> Result<End, Refusal> {
+            let (address, span) = (address as u64, shape.span(strides)?);
             let block = find(runtime, address);
             match &block {
                 Some(block) if span > block.left(address) => Err(Refusal::new(
@@ -84,8 +95,8 @@ impl Copy {
         let both = kind == hipMemcpyDeviceToDevice || kind == NO_CU;
         let to_on_device = both || kind == hipMemcpyHostToDevice;
         let from_on_device = both || kind == hipMemcpyDeviceToHost;
-        let to = end(to.expose_provenance(), shape.to_pitch, to_on_device)?;
-        let from = end(from.expose_provenance(), shape.from_pitch, from_on_device)?;
+        let to = end(to.expose_provenance(), shape.to, to_on_device)?;
+        let from = end(from.expose_provenance(), shape.from, from_on_device)?;
         let home = |end: &End| end.block.filter(|block| !block.is_shared()).map(|block| block.device);
         // Shared memory is reached through any device; the other end's, so that both are in one table.
         let to_device = home(&to).or_else(|| home(&from)).unwrap_or(device);
@@ -103,10 +114,11 @@ impl Copy {
     /// # Safety
     /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
     unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
-        for row in 0..self.shape.height {
-            let to = self.to.address + row * self.shape.to_pitch;
-            let from = self.from.address + row * self.shape.from_pitch;
-            // SAFETY: `check` has found the whole rectangle inside the blocks; the rest as the caller vouches.
+        let Shape { height, depth, to, from, .. } = self.shape;
+        for (plane, row) in (0..depth).flat_map(|plane| (0..height).map(move |row| (plane, row))) {
+            let to = self.to.address + plane * to.plane + row * to.pitch;
+            let from = self.from.address + plane * from.plane + row * from.pitch;
+            // SAFETY: `check` has found the whole box inside the blocks; the rest as the caller vouches.
             unsafe { self.run_row(runtime, to, from) }?;
         }
         Ok(())
@@ -167,7 +179,7 @@ unsafe fn copy(
     if !wait {
         ensure_kind(kind)?;
     }
-    if shape.width == 0 || shape.height == 0 {
+    if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
         return target.map(drop);
     }
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
@@ -211,7 +223,29 @@ fn rectangle(
 ) -> Result<Shape, Refusal> {
     ensure_kind(kind)?;
     ensure(width == 0 || height == 0 || (width <= to_pitch && width <= from_pitch), hipErrorInvalidPitchValue)?;
-    Ok(Shape { width: width as u64, height: height as u64, to_pitch: to_pitch as u64, from_pitch: from_pitch as u64 })
+    let strides = |pitch: usize| Strides { pitch: pitch as u64, plane: 0 };
+    let (to, from) = (strides(to_pitch), strides(from_pitch));
+    Ok(Shape { width: width as u64, height: height as u64, depth: 1, to, from })
+}
+
+/// A three-dimensional copy between memory that has addresses: both ends, and the shape. Arrays there are none.
+fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
+    let hipMemcpy3DParms { srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, .. } = *parameters;
+    ensure(srcArray.is_null() && dstArray.is_null(), hipErrorNotSupported)?;
+    let side = |from: hipPitchedPtr, at: hipPos| -> Option<(*mut c_void, Strides)> {
+        let plane = from.pitch.checked_mul(from.ysize)?;
+        let row_end = at.x.checked_add(extent.width)?;
+        let rows_overlap = row_end > from.pitch && (extent.height > 1 || extent.depth > 1);
+        if rows_overlap || (extent.height > from.ysize && extent.depth > 1) {
+            return None;
+        }
+        let offset = at.z.checked_mul(plane)?.checked_add(at.y.checked_mul(from.pitch)?)?.checked_add(at.x)?;
+        Some((from.ptr.wrapping_byte_add(offset), Strides { pitch: from.pitch as u64, plane: plane as u64 }))
+    };
+    let (to_ptr, to) = side(dstPtr, dstPos).ok_or(hipErrorInvalidValue)?;
+    let (from_ptr, from) = side(srcPtr, srcPos).ok_or(hipErrorInvalidValue)?;
+    let (width, height, depth) = (extent.width as u64, extent.height as u64, extent.depth as u64);
+    Ok((to_ptr, from_ptr, Shape { width, height, depth, to, from }))
 }
 
 /// `hipMemcpyDeviceToDeviceNoCU`, which came with HIP 6.
@@ -273,6 +307,18 @@ hip_functions! {
         width: usize, height: usize, kind: hipMemcpyKind, stream: hipStream_t,
     ) {
         copy(stream, false, to, from, rectangle(to_pitch, from_pitch, width, height, kind)?, kind)
+    }
+
+    fn hipMemcpy3D(parameters: *const hipMemcpy3DParms) {
+        ensure(!parameters.is_null(), hipErrorInvalidValue)?;
+        let (to, from, shape) = cuboid(&*parameters)?;
+        copy(NULL, true, to, from, shape, (*parameters).kind)
+    }
+
+    fn hipMemcpy3DAsync(parameters: *const hipMemcpy3DParms, stream: hipStream_t) {
+        ensure(!parameters.is_null(), hipErrorInvalidValue)?;
+        let (to, from, shape) = cuboid(&*parameters)?;
+        copy(stream, false, to, from, shape, (*parameters).kind)
     }
 
     since:

@@ -213,6 +213,15 @@ hip_functions! {
         malloc_pitch(ptr, pitch, width, height)
     }
 
+    fn hipMalloc3D(to: *mut hipPitchedPtr, extent: hipExtent) {
+        ensure(!to.is_null(), hipErrorInvalidValue)?;
+        let hipExtent { width, height, depth } = extent;
+        let rows = height.checked_mul(depth).ok_or(hipErrorOutOfMemory)?;
+        let (mut ptr, mut pitch) = (std::ptr::null_mut(), 0);
+        malloc_pitch(&mut ptr, &mut pitch, width, rows)?;
+        put(to, hipPitchedPtr { ptr, pitch, xsize: width, ysize: height })
+    }
+
     fn hipMallocManaged(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
         ensure(size > 0 && ATTACH_FLAGS.contains(&flags), hipErrorInvalidValue)?;
         malloc_host(ptr, size, flags, Kind::Managed)

@@ -55,6 +55,25 @@ fn fill<const N: usize>(
     enqueue(runtime, target, work, synchronous && block.is_shared())
 }
 
+/// Fills a box: its planes one after the other, in the order of the stream. Nothing is queued unless all of it is in live memory.
+fn fill_box(stream: hipStream_t, synchronous: bool, to: hipPitchedPtr, value: c_int, extent: hipExtent) -> Outcome {
+    let hipExtent { width, height, depth } = extent;
+    if width == 0 || height == 0 || depth == 0 {
+        return Ok(());
+    }
+    let plane = to.pitch.checked_mul(to.ysize).ok_or(hipErrorInvalidValue)?;
+    ensure(width <= to.pitch && (depth == 1 || height <= to.ysize), hipErrorInvalidValue)?;
+    let last = plane.checked_mul(depth - 1).ok_or(hipErrorInvalidValue)?;
+    let span = to.pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width)?.checked_add(last));
+    let address = to.ptr.expose_provenance() as u64;
+    let block = find(runtime()?, address).ok_or(hipErrorInvalidValue)?;
+    ensure(span.is_some_and(|span| span as u64 <= block.left(address)), hipErrorInvalidValue)?;
+    (0..depth).try_for_each(|index| {
+        let start = to.ptr.wrapping_byte_add(index * plane);
+        fill(stream, synchronous, start, [value as u8], width, (to.pitch, height))
+    })
+}
+
 const NULL: hipStream_t = std::ptr::null_mut();
 const FLAT: (usize, usize) = (0, 1);
 
@@ -97,5 +116,13 @@ hip_functions! {
 
     fn hipMemset2DAsync(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: hipStream_t) {
         fill(stream, false, to, [value as u8], width, (pitch, height))
+    }
+
+    fn hipMemset3D(to: hipPitchedPtr, value: c_int, extent: hipExtent) {
+        fill_box(NULL, true, to, value, extent)
+    }
+
+    fn hipMemset3DAsync(to: hipPitchedPtr, value: c_int, extent: hipExtent, stream: hipStream_t) {
+        fill_box(stream, false, to, value, extent)
     }
 }

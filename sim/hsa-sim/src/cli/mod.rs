@@ -77,8 +77,8 @@ struct Gpu {
     /// Loads and stores beyond the LDS of a workgroup
     #[arg(long, env = "HIP_SIM_BEYOND_LDS", value_enum)]
     beyond_lds: Option<BeyondLds>,
-    /// Order of workgroups and waves: `parallel`, `in-order` (the same run gives the same result), or a number, by which it is
-    /// shuffled (the same number gives the same order)
+    /// Order of workgroups and waves: `parallel`, `in-order` (the same run gives the same result), `interleaved` or `interleaved:N` (waves take
+    /// turns of 8 or N instructions), or a number, by which it is shuffled (the same number gives the same order)
     #[arg(long, env = "HIP_SIM_SCHEDULE", value_name = "ORDER")]
     schedule: Option<String>,
     /// More checks, with commas between: `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel

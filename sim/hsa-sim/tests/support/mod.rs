@@ -1,8 +1,10 @@
 //! Running a test again in a process that has a release's real ROCm libraries, with our `libhsa-runtime64.so.1` in place of theirs.
 #![allow(dead_code)]
 
+pub(crate) mod libraries;
 pub(crate) mod numbers;
 pub(crate) mod peer;
+pub(crate) mod scalar;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -83,7 +85,7 @@ pub(crate) fn try_on(release: &str, files: &[&str], test: &str, variables: &[(&s
         command.env("HIP_SIM_DRIVER_FILES", ours.path().join("driver"));
     }
     command.arg(std::env::current_exe().expect("the test's own program"));
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]);
     command.env(INSIDE, release).env("ROCM_PATH", trees().join(release).join("usr")).env("HIP_RS_BACKEND", "rocm");
     for name in ["HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
         command.env_remove(name);

@@ -4,18 +4,6 @@ use std::fmt::Debug;
 
 use hip::DeviceBuffer;
 
-/// The release whose mathematical libraries the tests run.
-const RELEASE: &str = "7.2";
-
-/// Runs `test` in a process that has the libraries, with these variables set; false in that process.
-pub(crate) fn elsewhere(test: &str, files: &[&str], variables: &[(&str, &str)]) -> bool {
-    if super::inside().is_some() {
-        return false;
-    }
-    super::run_on(RELEASE, &[&["libamdhip64.so.7"], files].concat(), test, variables);
-    true
-}
-
 /// A buffer as C's pointer.
 pub(crate) fn raw<T: bytemuck::Pod>(buffer: &DeviceBuffer<T>) -> *mut T {
     std::ptr::with_exposed_provenance_mut(buffer.as_device_ptr().address() as usize)
@@ -41,8 +29,11 @@ pub(crate) fn singles(values: &[f64]) -> Vec<f32> {
 /// Fails where a number is further than `tolerance` from the one of the reference, or is none.
 pub(crate) fn assert_close<T: Copy + Into<f64> + Debug>(what: &str, got: &[T], expected: &[f64], tolerance: f64) {
     assert_eq!(got.len(), expected.len(), "{what}");
+    let mut furthest = 0.0_f64;
     for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
         let error = ((*got).into() - expected).abs();
         assert!(error <= tolerance, "{what}[{at}]: {got:?} is not {expected}");
+        furthest = furthest.max(error);
     }
+    println!("{what}: within {furthest:.1e}");
 }

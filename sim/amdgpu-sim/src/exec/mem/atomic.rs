@@ -20,13 +20,14 @@ pub(super) enum Operation {
     Long(Operation64),
 }
 
-/// What the mnemonics of FLAT, GLOBAL, MUBUF and DS atomics have in common, without prefix and suffix.
+/// What the mnemonics of FLAT, GLOBAL, MUBUF, MIMG and DS atomics have in common, without prefix and suffix.
 fn core_name(op: Op) -> &'static str {
     let name = op.mnemonic();
-    let name = ["flat_atomic_", "global_atomic_", "s_buffer_atomic_", "buffer_atomic_", "s_atomic_", "ds_"]
-        .iter()
-        .find_map(|p| name.strip_prefix(p))
-        .unwrap_or(name);
+    let name =
+        ["flat_atomic_", "global_atomic_", "s_buffer_atomic_", "buffer_atomic_", "image_atomic_", "s_atomic_", "ds_"]
+            .iter()
+            .find_map(|p| name.strip_prefix(p))
+            .unwrap_or(name);
     name.strip_suffix("_x2").unwrap_or(name)
 }
 

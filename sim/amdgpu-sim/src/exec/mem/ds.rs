@@ -1,8 +1,9 @@
 //! DS: loads and stores of local memory.
 
+use super::lying::Lying;
 use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
-use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, gws};
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, cpu, gws};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::BeyondLds;
 use crate::isa::inst::{Inst, Operand};
@@ -45,8 +46,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             m.src[2] = l.row(inst.src[2])?;
         }
         return Some(match (has_data, bytes) {
-            (false, 4) => read2::<1>,
-            (false, _) => read2::<2>,
+            (false, 4) => read2::<1>(l.avx2),
+            (false, _) => read2::<2>(l.avx2),
             (true, 4) => write2::<1>,
             (true, _) => write2::<2>,
         });
@@ -54,10 +55,10 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     let shape = Shape::of(inst.op, data)?;
     m.aux = (inst.mods.offset as u32) << 16 | shape.pack();
     Some(match (has_data, shape.width) {
-        (false, Width::Words(1)) => read::<1>,
-        (false, Width::Words(2)) => read::<2>,
-        (false, Width::Words(3)) => read::<3>,
-        (false, Width::Words(_)) => read::<4>,
+        (false, Width::Words(1)) => read::<1>(l.avx2),
+        (false, Width::Words(2)) => read::<2>(l.avx2),
+        (false, Width::Words(3)) => read::<3>(l.avx2),
+        (false, Width::Words(_)) => read::<4>(l.avx2),
         (false, _) => read_small,
         (true, Width::Words(1)) => write::<1>,
         (true, Width::Words(2)) => write::<2>,
@@ -164,87 +165,6 @@ pub(super) unsafe fn put<const N: usize>(lds: &mut [u8], at: usize, value: [u8; 
     unsafe { lds.as_mut_ptr().add(at).cast::<[u8; N]>().write(value) }
 }
 
-/// Lanes whose addresses are looked at together.
-const GROUP: usize = 16;
-
-/// How the addresses of a group of lanes lie.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
-    /// One word after the other.
-    Sequence,
-    /// All the same.
-    Same,
-    /// Any other way.
-    Any,
-}
-
-impl Run {
-    /// How a group of lanes lies. Not inlined, or the compiler works on all groups at once, one word at a time.
-    #[inline(never)]
-    fn of(group: &[u32; GROUP]) -> Self {
-        let (mut sequence, mut same) = (0, 0);
-        for (i, address) in group.iter().enumerate() {
-            sequence |= address ^ group[0].wrapping_add(4 * i as u32);
-            same |= address ^ group[0];
-        }
-        if sequence == 0 {
-            Self::Sequence
-        } else if same == 0 {
-            Self::Same
-        } else {
-            Self::Any
-        }
-    }
-}
-
-/// How each group of lanes lies, if all lanes are enabled.
-type Runs = Option<[Run; LANES / GROUP]>;
-
-/// How each group of lanes lies: kernels read rows and columns of tiles.
-#[inline(always)]
-fn runs(w: &Wave, base: &[u32; LANES]) -> Runs {
-    if w.exec() != u64::MAX {
-        return None;
-    }
-    let mut runs = [Run::Any; LANES / GROUP];
-    for (run, group) in runs.iter_mut().zip(base.chunks_exact(GROUP)) {
-        if let Some(group) = group.first_chunk() {
-            *run = Run::of(group);
-        }
-    }
-    Some(runs)
-}
-
-/// Reads the word at `base + offset` of all lanes.
-///
-/// # Safety
-/// The words of all lanes are within `lds`, and `runs` is how `base` lies.
-#[inline(always)]
-unsafe fn read_row(lds: &[u8], base: &[u32; LANES], runs: &[Run; LANES / GROUP], offset: u32, row: &mut [u32; LANES]) {
-    for (g, run) in runs.iter().enumerate() {
-        let lanes = &base[g * GROUP..][..GROUP];
-        let out = &mut row[g * GROUP..][..GROUP];
-        let first = lanes[0].wrapping_add(offset) as usize;
-        match run {
-            Run::Sequence => {
-                // SAFETY: the words of the group follow each other, and all are within `lds`.
-                let bytes: [u8; 4 * GROUP] = unsafe { get(lds, first) };
-                for (place, word) in out.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *place = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-                }
-            }
-            // SAFETY: as the caller vouches.
-            Run::Same => out.fill(u32::from_le_bytes(unsafe { get(lds, first) })),
-            Run::Any => {
-                for (place, address) in out.iter_mut().zip(lanes) {
-                    // SAFETY: as the caller vouches.
-                    *place = u32::from_le_bytes(unsafe { get(lds, address.wrapping_add(offset) as usize) });
-                }
-            }
-        }
-    }
-}
-
 /// Reads four words at `base + offset` of all lanes to four rows, four lanes at a time.
 ///
 /// # Safety
@@ -268,26 +188,27 @@ unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: u32, rows: &mut [R
 
 /// Reads `N` words at `base + offset` of every enabled lane to the rows from `dst` on. Checked before.
 #[inline(always)]
-fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], runs: &Runs, offset: u32, dst: u16) {
+fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], offset: u32, dst: u16) {
     let mask = w.exec();
-    if let Some(runs) = runs {
-        if N == 4 && runs.contains(&Run::Any) {
-            let rows = &mut w.rows[usize::from(dst)..][..4];
-            // SAFETY: the caller has checked all lanes.
-            unsafe { read_quads(lds, base, offset, rows) };
-            return;
-        }
-        for word in 0..N {
-            // SAFETY: the caller has checked all lanes.
-            unsafe { read_row(lds, base, runs, offset + 4 * word as u32, w.row_mut(dst + word as u16)) };
-        }
+    if N == 4 && mask == u64::MAX {
+        let rows = &mut w.rows[usize::from(dst)..][..4];
+        // SAFETY: the caller has checked all lanes.
+        unsafe { read_quads(lds, base, offset, rows) };
         return;
     }
     for word in 0..N {
         let row = w.row_mut(dst + word as u16);
-        for lane in lanes(mask) {
-            // SAFETY: the caller has checked the enabled lanes.
-            row[lane] = u32::from_le_bytes(unsafe { get(lds, base[lane].wrapping_add(offset) as usize + 4 * word) });
+        let at = |lane: usize| base[lane].wrapping_add(offset) as usize + 4 * word;
+        if mask == u64::MAX {
+            for (lane, place) in row.iter_mut().enumerate() {
+                // SAFETY: the caller has checked all lanes.
+                *place = u32::from_le_bytes(unsafe { get(lds, at(lane)) });
+            }
+        } else {
+            for lane in lanes(mask) {
+                // SAFETY: the caller has checked the enabled lanes.
+                row[lane] = u32::from_le_bytes(unsafe { get(lds, at(lane)) });
+            }
         }
     }
 }
@@ -359,13 +280,41 @@ fn write_inside<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32,
     }
 }
 
-fn read<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+/// Reads `N` words at `base + offset` of every lane to the rows from `dst` on, as their addresses lie. Checked before.
+#[inline(always)]
+fn read_lying<const N: usize>(w: &mut Wave, lds: &[u8], m: &Micro, lying: &Lying, offset: u32, dst: u16) {
+    if lying.anyhow() {
+        read_words::<N>(w, lds, &{ *w.row(m.src[0]) }, offset, dst);
+        return;
+    }
+    for word in 0..N {
+        let row = w.row_mut(dst + word as u16);
+        // SAFETY: the caller has checked all lanes.
+        unsafe { lying.read_row(lds, offset + 4 * word as u32, row) };
+    }
+}
+
+fn read<const N: usize>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const N: usize, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let (offset, bytes) = (m.aux >> 16, 4 * N as u32);
+        match Lying::of::<FAST>(w, m) {
+            Some(lying) if lying.inside(ctx, offset, bytes) => {
+                read_lying::<N>(w, ctx.lds, m, &lying, offset, m.dst);
+                Flow::Next
+            }
+            _ => read_some::<N>(w, m, ctx),
+        }
+    }
+    cpu::versions!(fast, [const N: usize], [N])
+}
+
+#[inline(never)]
+fn read_some<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let (offset, bytes) = (m.aux >> 16, 4 * N as u32);
     let checked = check(w, ctx, m.src[0], offset, bytes, ctx.env.align_mask(bytes), Access::Read);
     if checked.is_ok() {
-        let base = *w.row(m.src[0]);
-        let runs = runs(w, &base);
-        read_words::<N>(w, ctx.lds, &base, &runs, offset, m.dst);
+        read_words::<N>(w, ctx.lds, &{ *w.row(m.src[0]) }, offset, m.dst);
     } else if ignored(ctx, &checked) {
         read_inside::<N>(w, ctx.lds, &{ *w.row(m.src[0]) }, offset, m.dst);
         return Flow::Next;
@@ -385,17 +334,33 @@ fn write<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, checked)
 }
 
-fn read2<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+fn read2<const N: usize>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const N: usize, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+        let ((first, second), bytes) = (offsets(m), 4 * N as u32);
+        // Both offsets are multiples of `bytes`: what fits at the higher one fits at the lower.
+        match Lying::of::<FAST>(w, m) {
+            Some(lying) if !lying.anyhow() && lying.inside(ctx, first.max(second), bytes) => {
+                read_lying::<N>(w, ctx.lds, m, &lying, first, m.dst);
+                read_lying::<N>(w, ctx.lds, m, &lying, second, m.dst + N as u16);
+                Flow::Next
+            }
+            _ => read2_some::<N>(w, m, ctx),
+        }
+    }
+    cpu::versions!(fast, [const N: usize], [N])
+}
+
+#[inline(never)]
+fn read2_some<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let ((first, second), bytes) = (offsets(m), 4 * N as u32);
     let checked = check2(w, ctx, m, bytes, Access::Read);
+    // The first element may overwrite the address register.
+    let base = *w.row(m.src[0]);
     if checked.is_ok() {
-        // The first element may overwrite the address register.
-        let base = *w.row(m.src[0]);
-        let runs = runs(w, &base);
-        read_words::<N>(w, ctx.lds, &base, &runs, first, m.dst);
-        read_words::<N>(w, ctx.lds, &base, &runs, second, m.dst + N as u16);
+        read_words::<N>(w, ctx.lds, &base, first, m.dst);
+        read_words::<N>(w, ctx.lds, &base, second, m.dst + N as u16);
     } else if ignored(ctx, &checked) {
-        let base = *w.row(m.src[0]);
         read_inside::<N>(w, ctx.lds, &base, first, m.dst);
         read_inside::<N>(w, ctx.lds, &base, second, m.dst + N as u16);
         return Flow::Next;

@@ -77,21 +77,23 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
     let stores = inst.src[1] != Operand::None;
     let data = if stores { info.src[1] } else { info.dst };
-    m.aux |= Shape::of(inst.op, data)?.pack();
+    let shape = Shape::of(inst.op, data)?;
+    m.aux |= shape.pack();
     if stores {
         m.src[1] = l.row(inst.src[1])?;
     } else {
         m.dst = l.row(inst.dst)?;
     }
+    let (words, fast) = (if let Width::Words(n) = shape.width { n } else { 0 }, l.avx2);
     Some(match (inst.format, scalar, stores) {
-        (Format::Global, false, false) => load::<GLOBAL, VECTOR>(l.avx2),
-        (Format::Global, true, false) => load::<GLOBAL, SCALAR>(l.avx2),
-        (Format::Global, false, true) => store::<GLOBAL, VECTOR>(l.avx2),
-        (Format::Global, true, true) => store::<GLOBAL, SCALAR>(l.avx2),
-        (Format::Flat, _, false) => load::<FLAT, VECTOR>(l.avx2),
-        (Format::Flat, _, true) => store::<FLAT, VECTOR>(l.avx2),
-        (_, _, false) => load::<PRIVATE, SCRATCH>(l.avx2),
-        (_, _, true) => store::<PRIVATE, SCRATCH>(l.avx2),
+        (Format::Global, false, false) => load::<GLOBAL, VECTOR>(words, fast),
+        (Format::Global, true, false) => load::<GLOBAL, SCALAR>(words, fast),
+        (Format::Global, false, true) => store::<GLOBAL, VECTOR>(words, fast),
+        (Format::Global, true, true) => store::<GLOBAL, SCALAR>(words, fast),
+        (Format::Flat, _, false) => load::<FLAT, VECTOR>(words, fast),
+        (Format::Flat, _, true) => store::<FLAT, VECTOR>(words, fast),
+        (_, _, false) => load_lanes::<PRIVATE, SCRATCH>(fast),
+        (_, _, true) => store_lanes::<PRIVATE, SCRATCH>(fast),
     })
 }
 
@@ -253,6 +255,28 @@ unsafe fn differences_fast(row: &[u32; LANES], step: u32) -> u32 {
     }
 }
 
+/// The first lane's value of a row, and zero if each lane has `step` more than the one before it.
+#[inline(always)]
+fn first<const FAST: bool>(w: &Wave, row: u16, step: u32) -> (u32, u32) {
+    if let Some(run) = w.held.get(row) {
+        return (run.first, run.step ^ step);
+    }
+    let row = w.row(row);
+    (row[0], differences::<FAST>(row, step))
+}
+
+/// Settles what the slow way of a load or store reads or writes.
+#[cold]
+fn settle<const MODE: u8>(w: &mut Wave, m: &Micro, data: u16, shape: Shape) {
+    w.settle(m.src[0]);
+    if MODE == VECTOR {
+        w.settle(m.src[0] + 1);
+    }
+    for word in 0..shape.bytes().div_ceil(4) as u16 {
+        w.settle(data + word);
+    }
+}
+
 /// The first lane's address, if all lanes are enabled and their addresses follow each other, `bytes` apart, word-aligned.
 /// Then the lanes' data is one block: what most instructions of most kernels move.
 #[inline(always)]
@@ -260,27 +284,30 @@ fn block<const MODE: u8, const FAST: bool>(w: &Wave, m: &Micro, bytes: u32) -> O
     if w.exec() != u64::MAX {
         return None;
     }
-    let low = w.row(m.src[0]);
-    let mut off = differences::<FAST>(low, bytes);
+    let (low, step) = first::<FAST>(w, m.src[0], bytes);
+    let mut off = step;
     // The last lane's low half must not have wrapped: the high half, or the 64-bit sum, would not follow.
-    if low[0] > u32::MAX - LANES as u32 * bytes {
+    if low > u32::MAX - LANES as u32 * bytes {
         return None;
     }
     let offset = i64::from((m.aux >> 16) as u16 as i16);
     let base = if MODE == VECTOR {
-        let high = w.row(m.src[0] + 1);
-        off |= differences::<FAST>(high, 0);
-        (u64::from(high[0]) << 32).wrapping_add_signed(offset)
+        let (high, step) = first::<FAST>(w, m.src[0] + 1, 0);
+        off |= step;
+        (u64::from(high) << 32).wrapping_add_signed(offset)
     } else {
         w.slot64(m.src[2]).wrapping_add_signed(offset)
     };
-    let first = base.wrapping_add(u64::from(low[0]));
+    let first = base.wrapping_add(u64::from(low));
     (off == 0 && first % 4 == 0).then_some(first)
 }
 
 /// Loads whole words from a block.
 #[inline(always)]
 fn load_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, dst: u16) {
+    for word in 0..N as u16 {
+        w.held.forget(dst + word);
+    }
     if N == 1 {
         // SAFETY: the caller has had the block checked.
         unsafe { bulk::read_row::<FAST>(first, w.row_mut(dst)) };
@@ -301,7 +328,10 @@ fn load_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, dst: u
 
 /// Stores whole words to a block.
 #[inline(always)]
-fn store_block<const N: usize, const FAST: bool>(w: &Wave, first: u64, src: u16) {
+fn store_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, src: u16) {
+    for word in 0..N as u16 {
+        w.settle(src + word);
+    }
     if N == 1 {
         // SAFETY: the caller has had the block checked.
         unsafe { bulk::write_row::<FAST>(first, w.row(src)) };
@@ -320,40 +350,83 @@ fn store_block<const N: usize, const FAST: bool>(w: &Wave, first: u64, src: u16)
     }
 }
 
-/// Moves a block, if it is one and wholly inside an allocation. Everything else takes the way lane by lane.
+/// The first address of a block of `N` words a lane, if it is one and wholly inside an allocation.
 #[inline(always)]
-fn move_block<const MODE: u8, const FAST: bool>(
-    w: &mut Wave,
+fn live_block<const MODE: u8, const N: usize, const FAST: bool>(
+    w: &Wave,
     m: &Micro,
     ctx: &mut Ctx<'_>,
-    shape: Shape,
     access: Access,
-) -> bool {
-    let Width::Words(words) = shape.width else { return false };
-    let Some(first) = block::<MODE, FAST>(w, m, shape.bytes()) else { return false };
+) -> Option<u64> {
+    let first = block::<MODE, FAST>(w, m, 4 * N as u32)?;
     // An address in an aperture is in no allocation.
-    if ctx.env.view.allowed(first, u64::from(shape.bytes()) * LANES as u64, access).is_err() {
-        return false;
-    }
-    match (access, words) {
-        (Access::Read, 1) => load_block::<1, FAST>(w, first, m.dst),
-        (Access::Read, 2) => load_block::<2, FAST>(w, first, m.dst),
-        (Access::Read, 3) => load_block::<3, FAST>(w, first, m.dst),
-        (Access::Read, _) => load_block::<4, FAST>(w, first, m.dst),
-        (_, 1) => store_block::<1, FAST>(w, first, m.src[1]),
-        (_, 2) => store_block::<2, FAST>(w, first, m.src[1]),
-        (_, 3) => store_block::<3, FAST>(w, first, m.src[1]),
-        (_, _) => store_block::<4, FAST>(w, first, m.src[1]),
-    }
-    true
+    ctx.env.view.allowed(first, (N * bulk::ROW) as u64, access).is_ok().then_some(first)
 }
 
-fn load<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+/// A load of `words` whole words (0: of less than one).
+fn load<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
+    match words {
+        1 => load_words::<SPACE, MODE, 1>(fast),
+        2 => load_words::<SPACE, MODE, 2>(fast),
+        3 => load_words::<SPACE, MODE, 3>(fast),
+        4 => load_words::<SPACE, MODE, 4>(fast),
+        _ => load_lanes::<SPACE, MODE>(fast),
+    }
+}
+
+/// Likewise a store.
+fn store<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
+    match words {
+        1 => store_words::<SPACE, MODE, 1>(fast),
+        2 => store_words::<SPACE, MODE, 2>(fast),
+        3 => store_words::<SPACE, MODE, 3>(fast),
+        4 => store_words::<SPACE, MODE, 4>(fast),
+        _ => store_lanes::<SPACE, MODE>(fast),
+    }
+}
+
+/// A load of a block at once. Everything else takes the way lane by lane.
+fn load_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const N: usize, const FAST: bool>(
+        w: &mut Wave,
+        m: &Micro,
+        ctx: &mut Ctx<'_>,
+    ) -> Flow {
+        if let Some(first) = live_block::<MODE, N, FAST>(w, m, ctx, Access::Read) {
+            load_block::<N, FAST>(w, first, m.dst);
+            return Flow::Next;
+        }
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has what it stands for.
+        unsafe { load_lanes::<SPACE, MODE>(FAST)(w, m, ctx) }
+    }
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8, const N: usize], [SPACE, MODE, N])
+}
+
+/// A store of a block at once. Everything else takes the way lane by lane.
+fn store_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> Handler {
+    #[inline(always)]
+    fn body<const SPACE: u8, const MODE: u8, const N: usize, const FAST: bool>(
+        w: &mut Wave,
+        m: &Micro,
+        ctx: &mut Ctx<'_>,
+    ) -> Flow {
+        if let Some(first) = live_block::<MODE, N, FAST>(w, m, ctx, Access::Write) {
+            store_block::<N, FAST>(w, first, m.src[1]);
+            return Flow::Next;
+        }
+        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has what it stands for.
+        unsafe { store_lanes::<SPACE, MODE>(FAST)(w, m, ctx) }
+    }
+    cpu::versions!(fast, [const SPACE: u8, const MODE: u8, const N: usize], [SPACE, MODE, N])
+}
+
+fn load_lanes<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let shape = Shape::unpack(m.aux).loaded(ctx.env.sramecc);
-        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Read) {
-            return Flow::Next;
+        if w.held.any() {
+            settle::<MODE>(w, m, m.dst, shape);
         }
         let at = addresses::<MODE>(w, m);
         let mut action = Load { shape, align: ctx.env.align_mask(shape.bytes()), dst: m.dst };
@@ -363,12 +436,12 @@ fn load<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
     cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
-fn store<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
+fn store_lanes<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const SPACE: u8, const MODE: u8, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let shape = Shape::unpack(m.aux);
-        if SPACE != PRIVATE && move_block::<MODE, FAST>(w, m, ctx, shape, Access::Write) {
-            return Flow::Next;
+        if w.held.any() {
+            settle::<MODE>(w, m, m.src[1], shape);
         }
         let at = addresses::<MODE>(w, m);
         let mut action = Store { shape, align: ctx.env.align_mask(shape.bytes()), src: m.src[1] };

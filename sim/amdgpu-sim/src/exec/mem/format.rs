@@ -1,4 +1,4 @@
-//! Formats of typed buffers: how the bits of an element become components, and components bits.
+//! Formats of typed buffers and images: how the bits of an element become components, and components bits.
 
 use crate::exec::valu::half_bits;
 
@@ -15,6 +15,8 @@ enum Number {
     Uint,
     Sint,
     Float,
+    /// Unorm along the curve of sRGB, but the fourth component. Of images only.
+    Srgb,
 }
 
 /// A format of an element.
@@ -64,13 +66,43 @@ impl Format {
         Some(Format { widths, number })
     }
 
+    /// The format of an image's texel, as its descriptor numbers it; `None` if there is none, or not a simple one: blocks of several
+    /// texels, and depth with stencil.
+    pub(super) fn of_image(data: u32, number: u32) -> Option<Format> {
+        let srgb = number == 9;
+        // From 16 on: the names begin with the highest component.
+        let widths = match data {
+            1..=14 => {
+                let buffer = Self::of(data, if srgb { 0 } else { number }).filter(|_| srgb || number < 8)?;
+                return if !srgb {
+                    Some(buffer)
+                } else if buffer.widths.iter().all(|w| matches!(w, 0 | 8)) {
+                    Some(Format { number: Number::Srgb, ..buffer })
+                } else {
+                    None
+                };
+            }
+            16 => [5, 6, 5, 0],
+            17 => [5, 5, 5, 1],
+            18 => [1, 5, 5, 5],
+            19 => [4; 4],
+            _ => return None,
+        };
+        (number == 0).then_some(Format { widths, number: Number::Unorm })
+    }
+
+    /// Whether the components can be stored, not only loaded.
+    pub(super) fn storable(self) -> bool {
+        self.number != Number::Srgb
+    }
+
     /// Bytes of an element.
     pub(super) fn bytes(self) -> u32 {
         self.widths.iter().sum::<u32>() / 8
     }
 
     /// Whether components are integers (else floats).
-    fn integer(self) -> bool {
+    pub(super) fn integer(self) -> bool {
         matches!(self.number, Number::Uint | Number::Sint)
     }
 
@@ -87,10 +119,12 @@ impl Format {
             | u128::from(element[3]) << 96;
         let mut components = [0, 0, 0, self.one()];
         let mut at = 0;
-        for (component, width) in components.iter_mut().zip(self.widths) {
+        for (i, (component, width)) in components.iter_mut().zip(self.widths).enumerate() {
             if width != 0 {
                 let bits = (all >> at) as u32 & (u32::MAX >> (32 - width));
-                *component = self.widen(bits, width);
+                // What is transparent is not a colour.
+                let linear = i == 3 && self.number == Number::Srgb;
+                *component = if linear { Format { number: Number::Unorm, ..self } } else { self }.widen(bits, width);
             }
             at += width;
         }
@@ -107,6 +141,7 @@ impl Format {
             Number::Snorm => (f64::from(signed) / f64::from(i32::MAX >> (32 - width))).max(-1.0),
             Number::Uscaled => f64::from(bits),
             Number::Sscaled => f64::from(signed),
+            Number::Srgb => linear(f64::from(bits) / f64::from(u32::MAX >> (32 - width))),
         };
         (float as f32).to_bits()
     }
@@ -133,7 +168,7 @@ impl Format {
             Number::Uint => return component.min(unsigned),
             Number::Sint => (component as i32).clamp(-most - 1, most),
             Number::Float => return narrow_float(component, width),
-            Number::Unorm => return (x.clamp(0.0, 1.0) * f64::from(unsigned)).round_ties_even() as u32,
+            Number::Unorm | Number::Srgb => return (x.clamp(0.0, 1.0) * f64::from(unsigned)).round_ties_even() as u32,
             Number::Snorm => (x.clamp(-1.0, 1.0) * f64::from(most)).round_ties_even() as i32,
             Number::Uscaled => return x.clamp(0.0, f64::from(unsigned)) as u32,
             Number::Sscaled => x.clamp(-f64::from(most) - 1.0, f64::from(most)) as i32,
@@ -158,6 +193,11 @@ impl Format {
             _ => half_bits::widen(half as u16).to_bits(),
         }
     }
+}
+
+/// The light of a value on the curve of sRGB (IEC 61966-2-1).
+fn linear(x: f64) -> f64 {
+    if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
 }
 
 /// Floats of 10 and 11 bits are halves without sign and lowest bits.

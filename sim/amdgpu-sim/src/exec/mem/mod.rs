@@ -1,4 +1,4 @@
-//! Memory instructions: scalar, global, flat, scratch, buffer and local.
+//! Memory instructions: scalar, global, flat, scratch, buffer, image and local.
 //!
 //! A handler computes the lanes' addresses, has them all checked by the [`Space`] that they go to, and only then moves data.
 //! So no lane of an instruction that faults has written anything, and what is moved afterwards needs no check.
@@ -11,7 +11,9 @@ mod ds;
 mod ds_atomic;
 mod flat;
 mod format;
+mod image;
 mod lds_copy;
+mod lying;
 mod scalar;
 mod space;
 mod transfer;
@@ -23,6 +25,8 @@ use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
 
+pub(crate) use image::{ImageOperands, touched as image_touches};
+pub(super) use lying::{Lying, share};
 pub(crate) use space::{Scratch, View};
 
 /// Where local memory lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
@@ -108,6 +112,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Format::Flat | Format::Global | Format::Scratch => flat::lower(inst, l, m),
         Format::Ds => ds::lower(inst, l, m),
         Format::Mubuf | Format::Mtbuf => buffer::lower(inst, l, m),
+        Format::Mimg => image::lower(inst, l, m),
         _ => None,
     }
 }

@@ -12,11 +12,11 @@ use crate::memory::atomic;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let handler: Handler = match inst.op {
-        Op::s_load_dword => load::<1>,
-        Op::s_load_dwordx2 => load::<2>,
-        Op::s_load_dwordx4 => load::<4>,
-        Op::s_load_dwordx8 => load::<8>,
-        Op::s_load_dwordx16 => load::<16>,
+        Op::s_load_dword => load::<1>(inst),
+        Op::s_load_dwordx2 => load::<2>(inst),
+        Op::s_load_dwordx4 => load::<4>(inst),
+        Op::s_load_dwordx8 => load::<8>(inst),
+        Op::s_load_dwordx16 => load::<16>(inst),
         Op::s_scratch_load_dword => scratch_load::<1>,
         Op::s_scratch_load_dwordx2 => scratch_load::<2>,
         Op::s_scratch_load_dwordx4 => scratch_load::<4>,
@@ -97,13 +97,25 @@ fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
         return Ok(());
     };
     for (i, slot) in slots.iter_mut().enumerate() {
-        // SAFETY: checked just now for all the words.
-        *slot = if i < words { unsafe { atomic::load_u32(address + 4 * i as u64) } } else { 0 };
+        // SAFETY: checked just now for all the words, and to be aligned.
+        *slot = if i < words { unsafe { atomic::load_aligned_u32(address + 4 * i as u64) } } else { 0 };
     }
     Ok(())
 }
 
-fn load<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+fn load<const N: usize>(inst: &Inst) -> Handler {
+    if matches!(inst.src[1], Operand::Imm(_)) { load_near::<N> } else { load_far::<N> }
+}
+
+/// At an immediate offset: as a rule a kernel's argument.
+fn load_near<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let address = w.slot64(m.src[0]).wrapping_add_signed(i64::from(m.aux as i32));
+    let result = words::<N>(w, m, ctx, address, N);
+    done(w, result)
+}
+
+/// At an offset in a register.
+fn load_far<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let offset = i64::from(m.aux as i32) + i64::from(w.slot(m.src[1]));
     let address = w.slot64(m.src[0]).wrapping_add_signed(offset);
     let result = words::<N>(w, m, ctx, address, N);

@@ -297,13 +297,19 @@ fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
 }
 
 fn halt(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
-    w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on"))
+    w.fail(Trap::Unsupported("a wave that halts until a debugger lets it go on: there is none"))
 }
 
 /// MSG_INTERRUPT.
 fn interrupt(w: &mut Wave, _: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     ctx.env.outside.interrupt(w.m0() & 0xff_ffff);
     Flow::Next
+}
+
+/// The message is sent; then the wave is halted.
+fn interrupt_and_halt(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    interrupt(w, m, ctx);
+    halt(w, m, ctx)
 }
 
 fn message(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
@@ -448,8 +454,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             trap
         }
         Op::s_sendmsg if immediate(inst)? & 15 == 1 => interrupt,
-        Op::s_sendmsg => message,
-        Op::s_sendmsghalt => halt,
+        Op::s_sendmsghalt if immediate(inst)? & 15 == 1 => interrupt_and_halt,
+        Op::s_sendmsg | Op::s_sendmsghalt => message,
         Op::s_sethalt if immediate(inst)? & 1 == 0 => next,
         Op::s_sethalt => halt,
         Op::s_setkill if immediate(inst)? & 1 == 0 => next,

@@ -31,6 +31,10 @@ fn reason(op: Op) -> Option<&'static str> {
             sources[2] = s(24);
             sources[3] = s(28);
         }
+        Format::Mimg => {
+            sources[2] = s(24);
+            sources[3] = if info.src[3] == Type::None { Operand::None } else { s(32) };
+        }
         Format::Global | Format::Scratch => sources[2] = Operand::None,
         Format::Smem => sources[1] = imm(0),
         Format::Sopp => {}
@@ -57,6 +61,7 @@ fn reason(op: Op) -> Option<&'static str> {
     let mut code = Inst { dst2: operand(info.dst2, 30, info.format), ..inst(op, dst, &sources) };
     // Typed buffers: a word that is a float.
     code.mods.format = 4 | 7 << 4;
+    code.mods.image = (info.format == Format::Mimg).then(Default::default);
     let (wave, stop) = execute(&[code], DEFAULT_MODE, cpu::has_avx2(), &|w| {
         w.set_exec(0);
         w.set_slot(27, 4 << 15 | 7 << 12);
@@ -67,9 +72,8 @@ fn reason(op: Op) -> Option<&'static str> {
     }
 }
 
-/// What traps when it is reached, in any form: nothing but these (and images).
-const TRAPS: &[&str] =
-    &["s_endpgm_ordered_ps_done", "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt", "v_screen_partition_4se_b32"];
+/// What traps when it is reached, in any form: nothing but these.
+const TRAPS: &[&str] = &["s_endpgm_ordered_ps_done", "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt"];
 
 #[test]
 fn every_instruction_is_carried_out_or_listed_with_a_reason() {
@@ -77,9 +81,7 @@ fn every_instruction_is_carried_out_or_listed_with_a_reason() {
     for op in Op::ALL.iter().copied() {
         let Some(why) = reason(op) else { continue };
         assert!(!why.contains("does not carry"), "{op} traps without saying why");
-        if op.info().format != Format::Mimg {
-            trapping.push(op.mnemonic());
-        }
+        trapping.push(op.mnemonic());
     }
     trapping.sort_unstable();
     assert_eq!(trapping, TRAPS);
@@ -123,11 +125,55 @@ fn instructions(code: &crate::CodeObject) -> BTreeSet<Op> {
     found
 }
 
-/// Which tests each instruction occurs in: modules of unit tests that name it, and `kernels` for those in compiled code that tests run.
-fn tests() -> BTreeMap<&'static str, BTreeSet<String>> {
+/// Which tests an instruction occurs in.
+#[derive(Default)]
+struct Tests {
+    /// Modules of unit tests that hold it to a reference.
+    reference: BTreeSet<String>,
+    /// One of them with random operands.
+    property: bool,
+    /// Compiled code that contains it: `kernels`, `suite`, `blits` and `IR` are run and have their results checked; `libraries` are
+    /// ROCm's, of which only some are run.
+    compiled: BTreeSet<&'static str>,
+}
+
+impl Tests {
+    /// Whether what it does is checked by any test.
+    fn checks_results(&self) -> bool {
+        !self.reference.is_empty() || self.compiled.iter().any(|name| *name != "libraries")
+    }
+}
+
+impl std::fmt::Display for Tests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        if !self.reference.is_empty() {
+            let modules: Vec<_> = self.reference.iter().map(String::as_str).collect();
+            parts.push(format!("reference ({})", modules.join(", ")));
+        }
+        if self.property {
+            parts.push("property".into());
+        }
+        parts.extend(self.compiled.iter().map(|name| (*name).to_owned()));
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// Modules that name instructions without saying what they compute.
+const WITHOUT_REFERENCE: [&str; 8] = ["corpus", "coverage", "differ", "hostile", "liveness", "mod", "probe", "streams"];
+
+/// Code that is not kept: lists of the instructions in it, written by `cargo xtask coverage` (and `cargo xtask isa --record`).
+const LISTS: [(&str, &str); 3] = [("blits", "blits"), ("ir", "IR"), ("libraries", "libraries")];
+
+/// The folder with the lists.
+fn lists() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opcodes")
+}
+
+fn tests() -> BTreeMap<&'static str, Tests> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let by_name: BTreeMap<&str, &'static str> = Op::ALL.iter().map(|op| (op.mnemonic(), op.mnemonic())).collect();
-    let mut found: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+    let mut found: BTreeMap<&'static str, Tests> = BTreeMap::new();
     let mut sources = Vec::new();
     files(&root.join("src/exec"), ".rs", &mut sources);
     for path in sources {
@@ -137,40 +183,61 @@ fn tests() -> BTreeMap<&'static str, BTreeSet<String>> {
         let tests =
             if inside { Some(&*text) } else { text.split_once("#[cfg(test)]\nmod tests").map(|(_, tests)| tests) };
         let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        if matches!(&*name, "coverage" | "differ" | "mod") {
-            continue;
-        }
-        for word in tests.map(words).unwrap_or_default() {
-            if let Some(op) = by_name.get(word) {
-                found.entry(op).or_default().insert(name.clone());
-            }
+        let Some(tests) = tests.filter(|_| !WITHOUT_REFERENCE.contains(&&*name)) else { continue };
+        for op in words(tests).into_iter().filter_map(|word| by_name.get(word)) {
+            let entry = found.entry(op).or_default();
+            entry.reference.insert(name.clone());
+            entry.property |= tests.contains("Random::new");
         }
     }
-    let mut kernels = Vec::new();
-    files(&root.join("tests"), ".co", &mut kernels);
-    for path in kernels {
-        let bytes = std::fs::read(&path).expect("a code object");
-        let Ok(code) = crate::CodeObject::parse(&bytes) else { continue };
-        for op in instructions(&code) {
-            found.entry(op.mnemonic()).or_default().insert("kernels".into());
-        }
-    }
-    // These modules go over the whole table.
+    // These modules go over the whole table, with random operands.
     for op in Op::ALL.iter().copied() {
-        let matrix = op.info().is(Flags::mfma);
-        for (module, covered) in
-            [("atomics", atomics::covered(op)), ("widths", widths::covered(op)), ("matrix", matrix)]
-        {
+        let mnemonic = op.mnemonic();
+        for (module, covered) in [
+            ("atomics", atomics::covered(op)),
+            ("widths", widths::covered(op)),
+            ("salu", salu::covered(op)),
+            ("matrix", op.info().is(Flags::mfma)),
+            // Compares are checked by their names' parts.
+            ("compare", mnemonic.starts_with("v_cmp")),
+        ] {
             if covered {
-                found.entry(op.mnemonic()).or_default().insert(module.into());
+                let entry = found.entry(mnemonic).or_default();
+                entry.reference.insert(module.into());
+                entry.property = true;
             }
         }
     }
-    // Compares are checked by their names' parts.
-    for op in Op::ALL.iter().map(|op| op.mnemonic()).filter(|m| m.starts_with("v_cmp")) {
-        found.entry(op).or_default().insert("compare".into());
+    for (folder, ending, name) in [("kernels", ".co", "kernels"), ("suite/code", ".co.xz", "suite")] {
+        let mut code = Vec::new();
+        files(&root.join("tests").join(folder), ending, &mut code);
+        assert!(!code.is_empty(), "no code in {folder}");
+        for path in code {
+            for op in instructions_of(&path) {
+                found.entry(op.mnemonic()).or_default().compiled.insert(name);
+            }
+        }
+    }
+    for (file, name) in LISTS {
+        let path = lists().join(file).with_extension("txt");
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for word in text.split_whitespace() {
+            let op = by_name.get(word).unwrap_or_else(|| panic!("{}: `{word}` is no instruction", path.display()));
+            found.entry(op).or_default().compiled.insert(name);
+        }
     }
     found
+}
+
+/// The instructions of a file with a code object, perhaps compressed.
+fn instructions_of(path: &Path) -> BTreeSet<Op> {
+    let mut bytes = std::fs::read(path).expect("a code object");
+    if path.extension().is_some_and(|ending| ending == "xz") {
+        let compressed = std::mem::take(&mut bytes);
+        let mut reader = lzma_rust2::XzReader::new(&compressed[..], false);
+        std::io::Read::read_to_end(&mut reader, &mut bytes).expect("compressed by xz");
+    }
+    crate::CodeObject::parse(&bytes).map(|code| instructions(&code)).unwrap_or_default()
 }
 
 /// The page.
@@ -180,8 +247,9 @@ fn page() -> String {
     for op in Op::ALL.iter().copied() {
         formats.entry(format!("{:?}", op.info().format).to_uppercase()).or_default().push(op);
     }
-    let (mut table, mut executed, mut tested) = (String::new(), [0; 2], [0; 2]);
-    let mut decoded = [0; 2];
+    // Of each architecture: decoded, executed, of these held to a reference, with random operands, checked in compiled code, only decoded.
+    let (mut table, mut counts) = (String::new(), [[0; 6]; 2]);
+    let none = Tests::default();
     for (format, mut ops) in formats {
         ops.sort_by_key(|op| op.mnemonic());
         let _ = write!(
@@ -192,28 +260,66 @@ fn page() -> String {
             let on = Arch::ALL.map(|arch| op.info().opcode[arch as usize].is_some());
             let arches: Vec<_> = Arch::ALL.iter().zip(on).filter(|(_, on)| *on).map(|(arch, _)| arch.name()).collect();
             let why = reason(op);
-            let by: Vec<_> = tests.get(op.mnemonic()).into_iter().flatten().map(String::as_str).collect();
-            for arch in 0..2 {
-                decoded[arch] += u32::from(on[arch]);
-                executed[arch] += u32::from(on[arch] && why.is_none());
-                tested[arch] += u32::from(on[arch] && why.is_none() && !by.is_empty());
+            let by = tests.get(op.mnemonic()).unwrap_or(&none);
+            let compiled = by.compiled.iter().any(|name| *name != "libraries");
+            let done = why.is_none();
+            let facts = [
+                true,
+                done,
+                done && !by.reference.is_empty(),
+                done && by.property,
+                done && compiled,
+                done && !by.checks_results(),
+            ];
+            for (counts, _) in counts.iter_mut().zip(on).filter(|(_, on)| *on) {
+                counts.iter_mut().zip(facts).for_each(|(count, fact)| *count += u32::from(fact));
             }
             let executed = why.map_or("yes".into(), |why| format!("no: {why}"));
-            let _ = writeln!(table, "| `{op}` | {} | {executed} | {} |", arches.join(" "), by.join(", "));
+            let _ = writeln!(table, "| `{op}` | {} | {executed} | {by} |", arches.join(" "));
         }
     }
     let mut text = String::from(
         "# Instructions\n\n\
-         Written by a test (`UPDATE_COVERAGE=1 cargo test -p amdgpu-sim --lib coverage`), which also checks that it is up to date.\n\n\
+         Written by a test (`UPDATE_COVERAGE=1 cargo test -p amdgpu-sim --lib coverage`), which also checks that it is up to date; \
+         `cargo xtask coverage` compiles what is not kept as code, too.\n\n\
          Every instruction here is decoded and printed as LLVM does. *Executed*: what the software GPU does when it is reached; \
-         what it does not carry out is a fault with that text, which names the instruction. *Tested by*: the modules of \
-         `src/exec` whose tests name it, and `kernels` where compiled kernels that are run contain it.\n\n\
-         | architecture | decoded | executed | of these tested |\n|---|---|---|---|\n",
+         what it does not carry out is a fault with that text, which names the instruction. *Tested by*:\n\n\
+         - *reference*: unit tests hold what it does to a model that does not share its code; the modules of `src/exec` in brackets;\n\
+         - *property*: such a module draws operands at random;\n\
+         - *kernels*, *suite*: it occurs in compiled kernels of `tests/kernels` and `tests/suite`, whose results a CPU reference checks;\n\
+         - *blits*: likewise in the kernels with which ROCm's own runtime copies and fills;\n\
+         - *IR*: likewise in what rustc's LLVM makes of `tests/ir`;\n\
+         - *libraries*: it occurs in the kernels of ROCm's libraries (DECODING.md). That says who needs it; only some of them are run.\n\n\
+         | architecture | decoded | executed | of these with a reference | with random operands | in compiled code whose results are checked | only decoded |\n\
+         |---|---|---|---|---|---|---|\n",
     );
-    for (i, arch) in Arch::ALL.iter().enumerate() {
-        let _ = writeln!(text, "| {arch} | {} | {} | {} |", decoded[i], executed[i], tested[i]);
+    for (arch, counts) in Arch::ALL.iter().zip(counts) {
+        let _ = writeln!(text, "| {arch} | {} |", counts.map(|count| count.to_string()).join(" | "));
     }
     text + &table
+}
+
+#[test]
+fn every_executed_instruction_is_held_to_a_reference() {
+    let tests = tests();
+    let without = |op: &&Op| tests.get(op.mnemonic()).is_none_or(|by| by.reference.is_empty());
+    let missing: Vec<_> = Op::ALL.iter().filter(|op| reason(**op).is_none()).filter(without).collect();
+    assert!(missing.is_empty(), "no unit test says what these compute: {missing:?}");
+}
+
+/// Writes the lists of instructions of the code objects that tests were asked to keep: a folder for each test.
+#[test]
+fn lists_of_instructions_in_code_that_is_not_kept() {
+    let Some(folder) = std::env::var_os("ROCM_RS_KEPT_CODE").map(PathBuf::from) else { return };
+    for name in ["blits", "ir"] {
+        let mut code = Vec::new();
+        files(&folder.join(name), ".co", &mut code);
+        assert!(!code.is_empty(), "no code was kept by {name}");
+        let found: BTreeSet<&str> =
+            code.iter().flat_map(|path| instructions_of(path)).map(|op| op.mnemonic()).collect();
+        let text: String = found.into_iter().map(|name| format!("{name}\n")).collect();
+        std::fs::write(lists().join(name).with_extension("txt"), text).expect("the list can be written");
+    }
 }
 
 #[test]

@@ -30,6 +30,10 @@ pub(super) struct Memories<'a> {
     pub(super) gfx942: bool,
     /// Bits of `compute_pgm_rsrc1` that are other than usual.
     pub(super) rsrc1: u32,
+    /// Memory is corrected: half loads clear the other half.
+    pub(super) sramecc: bool,
+    /// What loads and stores beyond local memory do.
+    pub(super) beyond_lds: crate::BeyondLds,
 }
 
 impl Memories<'_> {
@@ -83,13 +87,14 @@ pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&m
         view: &mut view,
         scratch,
         misaligned: Misaligned::default(),
-        beyond_lds: crate::BeyondLds::default(),
-        sramecc: false,
+        beyond_lds: memories.beyond_lds,
+        sramecc: memories.sramecc,
         start: Instant::now(),
         outside: &Outside::default(),
     };
     let mut lds = memories.lds.to_vec();
     let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 10_000);
+    wave.settle_all();
     let mut after = vec![0; SIZE];
     device.read(base, &mut after).expect("inside");
     let trap = wave.trap.clone();

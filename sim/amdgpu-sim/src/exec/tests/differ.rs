@@ -141,6 +141,7 @@ fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool) -> (State,
     };
     let mut lds = [0; LDS];
     let stop = run(&mut wave, &mut Ctx { root: &program, program: &program, lds: &mut lds, env }, 2000);
+    wave.settle_all();
     let mut after = state.clone();
     after.take(&wave, &program);
     (after, stop, wave.trap)

@@ -43,6 +43,7 @@ fn any_instruction_on_any_values_ends() {
             scratch: 64,
             gfx942: n % 2 == 1,
             rsrc1: (values as u32) & 0x048f_f000,
+            ..Memories::default()
         };
         let (_, stop) = attempt(&[inst], &memories, &|w, base| {
             let mut random = Random::new(values);

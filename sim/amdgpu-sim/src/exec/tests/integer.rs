@@ -112,6 +112,28 @@ fn bits() {
 }
 
 #[test]
+fn shader_engines_of_a_rectangle() {
+    // Tiles are 32 pixels wide and high; the engine of a pixel, by the manual's formula.
+    let bit = |x: u32, n: u32| x >> n & 1;
+    let engine = |x: u32, y: u32| 2 * (bit(x, 5) ^ bit(y, 6)) + (bit(y, 5) ^ bit(x, 6));
+    let mut corners = vec![Vec::new()];
+    let mut expected = Vec::new();
+    for n in 0..8_u32.pow(4) {
+        let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|i| n >> (3 * i) & 7);
+        // Larger ones need no table.
+        if x2 < x1 || y2 < y1 || x2 - x1 > 2 || y2 - y1 > 2 {
+            continue;
+        }
+        let tiles = (x1..=x2).flat_map(|x| (y1..=y2).map(move |y| (32 * x + 7, 32 * y + 31)));
+        expected.push(tiles.fold(0, |all, (x, y)| all | 1 << engine(x, y)));
+        // What is above the eight bits does not count.
+        corners[0].push(u64::from(x1 % 4 << 6 | y1 % 4 << 4 | x2 % 4 << 2 | y2 % 4 | n << 8));
+    }
+    let by_bits: std::collections::BTreeMap<u64, u64> = corners[0].iter().copied().zip(expected).collect();
+    check(Op::v_screen_partition_4se_b32, &corners, &|x| by_bits[&x[0]]);
+}
+
+#[test]
 fn smallest_largest_middle() {
     let middle = |mut x: [i64; 3]| {
         x.sort_unstable();

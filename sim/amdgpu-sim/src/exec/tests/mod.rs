@@ -4,6 +4,7 @@
 //! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
 
 mod address;
+mod affine;
 mod atomics;
 mod bytes;
 mod compare;
@@ -14,14 +15,17 @@ mod coverage;
 mod device;
 mod differ;
 mod divide;
+mod exchange;
 mod float;
 mod forks;
 #[path = "../../../tests/common/fuzz.rs"]
 mod fuzz;
 mod half_floats;
 mod hostile;
+mod image;
 mod integer;
 mod lanes;
+mod liveness;
 mod local;
 mod math;
 mod matrix;
@@ -29,6 +33,7 @@ mod modifiers;
 mod packed;
 mod rare;
 mod rounding;
+mod salu;
 mod scalar;
 #[path = "../../../tests/common/streams.rs"]
 mod streams;
@@ -111,6 +116,7 @@ fn execute(code: &[Inst], rsrc1: u32, avx2: bool, set_up: &dyn Fn(&mut Wave)) ->
     let mut lds = [0; LDS];
     let mut ctx = Ctx { root: &program, program: &program, lds: &mut lds, env };
     let stop = run(&mut wave, &mut ctx, 10_000);
+    wave.settle_all();
     (wave, stop)
 }
 

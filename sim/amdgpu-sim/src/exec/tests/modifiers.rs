@@ -193,6 +193,178 @@ fn dpp_moves_lanes() {
     }
 }
 
+/// What a float operation of 32 or 16 bits does around its arithmetic: signs, denormals, output multiplier, clamp.
+struct Float {
+    bits: u32,
+    keeps_denormals: bool,
+    dx10_clamp: bool,
+}
+
+impl Float {
+    fn read(&self, bits: u64, abs: bool, neg: bool) -> f64 {
+        let value = if self.bits == 32 { f64::from(f(bits)) } else { ::half::f16::from_bits(bits as u16).to_f64() };
+        let value = if abs { value.abs() } else { value };
+        self.flushed(if neg { -value } else { value })
+    }
+
+    /// The smallest number that is no denormal.
+    fn flushed(&self, x: f64) -> f64 {
+        let least = if self.bits == 32 { 2_f64.powi(-126) } else { 2_f64.powi(-14) };
+        if x.abs() < least && !self.keeps_denormals { 0.0_f64.copysign(x) } else { x }
+    }
+
+    fn rounded(&self, x: f64) -> f64 {
+        if self.bits == 32 { f64::from(x as f32) } else { ::half::f16::from_f64(x).to_f64() }
+    }
+
+    /// The bits of a result that is exact in double precision.
+    fn write(&self, exact: f64, omod: u8, clamp: bool) -> u64 {
+        // The multiplier does nothing where denormals are kept.
+        let factor = if self.keeps_denormals { 1.0 } else { [1.0, 2.0, 4.0, 0.5][usize::from(omod)] };
+        let scaled = self.flushed(self.rounded(self.rounded(exact) * factor));
+        let limited = match clamp {
+            true if scaled.is_nan() => {
+                if self.dx10_clamp {
+                    0.0
+                } else {
+                    scaled
+                }
+            }
+            true => {
+                if scaled > 0.0 {
+                    scaled.min(1.0)
+                } else {
+                    0.0
+                }
+            }
+            false => scaled,
+        };
+        if self.bits == 32 {
+            u64::from((limited as f32).to_bits())
+        } else {
+            u64::from(::half::f16::from_f64(limited).to_bits())
+        }
+    }
+
+    fn nan(&self, bits: u64) -> bool {
+        self.read(bits, false, false).is_nan()
+    }
+}
+
+/// Products: exact in double precision, whatever they are of.
+const PRODUCTS: [(Op, u32); 2] = [(Op::v_mul_f32, 32), (Op::v_mul_f16, 16)];
+
+/// Denormals of both precisions kept or not, without IEEE; DX10_CLAMP or not.
+const FLOAT_MODES: [(u32, bool, bool); 4] =
+    [(0xf0 << 12 | 1 << 21, true, true), (0xf0 << 12, true, false), (1 << 21, false, true), (0, false, false)];
+
+#[test]
+fn sdwa_of_floats_with_signs_multiplier_and_clamp() {
+    let mut random = Random::new(540);
+    for (op, bits) in PRODUCTS {
+        for (rsrc1, keeps_denormals, dx10_clamp) in FLOAT_MODES {
+            let float = Float { bits, keeps_denormals, dx10_clamp };
+            for _ in 0..60 {
+                let part = |random: &mut Random| PARTS[random.next() as usize % PARTS.len()];
+                let (a, b, out) = (part(&mut random), part(&mut random), part(&mut random));
+                let dst_unused = [SdwaUnused::Pad, SdwaUnused::Preserve][random.next() as usize % 2];
+                let sdwa = Sdwa { dst_sel: out.0, dst_unused, src_sel: [a.0, b.0], sext: [false; 2] };
+                let (abs, neg, omod) = (random.next() as u8 & 3, random.next() as u8 & 3, random.next() as u8 & 3);
+                let clamp = random.next() % 2 == 1;
+                let code = Inst {
+                    format: Format::Sdwa,
+                    mods: Mods { sdwa: Some(sdwa), abs, neg, omod, clamp, ..Mods::default() },
+                    ..inst(op, v(0), &[v(1), v(2)])
+                };
+                // In each half a float of the operation's precision, or a single in both. What is written in part must not be NaN, as
+                // which one it is is not said.
+                let (part_only, infinite) = (out.2 < bits, if bits == 32 { 0x7f80_0000 } else { 0x7c00 });
+                let finite = |x: u64| if part_only && x & infinite == infinite { x & !infinite } else { x };
+                let number = |random: &mut Random| match (bits, random.next() % 2) {
+                    (32, 0) => finite(SINGLES[random.next() as usize % SINGLES.len()]),
+                    (32, _) => finite(random.next() & 0xffff_ffff),
+                    _ => [0, 16].map(|s| finite(HALVES[random.next() as usize % HALVES.len()]) << s).iter().sum(),
+                };
+                let x: Vec<[u64; 2]> = (0..LANES).map(|_| [number(&mut random), number(&mut random)]).collect();
+                let old = 0x5566_7788_u64;
+                let w = machine(&[code], rsrc1, &|w| {
+                    w.row_mut(0).fill(old as u32);
+                    for lane in 0..LANES {
+                        w.row_mut(1)[lane] = x[lane][0] as u32;
+                        w.row_mut(2)[lane] = x[lane][1] as u32;
+                    }
+                });
+                for lane in 0..LANES {
+                    let take = |i: usize, (_, shift, width): (SdwaSel, u32, u32)| {
+                        let bits = x[lane][i] >> shift & (u64::MAX >> (64 - width));
+                        float.read(bits & (u64::MAX >> (64 - float.bits)), abs >> i & 1 == 1, neg >> i & 1 == 1)
+                    };
+                    let result = float.write(take(0, a) * take(1, b), omod, clamp);
+                    let field = (u64::from(u32::MAX) >> (32 - out.2)) << out.1;
+                    let kept = if dst_unused == SdwaUnused::Preserve { old & !field } else { 0 };
+                    let got = u64::from(w.row(0)[lane]);
+                    assert_eq!(got & !field, kept, "{op} {sdwa:?}");
+                    if float.nan(result) {
+                        assert!(float.nan(got >> out.1 & (u64::MAX >> (64 - bits))), "{op} {:x?}", x[lane]);
+                    } else {
+                        let about = format!("{op} {:x?} {sdwa:?} {abs} {neg} {omod} {clamp} {rsrc1:#x}", x[lane]);
+                        assert_eq!(got & field, result << out.1 & field, "{about}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dpp_of_floats_with_signs() {
+    let mut random = Random::new(541);
+    for (op, bits) in PRODUCTS {
+        for (rsrc1, keeps_denormals, dx10_clamp) in FLOAT_MODES {
+            let float = Float { bits, keeps_denormals, dx10_clamp };
+            for ctrl in [0x1b, 0x101, 0x112, 0x125, 0x130, 0x138, 0x140, 0x142, 0x153] {
+                let (abs, neg) = (random.next() as u8 & 3, random.next() as u8 & 3);
+                let bound_ctrl = random.next() % 2 == 1;
+                let dpp = Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_ctrl };
+                let code = Inst {
+                    format: Format::Dpp,
+                    mods: Mods { dpp: Some(dpp), abs, neg, ..Mods::default() },
+                    ..inst(op, v(0), &[v(1), v(2)])
+                };
+                let table = if bits == 32 { SINGLES } else { HALVES };
+                let x: [[u64; LANES]; 2] =
+                    std::array::from_fn(|_| std::array::from_fn(|_| table[random.next() as usize % table.len()]));
+                let w = machine(&[code], rsrc1, &|w| {
+                    for lane in 0..LANES {
+                        w.row_mut(0)[lane] = 7;
+                        w.row_mut(1)[lane] = x[0][lane] as u32;
+                        w.row_mut(2)[lane] = x[1][lane] as u32;
+                    }
+                });
+                for lane in 0..LANES {
+                    let first = match reads(ctrl, lane as i32) {
+                        Some(source) => x[0][source as usize],
+                        None if bound_ctrl => 0,
+                        None => {
+                            assert_eq!(w.row(0)[lane], 7);
+                            continue;
+                        }
+                    };
+                    let take = |i: usize, bits: u64| float.read(bits, abs >> i & 1 == 1, neg >> i & 1 == 1);
+                    let result = float.write(take(0, first) * take(1, x[1][lane]), 0, false);
+                    let got = u64::from(w.row(0)[lane]);
+                    let alike = got == result || float.nan(got) && float.nan(result) && got >> bits == 0;
+                    assert!(
+                        alike,
+                        "{op} {dpp:?} {abs} {neg} of {first:#x} and {:#x}: {got:#x} {result:#x}",
+                        x[1][lane]
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_not_carried_out_traps_by_name() {
     // Integer clamping of an operation that has none here.

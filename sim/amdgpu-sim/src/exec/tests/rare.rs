@@ -73,6 +73,63 @@ fn madak_and_mad_legacy() {
 }
 
 #[test]
+fn literals_in_the_middle_and_accumulation() {
+    // D = S0 * K + S1 in one rounding, and D = S0 * S1 + D in two.
+    let exact = |x: &[u64]| f(x[0]).mul_add(f(x[1]), f(x[2]));
+    check_single(Op::v_fmamk_f32, DEFAULT_MODE, &singles(3), &exact);
+    let flush = |x: f32| if x.is_subnormal() { 0.0_f32.copysign(x) } else { x };
+    check_single(Op::v_mac_f32, DEFAULT_MODE, &singles(2), &|x| {
+        let [a, b, old] = [x[0], x[1], OLD].map(|x| flush(f(x)));
+        let product = flush((f64::from(a) * f64::from(b)) as f32);
+        flush(product + old)
+    });
+}
+
+#[test]
+fn wide_moves_sums_and_mantissas() {
+    let mut random = Random::new(803);
+    let one = operands(1, DOUBLES, 256, &mut || random.next());
+    check(Op::v_mov_b64, &one, &|x| x[0]);
+    let mut three = operands(3, DOUBLES, 512, &mut || random.next());
+    // Counts of 0 to 4 are what the manual speaks of.
+    three[1].iter_mut().for_each(|x| *x = (*x ^ *x >> 33) % 5);
+    check(Op::v_lshl_add_u64, &three, &|x| ((u128::from(x[0]) << x[1]) + u128::from(x[2])) as u64);
+    for (i, got) in float::evaluate(Op::v_frexp_mant_f64, Mods::default(), DEFAULT_MODE, &one).into_iter().enumerate() {
+        let x = f64::from_bits(one[0][i]);
+        let got = f64::from_bits(got);
+        if x == 0.0 || !x.is_finite() {
+            assert!(got.to_bits() == x.to_bits() || x.is_nan() && got.is_nan(), "{x:e}: {got}");
+            continue;
+        }
+        // The number is its mantissa times a power of two; the search for which takes no logarithm.
+        let mut scaled = x.abs();
+        while scaled >= 1.0 {
+            scaled /= 2.0;
+        }
+        while scaled < 0.5 {
+            scaled *= 2.0;
+        }
+        assert_eq!(got, scaled.copysign(x), "{x:e}");
+    }
+    let quotients = halves(3);
+    check_half(Op::v_div_fixup_f16, &quotients, true, &|x| {
+        let (q, d, n) = (h(x[0]), h(x[1]), h(x[2]));
+        let sign = (x[1] ^ x[2]) & 0x8000;
+        if n.is_nan() || d.is_nan() || n.abs() == d.abs() && (n == 0.0 || n.is_infinite()) {
+            0x7e00
+        } else if d == 0.0 || n.is_infinite() {
+            sign | 0x7c00
+        } else if d.is_infinite() || n == 0.0 {
+            sign
+        } else if q.is_nan() {
+            0x7e00
+        } else {
+            x[0] & 0x7fff | sign
+        }
+    });
+}
+
+#[test]
 fn extremes_of_three() {
     let three = halves(3);
     let numbers = |x: &[u64]| x[..3].iter().all(|x| !h(*x).is_nan());

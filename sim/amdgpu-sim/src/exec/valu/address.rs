@@ -64,9 +64,7 @@ fn sum<const LOW: bool, const HIGH: bool, const CARRY: bool>(fast: bool) -> Hand
             write::<FAST>(&mut rows[usize::from(m.dst)].0, low, mask);
             write::<FAST>(&mut rows[usize::from(m.dst2)].0, high, mask);
         }
-        w.instructions += u64::from(m.aux) - 1;
-        w.pc += m.aux;
-        Flow::Jump
+        Flow::Skip
     }
     cpu::versions!(fast, [const LOW: bool, const HIGH: bool, const CARRY: bool], [LOW, HIGH, CARRY])
 }
@@ -113,13 +111,31 @@ fn is_plain(inst: &Inst, op: Op) -> bool {
         && (op != Op::v_addc_co_u32 || carry(inst.src[2]))
 }
 
-/// One operation in the place of the first of the instructions at the end of `code`, if they are a sum of 64 bits: how many they
-/// are, and the operation. `after` are the instructions that follow.
+/// A sum of 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Sum {
+    /// One operation in the place of the first of its instructions.
+    pub(in crate::exec) micro: Micro,
+    /// Its instructions.
+    pub(in crate::exec) count: usize,
+    /// The word of the instruction that follows.
+    pub(in crate::exec) after: u32,
+    /// Low halves of the two numbers, then high halves: rows, or slots (`true`).
+    pub(in crate::exec) operands: [(u16, bool); 4],
+    /// The rows of its low and high half.
+    pub(in crate::exec) results: [u16; 2],
+    /// The carry may be read.
+    pub(in crate::exec) carries: bool,
+}
+
+/// The sum of 64 bits that the instructions at the end of `code` are, if they are one. `after` are the instructions that follow, from
+/// word `next` on.
 pub(in crate::exec) fn fuse<'i>(
     code: &[Inst],
+    next: u32,
     after: impl Iterator<Item = &'i Inst>,
     l: &mut Lowering,
-) -> Option<(usize, Micro)> {
+) -> Option<Sum> {
     let [before @ .., low, high] = code else { return None };
     if !is_plain(low, Op::v_add_co_u32) || !is_plain(high, Op::v_addc_co_u32) {
         return None;
@@ -149,7 +165,8 @@ pub(in crate::exec) fn fuse<'i>(
         Some(m) => (3, (l.slot(m.src[0])?, true)),
         None => (2, c),
     };
-    let run: fn(bool) -> Handler = match (a.1, c.1, carry_is_dead(after)) {
+    let dead = carry_is_dead(after);
+    let run: fn(bool) -> Handler = match (a.1, c.1, dead) {
         (false, false, false) => sum::<false, false, true>,
         (false, true, false) => sum::<false, true, true>,
         (true, false, false) => sum::<true, false, true>,
@@ -163,7 +180,8 @@ pub(in crate::exec) fn fuse<'i>(
     m.src = [a.0, b, c.0, d];
     [m.dst, m.dst2] = to;
     m.aux = count as u32;
-    Some((count, m))
+    let operands = [a, (b, false), c, (d, false)];
+    Some(Sum { micro: m, count, after: next, operands, results: to, carries: !dead })
 }
 
 /// Whether VCC is overwritten before anything may read it.
@@ -178,7 +196,7 @@ fn carry_is_dead<'i>(after: impl Iterator<Item = &'i Inst>) -> bool {
             (Op::v_add_co_u32 | Op::v_sub_co_u32, Format::Vop2) | (_, Format::Vopc) => return true,
             (Op::s_waitcnt, _) => {}
             (Op::v_addc_co_u32 | Op::v_subb_co_u32 | Op::v_subbrev_co_u32 | Op::v_cndmask_b32, _) => return false,
-            (_, Format::Vop1 | Format::Vop2 | Format::Global | Format::Flat | Format::Ds) => {}
+            (_, Format::Vop1 | Format::Vop2 | Format::Global | Format::Flat | Format::Ds | Format::Smem) => {}
             _ => return false,
         }
     }

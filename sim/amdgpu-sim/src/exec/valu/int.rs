@@ -49,6 +49,16 @@ fn permuted(value: u64, selector: u32) -> u32 {
     }
 }
 
+/// The shader engines, a bit each, that draw in a rectangle of tiles: `bits` has the corners' tiles, y2, x2, y1, x1 from the lowest two bits on.
+/// The manual's table, made as the text beside it says.
+fn screen_partition(bits: u32) -> u32 {
+    let corner = |i: u32| bits >> (2 * i) & 3;
+    let [y2, x2, y1, x1] = [0, 1, 2, 3].map(corner);
+    let side = |from: u32, to: u32| (0..=(to.wrapping_sub(from) & 3)).map(move |i| from + i);
+    let engine = |x: u32, y: u32| ((x ^ y >> 1) & 1) << 1 | (y ^ x >> 1) & 1;
+    side(x1, x2).flat_map(|x| side(y1, y2).map(move |y| engine(x, y))).fold(0, |engines, e| engines | 1 << e)
+}
+
 #[inline(always)]
 fn perm(a: u32, b: u32, selectors: u32) -> u32 {
     // Bytes 0 to 3 are the second operand's.
@@ -107,6 +117,7 @@ operations! { table;
     v_accvgpr_mov_b32(a: u32) -> u32 = a;
     v_not_b32(a: u32) -> u32 = !a;
     v_bfrev_b32(a: u32) -> u32 = a.reverse_bits();
+    v_screen_partition_4se_b32(a: u32) -> u32 = screen_partition(a);
     v_ffbh_u32(a: u32) -> u32 = if a == 0 { u32::MAX } else { a.leading_zeros() };
     v_ffbl_b32(a: u32) -> u32 = if a == 0 { u32::MAX } else { a.trailing_zeros() };
     v_ffbh_i32(a: i32) -> u32 = leading_sign(a);

@@ -27,7 +27,7 @@ mod sad;
 mod special;
 mod trig;
 
-pub(super) use address::fuse;
+pub(super) use address::{Sum, fuse};
 pub(super) use half::bits as half_bits;
 pub(super) use lower::lower;
 pub(super) use operand::Prepare;

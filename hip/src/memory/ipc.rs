@@ -1,0 +1,142 @@
+//! Device memory in other processes, by handle.
+
+use std::ffi::{c_uint, c_void};
+use std::fmt;
+use std::ptr;
+
+use bytemuck::Pod;
+use hip_sys::hipIpcMemHandle_t;
+
+use super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// `hipIpcMemLazyEnablePeerAccess` of ROCm 6.0 and later, which take nothing else; before, it was 0.
+const LAZY_PEER_ACCESS: c_uint = 1;
+
+/// A buffer for other processes to [open](DeviceBuffer::open_ipc): 64 bytes to be sent to them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct IpcMemoryHandle([u8; 64]);
+
+impl IpcMemoryHandle {
+    /// From what [`as_bytes`](Self::as_bytes) gave in the other process.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 64]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes to send.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for IpcMemoryHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcMemoryHandle(..)")
+    }
+}
+
+impl<T> DeviceBuffer<T> {
+    /// A handle for other processes (`hipIpcGetMemHandle`), after all queued work that uses the buffer: what they do next
+    /// comes after it. Only for what `hipMalloc` gave ([`uninit`](Self::uninit) and the like); buffers of pools are
+    /// shared by [`MemoryPool::export_buffer`](crate::MemoryPool::export_buffer).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for another kind of buffer, or one with no elements. An error of the queued work comes back here.
+    pub fn ipc_handle(&self) -> Result<IpcMemoryHandle> {
+        let memory = self.allocation();
+        if !matches!(memory.owner(), Owner::Malloc) {
+            return Err(Error::InvalidValue {
+                what: "the buffer for another process",
+                value: format!("a buffer of {} bytes from elsewhere", memory.bytes),
+                allowed: "one with elements that uninit, zeroed or from_slice made".to_owned(),
+            });
+        }
+        self.synchronize()?;
+        memory.device.activate()?;
+        let mut handle = hipIpcMemHandle_t::default();
+        // SAFETY: `handle` is valid for a write; the memory is ours and from hipMalloc.
+        let status = unsafe { hip_sys::hipIpcGetMemHandle(&mut handle, memory.pointer) };
+        check(status, "hipIpcGetMemHandle", || format!("{} bytes on device {}", memory.bytes, memory.device.index()))?;
+        Ok(IpcMemoryHandle(handle.reserved.map(|byte| byte as u8)))
+    }
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// A buffer of `len` elements of another process's memory (`hipIpcOpenMemHandle`), for work on `device`. Dropping it closes it
+    /// here (`hipIpcCloseMemHandle`), after all work of this process that uses it.
+    ///
+    /// ```no_run
+    /// # fn receive() -> [u8; 64] { [0; 64] }
+    /// # fn main() -> hip::Result<()> {
+    /// use hip::{Device, DeviceBuffer, IpcMemoryHandle};
+    ///
+    /// let handle = IpcMemoryHandle::from_bytes(receive());
+    /// // SAFETY: the other process has sent the handle of 1000 u32, and waits until this one has said that it is done.
+    /// let shared = unsafe { DeviceBuffer::<u32>::open_ipc(&Device::get(0)?, &handle, 1000)? };
+    /// println!("{:?}", shared.to_vec()?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] and [`Error::ZeroSizedType`]; [`Error::InvalidValue`] if the other process's allocation is smaller, or `len` is 0. The
+    /// runtime's status for a handle that is damaged or stale, and for one of this process, which has the buffer itself.
+    ///
+    /// # Safety
+    /// The other process's buffer lives until this one is gone, this process has it open once at a time, and no process
+    /// writes to it while another uses it: neither knows of the other's work.
+    pub unsafe fn open_ipc(device: &Device, handle: &IpcMemoryHandle, len: usize) -> Result<Self> {
+        let bytes = byte_len::<T>(len)?;
+        let refused = |value: String, allowed: String| {
+            Err(Error::InvalidValue { what: "the size of a buffer of another process", value, allowed })
+        };
+        if bytes == 0 {
+            return refused("0 bytes".to_owned(), "1 or more".to_owned());
+        }
+        let flags = if crate::backend::runtime_version()?.0 >= 6 { LAZY_PEER_ACCESS } else { 0 };
+        let raw = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
+        device.activate()?;
+        let mut pointer = ptr::null_mut();
+        // SAFETY: `pointer` is valid for a write; the handle is 64 bytes that the runtime checks.
+        let status = unsafe { hip_sys::hipIpcOpenMemHandle(&mut pointer, raw, flags) };
+        check(status, "hipIpcOpenMemHandle", || {
+            format!("{bytes} bytes of another process on device {}", device.index())
+        })?;
+        let opened = Opened { device: *device, address: pointer.expose_provenance() };
+        let there = bytes_from(pointer)?;
+        if bytes > there {
+            return refused(format!("{bytes} bytes"), format!("at most the {there} that the other process shares"));
+        }
+        let owner = Owner::Keeper(Box::new(opened));
+        Ok(Self::from_allocation(Allocation::from_parts(device, pointer, ptr::null_mut(), bytes, owner), len))
+    }
+}
+
+/// How many bytes of its allocation there are from `pointer` on (`hipMemGetAddressRange`).
+fn bytes_from(pointer: *mut c_void) -> Result<usize> {
+    let (mut base, mut size) = (ptr::null_mut(), 0usize);
+    // SAFETY: both are valid for a write; the runtime looks the address up.
+    let status = unsafe { hip_sys::hipMemGetAddressRange(&mut base, &mut size, pointer) };
+    check(status, "hipMemGetAddressRange", || format!("{pointer:p}"))?;
+    Ok(size.saturating_sub((pointer as usize).saturating_sub(base as usize)))
+}
+
+/// Memory of another process, open here.
+struct Opened {
+    device: Device,
+    address: usize,
+}
+
+impl Keeper for Opened {}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.device.activate().is_ok() {
+            // SAFETY: from hipIpcOpenMemHandle, not closed yet, and no work uses it any more.
+            let _ = unsafe { hip_sys::hipIpcCloseMemHandle(ptr::with_exposed_provenance_mut(self.address)) };
+        }
+    }
+}

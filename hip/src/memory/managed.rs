@@ -1,0 +1,231 @@
+//! Managed memory: one address for the host and all devices.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipCpuDeviceId, hipInvalidDeviceId, hipMemAdviseSetAccessedBy, hipMemAdviseSetCoarseGrain,
+    hipMemAdviseSetPreferredLocation, hipMemAdviseSetReadMostly, hipMemAdviseUnsetAccessedBy,
+    hipMemAdviseUnsetCoarseGrain, hipMemAdviseUnsetPreferredLocation, hipMemAdviseUnsetReadMostly, hipMemAttachGlobal,
+    hipMemAttachHost, hipMemAttachSingle, hipMemRangeAttribute, hipMemRangeAttributeLastPrefetchLocation,
+    hipMemRangeAttributePreferredLocation, hipMemRangeAttributeReadMostly, hipMemoryAdvise,
+};
+
+use super::host::{host_memory, host_slices};
+use super::{Allocation, Owner, byte_len};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::Result;
+use crate::stream::Stream;
+use crate::usage::{Access, Usage};
+
+/// `len` elements of `T` in managed memory (`hipMallocManaged`): the host and every device see it at one address, and the
+/// runtime moves it as they use it.
+///
+/// The host's access waits for the work that it must come after, as with [`PinnedBuffer`](crate::PinnedBuffer). Kernels take
+/// `&` and `&mut` references of it, on any device.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, ManagedBuffer, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let mut shared = ManagedBuffer::<u32>::zeroed(&device, 4)?;
+/// shared.as_mut_slice()?[0] = 1;
+/// shared.as_device_slice_mut()?.slice_mut(1..)?.fill_async(&stream, 7)?;
+/// assert_eq!(shared.as_slice()?, [1, 7, 7, 7]); // waits for the fill
+/// # Ok(()) }
+/// ```
+pub struct ManagedBuffer<T> {
+    memory: Allocation,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+host_memory!(<T> ManagedBuffer<T>);
+host_slices!(<T> ManagedBuffer<T>);
+
+/// Where managed memory is or should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryPlace {
+    /// The host's memory.
+    Host,
+    /// A device's memory.
+    Device(Device),
+}
+
+impl MemoryPlace {
+    fn raw(self) -> c_int {
+        match self {
+            Self::Host => hipCpuDeviceId,
+            Self::Device(device) => device.raw(),
+        }
+    }
+}
+
+/// What is known of how managed memory will be used ([`ManagedBuffer::advise`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryAdvice {
+    /// It is read from many places and seldom written, or no longer so (`hipMemAdvise{Set,Unset}ReadMostly`).
+    ReadMostly(bool),
+    /// Where it should be (`hipMemAdviseSetPreferredLocation`).
+    PreferredPlace(MemoryPlace),
+    /// It need be nowhere in particular (`hipMemAdviseUnsetPreferredLocation`).
+    NoPreferredPlace,
+    /// Who uses it, and should have it mapped wherever it is, or no longer so (`hipMemAdvise{Set,Unset}AccessedBy`).
+    AccessedBy(MemoryPlace, bool),
+    /// Devices may cache it while a kernel runs, or not (`hipMemAdvise{Set,Unset}CoarseGrain`).
+    CoarseGrained(bool),
+}
+
+impl MemoryAdvice {
+    fn raw(self, own: Device) -> (hipMemoryAdvise, c_int) {
+        match self {
+            Self::ReadMostly(true) => (hipMemAdviseSetReadMostly, own.raw()),
+            Self::ReadMostly(false) => (hipMemAdviseUnsetReadMostly, own.raw()),
+            Self::PreferredPlace(place) => (hipMemAdviseSetPreferredLocation, place.raw()),
+            Self::NoPreferredPlace => (hipMemAdviseUnsetPreferredLocation, own.raw()),
+            Self::AccessedBy(place, true) => (hipMemAdviseSetAccessedBy, place.raw()),
+            Self::AccessedBy(place, false) => (hipMemAdviseUnsetAccessedBy, place.raw()),
+            Self::CoarseGrained(true) => (hipMemAdviseSetCoarseGrain, own.raw()),
+            Self::CoarseGrained(false) => (hipMemAdviseUnsetCoarseGrain, own.raw()),
+        }
+    }
+}
+
+/// Who may use managed memory at a time ([`ManagedBuffer::attach_async`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Attachment {
+    /// Every stream of every device.
+    Global,
+    /// The host, and no device.
+    Host,
+    /// The stream, and the host when the stream is idle.
+    Stream,
+}
+
+impl<T: Pod> ManagedBuffer<T> {
+    /// A buffer of zeros, for all devices. The device says which context it is made in.
+    ///
+    /// # Errors
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeManagedMemory` is 0;
+    /// [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        let bytes = byte_len::<T>(len)?;
+        let mut memory = Allocation::empty(device);
+        memory.usage = Usage::host();
+        if bytes != 0 {
+            device.activate()?;
+            let mut raw: *mut c_void = ptr::null_mut();
+            // SAFETY: `raw` is valid for a write.
+            let status = unsafe { hip_sys::hipMallocManaged(&mut raw, bytes, hipMemAttachGlobal) };
+            check(status, "hipMallocManaged", || format!("{bytes} bytes of managed memory"))?;
+            memory.adopt_host(raw, bytes, Owner::Managed);
+            memory.pointer = raw;
+            // SAFETY: `bytes` bytes from hipMallocManaged, which nobody else has; the host sees them at the same address.
+            unsafe { raw.cast::<u8>().write_bytes(0, bytes) };
+        }
+        Ok(Self { memory, len, elements: PhantomData })
+    }
+
+    /// A buffer with the elements of `source`.
+    ///
+    /// # Errors
+    /// Those of [`zeroed`](Self::zeroed).
+    pub fn from_slice(device: &Device, source: &[T]) -> Result<Self> {
+        let mut buffer = Self::zeroed(device, source.len())?;
+        buffer.as_mut_slice()?.copy_from_slice(source);
+        Ok(buffer)
+    }
+
+    /// Tells the runtime how the memory will be used (`hipMemAdvise`). It changes speed, not meaning.
+    pub fn advise(&self, advice: MemoryAdvice) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (raw, place) = advice.raw(self.memory.device);
+        // SAFETY: the memory is alive; the advice is one that there is, and the place a device or the host.
+        let status = unsafe { hip_sys::hipMemAdvise(self.memory.pointer, self.memory.bytes, raw, place) };
+        check(status, "hipMemAdvise", || format!("{advice:?} for {} bytes of managed memory", self.memory.bytes))
+    }
+
+    /// Queues a move of the memory to where it will be used next (`hipMemPrefetchAsync`). It changes speed, not meaning.
+    pub fn prefetch_async(&self, stream: &Stream, place: MemoryPlace) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (pointer, bytes) = (self.memory.pointer, self.memory.bytes);
+        stream.inner.submit(&[Access::read(&self.memory.usage)], None, |raw| {
+            // SAFETY: the memory notes the use, and is not freed before it is over.
+            let status = unsafe { hip_sys::hipMemPrefetchAsync(pointer, bytes, place.raw(), raw) };
+            check(status, "hipMemPrefetchAsync", || format!("{bytes} bytes of managed memory to {place:?}"))
+        })
+    }
+
+    /// Queues a change of who may use the memory (`hipStreamAttachMemAsync`), on devices that cannot have the host and kernels
+    /// use it at a time (`hipDeviceAttributeConcurrentManagedAccess` is 0).
+    pub fn attach_async(&mut self, stream: &Stream, attachment: Attachment) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let flags = match attachment {
+            Attachment::Global => hipMemAttachGlobal,
+            Attachment::Host => hipMemAttachHost,
+            Attachment::Stream => hipMemAttachSingle,
+        };
+        let pointer = self.memory.pointer;
+        stream.inner.submit(&[Access::write(&self.memory.usage)], None, |raw| {
+            // SAFETY: the memory notes the use, and is not freed before it is over; 0 is for all of it.
+            let status = unsafe { hip_sys::hipStreamAttachMemAsync(raw, pointer, 0, flags) };
+            check(status, "hipStreamAttachMemAsync", || format!("{attachment:?} of managed memory"))
+        })
+    }
+
+    /// Whether it was advised to be [`ReadMostly`](MemoryAdvice::ReadMostly) (`hipMemRangeGetAttribute`).
+    pub fn is_read_mostly(&self) -> Result<bool> {
+        Ok(self.range_attribute(hipMemRangeAttributeReadMostly)?.is_some_and(|value| value != 0))
+    }
+
+    /// The [`PreferredPlace`](MemoryAdvice::PreferredPlace), if there is one for all of it (`hipMemRangeGetAttribute`).
+    pub fn preferred_place(&self) -> Result<Option<MemoryPlace>> {
+        Ok(self.range_attribute(hipMemRangeAttributePreferredLocation)?.and_then(place))
+    }
+
+    /// Where it was last [prefetched](Self::prefetch_async) to, if all of it was (`hipMemRangeGetAttribute`).
+    pub fn last_prefetch_place(&self) -> Result<Option<MemoryPlace>> {
+        Ok(self.range_attribute(hipMemRangeAttributeLastPrefetchLocation)?.and_then(place))
+    }
+
+    /// One number; `None` if there is no memory.
+    fn range_attribute(&self, attribute: hipMemRangeAttribute) -> Result<Option<c_int>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let mut value: c_int = hipInvalidDeviceId;
+        // SAFETY: `value` is valid for a write of its size, which these attributes have; the memory is alive.
+        let status = unsafe {
+            hip_sys::hipMemRangeGetAttribute(
+                ptr::from_mut(&mut value).cast(),
+                size_of::<c_int>(),
+                attribute,
+                self.memory.pointer,
+                self.memory.bytes,
+            )
+        };
+        check(status, "hipMemRangeGetAttribute", || format!("{attribute:?} of managed memory"))?;
+        Ok(Some(value))
+    }
+}
+
+/// A place by C's number of it.
+fn place(raw: c_int) -> Option<MemoryPlace> {
+    if raw == hipCpuDeviceId {
+        return Some(MemoryPlace::Host);
+    }
+    usize::try_from(raw).ok().and_then(|index| Device::get(index).ok()).map(MemoryPlace::Device)
+}

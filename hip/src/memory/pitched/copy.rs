@@ -1,0 +1,304 @@
+//! Copies of two and three dimensions.
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipExtent, hipMemcpy3DParms, hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipMemcpyKind,
+    hipStream_t,
+};
+
+use super::super::{PinnedSlice, PinnedSliceMut};
+use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+use crate::usage::AccessKind;
+
+/// When a copy is done.
+#[derive(Clone, Copy)]
+enum When {
+    /// On return.
+    Now,
+    /// In the order of a stream.
+    Queued(hipStream_t),
+}
+
+/// Copies a box of elements. Returns at once if it has none.
+///
+/// # Safety
+/// Both sides hold the box, and are not freed, and not accessed against the copy's reading and writing, until it is done.
+unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, when: When) -> Result<()> {
+    let row = extent.width * size_of::<T>();
+    let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
+    if extent.depth == 1 {
+        let (to_pointer, from_pointer) = (to.pointer, from.pointer.cast_const());
+        let (status, function) = match when {
+            // SAFETY: as the caller promises.
+            When::Now => unsafe {
+                let height = extent.height;
+                (hip_sys::hipMemcpy2D(to_pointer, to.pitch, from_pointer, from.pitch, row, height, kind), "hipMemcpy2D")
+            },
+            // SAFETY: as the caller promises.
+            When::Queued(stream) => unsafe {
+                let height = extent.height;
+                (
+                    hip_sys::hipMemcpy2DAsync(
+                        to_pointer,
+                        to.pitch,
+                        from_pointer,
+                        from.pitch,
+                        row,
+                        height,
+                        kind,
+                        stream,
+                    ),
+                    "hipMemcpy2DAsync",
+                )
+            },
+        };
+        return check(status, function, asked);
+    }
+    let parameters = hipMemcpy3DParms {
+        srcPtr: from.pitched(row),
+        dstPtr: to.pitched(row),
+        extent: hipExtent { width: row, height: extent.height, depth: extent.depth },
+        kind,
+        ..hipMemcpy3DParms::default()
+    };
+    let (status, function) = match when {
+        // SAFETY: the parameters are valid for a read, and say what the caller promises.
+        When::Now => (unsafe { hip_sys::hipMemcpy3D(&parameters) }, "hipMemcpy3D"),
+        // SAFETY: as above.
+        When::Queued(stream) => (unsafe { hip_sys::hipMemcpy3DAsync(&parameters, stream) }, "hipMemcpy3DAsync"),
+    };
+    check(status, function, asked)
+}
+
+/// Host memory of `len` elements whose rows are `row_len` elements apart, that has to hold `extent`.
+fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, what: &'static str) -> Result<Side> {
+    let rows = extent.height * extent.depth;
+    // All rows but the last take `row_len`; within the bounds of an extent that fits memory.
+    let needed = row_len.checked_mul(rows - 1).and_then(|before| before.checked_add(extent.width));
+    match needed {
+        Some(needed) if row_len >= extent.width && needed <= len => {
+            Ok(Side { pointer: pointer.cast(), pitch: row_len * size_of::<T>(), rows: extent.height })
+        }
+        _ => Err(Error::InvalidValue {
+            what,
+            value: format!("{len} elements in rows of {row_len}"),
+            allowed: format!("large enough for {extent} elements, in rows of {} or more", extent.width),
+        }),
+    }
+}
+
+fn same_extent(what: &'static str, destination: Extent, source: Extent) -> Result<()> {
+    if destination == source {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what,
+        value: source.to_string(),
+        allowed: format!("that of the destination, {destination}"),
+    })
+}
+
+fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
+    if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
+}
+
+impl<T: Pod> PitchedSlice<'_, T> {
+    /// Copies the elements to the host, row by row and plane by plane (`hipMemcpy2D`, `hipMemcpy3D`), after all queued work that
+    /// writes to the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `destination` has another number of elements. An error of the queued work comes back here.
+    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
+        same_len("copy from the device", destination.len(), self.elements())?;
+        self.copy_to_rows(destination, self.extent().width)
+    }
+
+    /// As [`copy_to_slice`](Self::copy_to_slice), to a part of a larger thing on the host, from its first element on: its rows are
+    /// `row_len` elements apart, its planes as many rows as the slice has. What is between stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if `destination` is too small or its rows are too short.
+    pub fn copy_to_rows(&self, destination: &mut [T], row_len: usize) -> Result<()> {
+        let extent = self.extent();
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let what = "the destination of a copy";
+        let to = host_side(destination.as_mut_ptr(), destination.len(), row_len, extent, what)?;
+        self.usage().wait(AccessKind::Read)?;
+        self.device().activate()?;
+        // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued writes to the source; the
+        // call returns when the copy is done. Any bytes are a value of T.
+        unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, When::Now) }
+    }
+
+    /// The elements, on the host, row by row and plane by plane.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut elements = Vec::new();
+        let failed = |_| Error::TooLarge { elements: self.elements(), element_bytes: size_of::<T>() };
+        elements.try_reserve_exact(self.elements()).map_err(failed)?;
+        elements.resize(self.elements(), T::zeroed());
+        self.copy_to_slice(&mut elements)?;
+        Ok(elements)
+    }
+
+    /// Queues a copy to pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
+    /// [`DeviceSlice::copy_to_pinned_async`](crate::DeviceSlice::copy_to_pinned_async).
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`].
+    pub fn copy_to_pinned_async<'p>(&self, stream: &Stream, destination: impl Into<PinnedSliceMut<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
+        let (destination, extent) = (destination.into(), self.extent());
+        same_len("copy from the device", destination.len(), self.elements())?;
+        self.admit(stream.device(), "the source")?;
+        destination.admit(stream.device(), "the destination")?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let to = Side { pointer: destination.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
+        stream.inner.submit(&[self.access(), destination.access()], None, |raw| {
+            // SAFETY: both sides hold the box; both note the use, and are not freed or touched by the host before it is over.
+            unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, When::Queued(raw)) }
+        })
+    }
+}
+
+impl<T: Pod> PitchedSliceMut<'_, T> {
+    /// Copies elements from the host, row by row and plane by plane (`hipMemcpy2D`, `hipMemcpy3D`), after all queued work that
+    /// uses the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if `source` has another number of elements. An error of the queued work comes back here.
+    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
+        same_len("copy to the device", self.elements(), source.len())?;
+        self.copy_from_rows(source, self.extent().width)
+    }
+
+    /// As [`copy_from_slice`](Self::copy_from_slice), from a part of a larger thing on the host, from its first element on: its rows
+    /// are `row_len` elements apart, its planes as many rows as the slice has.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if `source` is too small or its rows are too short.
+    pub fn copy_from_rows(&mut self, source: &[T], row_len: usize) -> Result<()> {
+        let extent = self.extent();
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let from = host_side(source.as_ptr().cast_mut(), source.len(), row_len, extent, "the source of a copy")?;
+        self.usage().wait(AccessKind::Write)?;
+        self.device().activate()?;
+        // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued uses the destination.
+        unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Now) }?;
+        // The call may return when the source was read, with the last of it still on its way.
+        self.device().default_stream().synchronize()
+    }
+
+    /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
+    /// [`DeviceSliceMut::copy_from_pinned_async`](crate::DeviceSliceMut::copy_from_pinned_async).
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::WrongDevice`].
+    pub fn copy_from_pinned_async<'p>(&mut self, stream: &Stream, source: impl Into<PinnedSlice<'p, T>>) -> Result<()>
+    where
+        T: 'p,
+    {
+        let (source, extent) = (source.into(), self.extent());
+        same_len("copy to the device", self.elements(), source.len())?;
+        self.admit(stream.device(), "the destination")?;
+        source.admit(stream.device(), "the source")?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let from = Side { pointer: source.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
+        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
+            // SAFETY: both sides hold the box; both note the use, and are not freed or written to by the host before it is over.
+            unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Queued(raw)) }
+        })
+    }
+
+    /// Queues a copy from device memory of the same extent (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`). The stream's device must reach
+    /// both: see [`Device::enable_peer_access`](crate::Device::enable_peer_access).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<PitchedSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        let (source, extent) = (source.into(), self.extent());
+        same_extent("the extent of the source of a copy", extent, source.extent())?;
+        self.admit(stream.device(), "the destination")?;
+        source.admit(stream.device(), "the source")?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
+            // SAFETY: both sides hold the box and do not overlap, for one is borrowed to write to; both note the use and are not
+            // freed before it is over.
+            unsafe { copy::<T>(self.side(), source.side(), extent, hipMemcpyDeviceToDevice, When::Queued(raw)) }
+        })
+    }
+
+    /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on the destination's
+    /// default stream, and waits.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the extents differ. An error of the queued work comes back here.
+    pub fn copy_from_device<'s>(&mut self, source: impl Into<PitchedSlice<'s, T>>) -> Result<()>
+    where
+        T: 's,
+    {
+        let stream = self.device().default_stream();
+        self.copy_from_device_async(&stream, source)?;
+        stream.synchronize()
+    }
+
+    /// Queues copies of the first `rows` rows of a plane, which are set, to the rest of it, and of that plane to the others, for a fill.
+    pub(super) fn repeat_rows(&self, stream: hipStream_t) -> Result<()> {
+        let (first, extent) = (self.side(), self.extent());
+        let plane = first.pitch * first.rows;
+        let mut done = 1;
+        while done < extent.height {
+            let step = done.min(extent.height - done);
+            let to = Side { pointer: first.pointer.wrapping_byte_add(done * first.pitch), ..first };
+            // SAFETY: both are rows of the slice, which do not overlap, as step <= done; the caller has noted the use.
+            unsafe {
+                let rows = Extent::new_2d(extent.width, step);
+                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, When::Queued(stream))?;
+            }
+            done += step;
+        }
+        for index in 1..extent.depth {
+            let to = Side { pointer: first.pointer.wrapping_byte_add(index * plane), ..first };
+            // SAFETY: as above, of two planes.
+            unsafe {
+                let rows = Extent::new_2d(extent.width, extent.height);
+                copy::<T>(to, first, rows, hipMemcpyDeviceToDevice, When::Queued(stream))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_memory_must_hold_the_box() {
+        let side = |len, row_len, extent| host_side(std::ptr::null_mut::<u16>(), len, row_len, extent, "x");
+        let extent = Extent::new_3d(3, 2, 2);
+        assert!(side(12, 3, extent).is_ok() && side(11, 3, extent).is_err());
+        assert!(side(18, 5, extent).is_ok(), "the last row ends with its last element");
+        assert!(side(17, 5, extent).is_err());
+        assert!(side(100, 2, extent).is_err(), "rows that overlap");
+        assert!(side(100, usize::MAX, extent).is_err());
+        assert_eq!(side(18, 5, extent).unwrap().pitch, 10);
+    }
+}

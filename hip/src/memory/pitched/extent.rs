@@ -1,0 +1,91 @@
+//! How large things of two and three dimensions are.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// Elements along each dimension: rows of `width`, planes of `height` rows, `depth` planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Elements of a row.
+    pub width: usize,
+    /// Rows of a plane.
+    pub height: usize,
+    /// Planes; 1 for two dimensions.
+    pub depth: usize,
+}
+
+impl Extent {
+    /// Two dimensions.
+    #[must_use]
+    pub const fn new_2d(width: usize, height: usize) -> Self {
+        Self { width, height, depth: 1 }
+    }
+
+    /// Three dimensions.
+    #[must_use]
+    pub const fn new_3d(width: usize, height: usize, depth: usize) -> Self {
+        Self { width, height, depth }
+    }
+
+    /// Elements in all, if that is a number.
+    #[must_use]
+    pub fn elements(self) -> Option<usize> {
+        self.width.checked_mul(self.height)?.checked_mul(self.depth)
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Elements and bytes of a row, if all of it is no more than an address space holds.
+    pub(crate) fn checked<T>(self) -> Result<(usize, usize)> {
+        let element_bytes = size_of::<T>();
+        let elements = self.elements().ok_or(Error::TooLarge { elements: usize::MAX, element_bytes })?;
+        super::byte_len::<T>(elements)?;
+        // No longer than all, unless there is nothing at all.
+        Ok((elements, super::byte_len::<T>(self.width)?))
+    }
+}
+
+impl From<(usize, usize)> for Extent {
+    /// Width and height.
+    fn from((width, height): (usize, usize)) -> Self {
+        Self::new_2d(width, height)
+    }
+}
+
+impl From<(usize, usize, usize)> for Extent {
+    /// Width, height and depth.
+    fn from((width, height, depth): (usize, usize, usize)) -> Self {
+        Self::new_3d(width, height, depth)
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} x {}", self.width, self.height, self.depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_overflow_are_refused() {
+        assert_eq!(Extent::new_3d(3, 4, 5).checked::<u32>().unwrap(), (60, 12));
+        assert_eq!(Extent::new_2d(3, 0).checked::<u32>().unwrap(), (0, 12));
+        for extent in [
+            Extent::new_2d(usize::MAX, 2),
+            Extent::new_3d(1 << 30, 1 << 30, 1 << 30),
+            Extent::new_2d(1 << 31, 1 << 31),
+            Extent::new_2d(usize::MAX, 0),
+        ] {
+            assert!(matches!(extent.checked::<u32>(), Err(Error::TooLarge { .. })), "{extent}");
+        }
+        assert!(matches!(Extent::new_2d(1, 1).checked::<()>(), Err(Error::ZeroSizedType { .. })));
+    }
+}

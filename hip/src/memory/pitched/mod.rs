@@ -1,0 +1,205 @@
+//! Memory of two and three dimensions, whose rows are padded to where the device reads them well.
+
+mod copy;
+mod extent;
+mod fill;
+mod slice;
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+
+use bytemuck::Pod;
+use hip_sys::{hipExtent, hipPitchedPtr};
+
+pub use extent::Extent;
+pub use slice::{PitchedSlice, PitchedSliceMut};
+
+use super::{Allocation, DevicePtr, Owner, byte_len};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::Result;
+use crate::stream::Stream;
+use crate::usage::AccessKind;
+
+/// Elements of `T` in two or three dimensions in a device's memory (`hipMallocPitch`, `hipMalloc3D`): each row starts
+/// [`pitch`](Self::pitch) bytes after the one before.
+///
+/// A kernel gets the first element (`&` and `&mut` of the buffer are arguments) and, as another argument, the pitch.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, PitchedBuffer};
+///
+/// let mut image = PitchedBuffer::<u8>::zeroed(&Device::get(0)?, (3, 2))?;
+/// image.region_mut(1.., ..1, ..)?.fill(7)?;
+/// assert_eq!(image.to_vec()?, [0, 7, 7, 0, 0, 0]);
+/// # Ok(()) }
+/// ```
+pub struct PitchedBuffer<T> {
+    memory: Allocation,
+    pitch: usize,
+    extent: Extent,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> PitchedBuffer<T> {
+    /// A buffer whose elements are arbitrary: see [`DeviceBuffer::uninit`](crate::DeviceBuffer::uninit). An extent of two
+    /// dimensions is `(width, height)`, one of three `(width, height, depth)`, in elements.
+    ///
+    /// # Errors
+    /// `hipErrorOutOfMemory`; [`TooLarge`](crate::Error::TooLarge) and [`ZeroSizedType`](crate::Error::ZeroSizedType) before the call.
+    pub fn uninit(device: &Device, extent: impl Into<Extent>) -> Result<Self> {
+        let extent = extent.into();
+        let (elements, row) = extent.checked::<T>()?;
+        let mut memory = Allocation::empty(device);
+        if elements == 0 {
+            return Ok(Self { memory, pitch: row, extent, elements: PhantomData });
+        }
+        device.activate()?;
+        let mut pitched = hipPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 };
+        let asked = || format!("{extent} elements of {} bytes on device {}", size_of::<T>(), device.index());
+        if extent.depth == 1 {
+            // SAFETY: both are valid for a write.
+            let status = unsafe { hip_sys::hipMallocPitch(&mut pitched.ptr, &mut pitched.pitch, row, extent.height) };
+            check(status, "hipMallocPitch", asked)?;
+        } else {
+            let bytes = hipExtent { width: row, height: extent.height, depth: extent.depth };
+            // SAFETY: `pitched` is valid for a write.
+            let status = unsafe { hip_sys::hipMalloc3D(&mut pitched, bytes) };
+            check(status, "hipMalloc3D", asked)?;
+        }
+        // No less than the elements, and what the runtime has allocated.
+        let bytes = pitched.pitch.saturating_mul(extent.height).saturating_mul(extent.depth);
+        memory.adopt(pitched.ptr, bytes, Owner::Malloc);
+        Ok(Self { memory, pitch: pitched.pitch, extent, elements: PhantomData })
+    }
+
+    /// A buffer of zeros.
+    ///
+    /// # Errors
+    /// Those of [`uninit`](Self::uninit).
+    pub fn zeroed(device: &Device, extent: impl Into<Extent>) -> Result<Self> {
+        let mut buffer = Self::uninit(device, extent)?;
+        buffer.as_slice_mut().fill(T::zeroed())?;
+        Ok(buffer)
+    }
+
+    /// A buffer with the elements of `source`, row by row and plane by plane.
+    ///
+    /// # Errors
+    /// [`Length`](crate::Error::Length) if they are not as many as the extent says; those of [`uninit`](Self::uninit).
+    pub fn from_slice(device: &Device, extent: impl Into<Extent>, source: &[T]) -> Result<Self> {
+        let mut buffer = Self::uninit(device, extent)?;
+        buffer.as_slice_mut().copy_from_slice(source)?;
+        Ok(buffer)
+    }
+
+    /// See [`PitchedSliceMut::copy_from_slice`].
+    pub fn copy_from_slice(&mut self, source: &[T]) -> Result<()> {
+        self.as_slice_mut().copy_from_slice(source)
+    }
+
+    /// See [`PitchedSlice::copy_to_slice`].
+    pub fn copy_to_slice(&self, destination: &mut [T]) -> Result<()> {
+        self.as_slice().copy_to_slice(destination)
+    }
+
+    /// See [`PitchedSlice::to_vec`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.as_slice().to_vec()
+    }
+
+    /// See [`PitchedSliceMut::fill`].
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        self.as_slice_mut().fill(value)
+    }
+
+    /// See [`PitchedSliceMut::fill_async`].
+    pub fn fill_async(&mut self, stream: &Stream, value: T) -> Result<()> {
+        self.as_slice_mut().fill_async(stream, value)
+    }
+}
+
+impl<T> PitchedBuffer<T> {
+    /// All of it.
+    #[must_use]
+    pub fn as_slice(&self) -> PitchedSlice<'_, T> {
+        PitchedSlice::new(&self.memory, self.layout())
+    }
+
+    /// All of it, to write to.
+    #[must_use]
+    pub fn as_slice_mut(&mut self) -> PitchedSliceMut<'_, T> {
+        PitchedSliceMut::new(&self.memory, self.layout())
+    }
+
+    fn layout(&self) -> slice::Layout {
+        slice::Layout { offset: 0, pitch: self.pitch, plane: self.pitch * self.extent.height, extent: self.extent }
+    }
+
+    /// `Ok` if work on `device` may write to it.
+    pub(crate) fn admit_write(&self, device: Device, what: &'static str) -> Result<()> {
+        self.memory.admit(device, AccessKind::Write, what)
+    }
+
+    /// Elements along each dimension.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Bytes from a row to the next.
+    #[must_use]
+    pub fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// The device that the memory is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.memory.device
+    }
+
+    /// The address of the first element, null if there is none. What is done with it is unknown to the buffer.
+    #[must_use]
+    pub fn as_device_ptr(&self) -> DevicePtr<T> {
+        DevicePtr::from_address(self.memory.pointer as u64)
+    }
+
+    /// Blocks until no queued work that this crate knows of uses the buffer.
+    ///
+    /// # Errors
+    /// An error of the queued work comes back here.
+    pub fn synchronize(&self) -> Result<()> {
+        self.memory.usage.wait(AccessKind::Write)
+    }
+}
+
+impl<T> fmt::Debug for PitchedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PitchedBuffer")
+            .field("type", &std::any::type_name::<T>())
+            .field("extent", &format_args!("{}", self.extent))
+            .field("pitch", &self.pitch)
+            .field("device", &self.memory.device.index())
+            .field("address", &self.as_device_ptr())
+            .finish()
+    }
+}
+
+/// One side of a copy: where it starts, bytes from row to row, rows from plane to plane.
+#[derive(Clone, Copy)]
+struct Side {
+    pointer: *mut c_void,
+    pitch: usize,
+    rows: usize,
+}
+
+impl Side {
+    fn pitched(self, row: usize) -> hipPitchedPtr {
+        hipPitchedPtr { ptr: self.pointer, pitch: self.pitch, xsize: row, ysize: self.rows }
+    }
+}

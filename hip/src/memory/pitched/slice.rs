@@ -1,0 +1,245 @@
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use bytemuck::Pod;
+
+use super::super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, range_of};
+use super::{Extent, Side};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::{Access, AccessKind};
+
+/// Where the elements of a slice are inside of its allocation.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// Bytes to the first element.
+    pub(super) offset: usize,
+    /// Bytes from row to row.
+    pub(super) pitch: usize,
+    /// Bytes from plane to plane, a multiple of the pitch.
+    pub(super) plane: usize,
+    pub(super) extent: Extent,
+}
+
+impl Layout {
+    fn region<T>(
+        self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<Self> {
+        let (x, width) = range_of(x, self.extent.width)?;
+        let (y, height) = range_of(y, self.extent.height)?;
+        let (z, depth) = range_of(z, self.extent.depth)?;
+        let offset = self.offset + z * self.plane + y * self.pitch + x * size_of::<T>();
+        Ok(Self { offset, extent: Extent { width, height, depth }, ..self })
+    }
+
+    /// Rows of `width` elements each, with nothing between them.
+    fn rows<T>(offset: usize, len: usize, width: usize) -> Result<Self> {
+        if width == 0 || len % width != 0 {
+            return Err(Error::InvalidValue {
+                what: "the length of a row",
+                value: width.to_string(),
+                allowed: format!("a divisor of the {len} elements"),
+            });
+        }
+        let pitch = width * size_of::<T>();
+        let extent = Extent::new_2d(width, len / width);
+        Ok(Self { offset, pitch, plane: pitch * extent.height, extent })
+    }
+}
+
+/// A box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSlice`], borrowed. Copying it copies
+/// no elements.
+pub struct PitchedSlice<'a, T> {
+    memory: &'a Allocation,
+    layout: Layout,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// A box of elements of a [`PitchedBuffer`](super::PitchedBuffer), or the rows of a [`DeviceSliceMut`], borrowed to write to. No two
+/// that overlap exist at a time.
+pub struct PitchedSliceMut<'a, T> {
+    memory: &'a Allocation,
+    layout: Layout,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for PitchedSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for PitchedSlice<'_, T> {}
+
+macro_rules! common {
+    ($type:ident, $linear:ident, $access:expr) => {
+        impl<'a, T> $type<'a, T> {
+            /// The layout is inside of `memory`.
+            pub(super) fn new(memory: &'a Allocation, layout: Layout) -> Self {
+                Self { memory, layout, elements: PhantomData }
+            }
+
+            /// The elements of a range of columns, of rows and of planes, in place of this slice.
+            ///
+            /// # Errors
+            /// [`Range`](crate::Error::Range) if one of them is not inside.
+            pub fn into_region(
+                self,
+                x: impl RangeBounds<usize>,
+                y: impl RangeBounds<usize>,
+                z: impl RangeBounds<usize>,
+            ) -> Result<Self> {
+                Ok(Self::new(self.memory, self.layout.region::<T>(x, y, z)?))
+            }
+
+            /// Elements along each dimension.
+            #[must_use]
+            pub fn extent(&self) -> Extent {
+                self.layout.extent
+            }
+
+            /// Bytes from a row to the next.
+            #[must_use]
+            pub fn pitch(&self) -> usize {
+                self.layout.pitch
+            }
+
+            /// The device that the memory is on.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.memory.device
+            }
+
+            /// The address of the first element. What is done with it is unknown to the buffer.
+            #[must_use]
+            pub fn as_device_ptr(&self) -> DevicePtr<T> {
+                DevicePtr::from_address(self.pointer() as u64)
+            }
+
+            pub(crate) fn pointer(&self) -> *mut c_void {
+                self.memory.pointer.wrapping_byte_add(self.layout.offset)
+            }
+
+            pub(crate) fn access(&self) -> Access<'a> {
+                Access { usage: &self.memory.usage, kind: $access }
+            }
+
+            /// `Ok` if work on `device` may use the elements so.
+            pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
+                self.memory.admit(device, $access, what)
+            }
+
+            pub(super) fn side(&self) -> Side {
+                let Layout { pitch, plane, .. } = self.layout;
+                Side { pointer: self.pointer(), pitch, rows: plane.checked_div(pitch).unwrap_or(0) }
+            }
+
+            /// Elements, which an extent that is inside of memory has no more of than a number holds.
+            pub(super) fn elements(&self) -> usize {
+                self.layout.extent.elements().unwrap_or(usize::MAX)
+            }
+        }
+
+        impl<T> fmt::Debug for $type<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($type))
+                    .field("type", &std::any::type_name::<T>())
+                    .field("extent", &format_args!("{}", self.layout.extent))
+                    .field("pitch", &self.layout.pitch)
+                    .field("address", &self.as_device_ptr())
+                    .finish()
+            }
+        }
+
+        impl<'a, T: Pod> $linear<'a, T> {
+            /// The elements as rows of `width` each, with nothing between them: for copies from and to
+            /// [`PitchedBuffer`](crate::PitchedBuffer)s, and of sub-rectangles.
+            ///
+            /// # Errors
+            /// [`InvalidValue`](crate::Error::InvalidValue) if the number of elements is no multiple of `width`.
+            pub fn into_rows(self, width: usize) -> Result<$type<'a, T>> {
+                let layout = Layout::rows::<T>(self.byte_offset(), self.len(), width)?;
+                Ok($type::new(self.memory(), layout))
+            }
+        }
+    };
+}
+
+common!(PitchedSlice, DeviceSlice, AccessKind::Read);
+common!(PitchedSliceMut, DeviceSliceMut, AccessKind::Write);
+
+impl<'a, T> PitchedSliceMut<'a, T> {
+    pub(super) fn usage(&self) -> &'a crate::usage::Usage {
+        &self.memory.usage
+    }
+
+    /// These elements, to read from.
+    #[must_use]
+    pub fn as_slice(&self) -> PitchedSlice<'_, T> {
+        PitchedSlice::new(self.memory, self.layout)
+    }
+}
+
+impl<'a, T> PitchedSlice<'a, T> {
+    pub(super) fn usage(&self) -> &'a crate::usage::Usage {
+        &self.memory.usage
+    }
+
+    /// The elements of a range of columns, of rows and of planes.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    pub fn region(
+        &self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<PitchedSlice<'a, T>> {
+        self.into_region(x, y, z)
+    }
+}
+
+impl<T> super::PitchedBuffer<T> {
+    /// The elements of a range of columns, of rows and of planes.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    pub fn region(
+        &self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<PitchedSlice<'_, T>> {
+        self.as_slice().into_region(x, y, z)
+    }
+
+    /// The elements of a range of columns, of rows and of planes, to write to.
+    ///
+    /// # Errors
+    /// [`Range`](crate::Error::Range) if one of them is not inside.
+    pub fn region_mut(
+        &mut self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<PitchedSliceMut<'_, T>> {
+        self.as_slice_mut().into_region(x, y, z)
+    }
+}
+
+impl<'a, T: Pod> From<&'a super::PitchedBuffer<T>> for PitchedSlice<'a, T> {
+    fn from(buffer: &'a super::PitchedBuffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}
+
+impl<'a, T> From<PitchedSliceMut<'a, T>> for PitchedSlice<'a, T> {
+    fn from(slice: PitchedSliceMut<'a, T>) -> Self {
+        Self::new(slice.memory, slice.layout)
+    }
+}

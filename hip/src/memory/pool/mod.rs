@@ -1,0 +1,362 @@
+//! Memory pools, and memory that is allocated and freed in the order of a stream.
+
+mod options;
+#[cfg(unix)]
+mod share;
+mod state;
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipMemAccessDesc, hipMemLocation, hipMemLocationTypeDevice, hipMemPool_t, hipMemPoolAttr,
+    hipMemPoolAttrReleaseThreshold, hipMemPoolAttrReservedMemCurrent, hipMemPoolAttrReservedMemHigh,
+    hipMemPoolAttrUsedMemCurrent, hipMemPoolAttrUsedMemHigh, hipMemPoolReuseAllowInternalDependencies,
+    hipMemPoolReuseAllowOpportunistic, hipMemPoolReuseFollowEventDependencies,
+};
+
+pub use options::{MemoryAccess, PoolOptions, PoolReuse, PoolUsage};
+#[cfg(unix)]
+pub use share::PoolPointer;
+pub(crate) use state::DevicePools;
+
+use super::{Allocation, DeviceBuffer, Owner, byte_len};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+use crate::usage::{Access, AccessKind};
+use state::Grants;
+
+/// A pool that stream-ordered allocations come from (`hipMemPool_t`). A clone is another handle of the same pool.
+///
+/// Memory that was freed stays in the pool for the next allocation, up to the
+/// [release threshold](Self::set_release_threshold). After its last handle and the last buffer from it are gone the pool gives back its
+/// memory, and is kept for the next that is made with the same options: AMD's runtimes crash when a pool is destroyed
+/// (`hipMemPoolDestroy`) while other threads work.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, MemoryPool, PoolOptions, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let pool = match MemoryPool::new(&device, PoolOptions::new()) {
+///     Ok(pool) => pool,
+///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
+///     Err(error) => return Err(error),
+/// };
+/// pool.set_release_threshold(u64::MAX)?; // keeps all that was freed
+///
+/// let mut numbers = pool.zeroed_async::<u32>(&stream, 1000)?;
+/// numbers.fill_async(&stream, 7)?;
+/// assert_eq!(numbers.to_vec()?, [7; 1000]);
+/// assert!(pool.usage()?.used >= 4000);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct MemoryPool {
+    inner: Arc<PoolInner>,
+}
+
+pub(crate) struct PoolInner {
+    raw: hipMemPool_t,
+    device: Device,
+    kind: PoolKind,
+    /// Devices other than its own that may use its memory.
+    grants: Grants,
+}
+
+/// Where a pool comes from, hence what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PoolKind {
+    /// The device's own.
+    Default,
+    /// `hipMemPoolCreate`: for the next that is made with these options.
+    Created(PoolOptions),
+    /// Another process's.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Imported,
+}
+
+// SAFETY: a hipMemPool_t is a handle that the HIP runtime lets any thread use (the runtime locks its pools); it is never
+// destroyed. All else in here is Send and Sync.
+unsafe impl Send for PoolInner {}
+// SAFETY: as above.
+unsafe impl Sync for PoolInner {}
+
+impl PoolInner {
+    fn new(raw: hipMemPool_t, device: Device, kind: PoolKind) -> Arc<Self> {
+        Arc::new(Self { raw, device, kind, grants: Grants::default() })
+    }
+
+    /// Whether `device`, another than the pool's own, may do an access of `kind` to its memory.
+    pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
+        self.grants.admits(device, kind)
+    }
+
+    fn describe(&self) -> String {
+        format!("a memory pool of device {}", self.device.index())
+    }
+}
+
+impl Drop for PoolInner {
+    /// A pool is not destroyed but kept for the next that is made: the HIP runtimes up to 7.2 at least crash when one thread
+    /// destroys a pool while others make, wait for or destroy streams.
+    fn drop(&mut self) {
+        if let PoolKind::Created(options) = self.kind {
+            // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
+            let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
+            let as_new = self.set_reuse(PoolReuse::default()).is_ok() && self.grants.is_empty();
+            if emptied && as_new {
+                self.device.pools().park(options, self.raw);
+            }
+        }
+    }
+}
+
+impl MemoryPool {
+    /// A new pool on a device (`hipMemPoolCreate`).
+    ///
+    /// # Errors
+    /// The runtime's status, `hipErrorNotSupported` where the device has no pools.
+    pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
+        if let Some(raw) = device.pools().unpark(options) {
+            return Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) });
+        }
+        let properties = options.properties(device);
+        let mut raw: hipMemPool_t = ptr::null_mut();
+        device.activate()?;
+        // SAFETY: `raw` is valid for a write, the properties for a read.
+        let status = unsafe { hip_sys::hipMemPoolCreate(&mut raw, &properties) };
+        check(status, "hipMemPoolCreate", || format!("a pool on device {} with {options:?}", device.index()))?;
+        Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) })
+    }
+
+    /// The device that its memory is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// A buffer whose elements are arbitrary, allocated from this pool in the order of `stream`
+    /// (`hipMallocFromPoolAsync`): as [`DeviceBuffer::uninit_async`], which takes the current pool.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream is on another device than the pool; those of [`DeviceBuffer::uninit`].
+    pub fn uninit_async<T: Pod>(&self, stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
+        let memory = allocate(stream, Some(&self.inner), byte_len::<T>(len)?)?;
+        Ok(DeviceBuffer::from_allocation(memory, len))
+    }
+
+    /// A buffer of zeros, allocated from this pool and filled in the order of `stream`.
+    ///
+    /// # Errors
+    /// Those of [`uninit_async`](Self::uninit_async).
+    pub fn zeroed_async<T: Pod>(&self, stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
+        let mut buffer = self.uninit_async(stream, len)?;
+        buffer.fill_bytes_async(stream, 0)?;
+        Ok(buffer)
+    }
+
+    /// Gives memory that no buffer has back to the system, until no more than `keep` bytes are left in the pool
+    /// (`hipMemPoolTrimTo`).
+    pub fn trim(&self, keep: usize) -> Result<()> {
+        self.inner.trim(keep)
+    }
+
+    /// Bytes that the pool keeps when a stream, an event or the device is waited for
+    /// (`hipMemPoolAttrReleaseThreshold`); what is free beyond goes back to the system. 0 unless set.
+    pub fn release_threshold(&self) -> Result<u64> {
+        self.inner.get(hipMemPoolAttrReleaseThreshold)
+    }
+
+    /// Sets [`release_threshold`](Self::release_threshold); [`u64::MAX`] to keep all.
+    pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
+        self.inner.set(hipMemPoolAttrReleaseThreshold, bytes)
+    }
+
+    /// Bytes that the pool has and has had (`hipMemPoolAttrReservedMem*`, `hipMemPoolAttrUsedMem*`).
+    pub fn usage(&self) -> Result<PoolUsage> {
+        Ok(PoolUsage {
+            reserved: self.inner.get(hipMemPoolAttrReservedMemCurrent)?,
+            reserved_high: self.inner.get(hipMemPoolAttrReservedMemHigh)?,
+            used: self.inner.get(hipMemPoolAttrUsedMemCurrent)?,
+            used_high: self.inner.get(hipMemPoolAttrUsedMemHigh)?,
+        })
+    }
+
+    /// Starts [`PoolUsage::reserved_high`] and [`PoolUsage::used_high`] afresh.
+    pub fn reset_high_marks(&self) -> Result<()> {
+        self.inner.set(hipMemPoolAttrReservedMemHigh, 0u64)?;
+        self.inner.set(hipMemPoolAttrUsedMemHigh, 0u64)
+    }
+
+    /// When memory that one stream has freed may go to another (`hipMemPoolReuse*`).
+    pub fn reuse(&self) -> Result<PoolReuse> {
+        let flag = |attribute| self.inner.get::<c_int>(attribute).map(|value| value != 0);
+        Ok(PoolReuse {
+            event_dependencies: flag(hipMemPoolReuseFollowEventDependencies)?,
+            opportunistic: flag(hipMemPoolReuseAllowOpportunistic)?,
+            internal_dependencies: flag(hipMemPoolReuseAllowInternalDependencies)?,
+        })
+    }
+
+    /// Sets [`reuse`](Self::reuse).
+    pub fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
+        self.inner.set_reuse(reuse)
+    }
+
+    /// Lets another device use the pool's memory, what is allocated already included, or not any more
+    /// (`hipMemPoolSetAccess`). Launches and copies on `device` then take its buffers.
+    ///
+    /// Access is taken away after all work of `device` is done.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for the pool's own device, which always may. The runtime's status if `device` cannot reach it.
+    pub fn set_access(&self, device: &Device, access: MemoryAccess) -> Result<()> {
+        if *device == self.inner.device {
+            return Err(Error::InvalidValue {
+                what: "the device to give access to a pool",
+                value: format!("device {}", device.index()),
+                allowed: "another than the pool's own".to_owned(),
+            });
+        }
+        if access != MemoryAccess::ReadWrite {
+            // Nothing new is admitted from here on; then what was is waited for.
+            self.inner.grants.set(*device, access);
+            device.synchronize()?;
+        }
+        let description = hipMemAccessDesc { location: location(device), flags: access.raw() };
+        self.inner.device.activate()?;
+        // SAFETY: the pool is alive as long as `self`, and there is one description.
+        let status = unsafe { hip_sys::hipMemPoolSetAccess(self.inner.raw, &description, 1) };
+        check(status, "hipMemPoolSetAccess", || {
+            format!("{access:?} for device {} to {}", device.index(), self.inner.describe())
+        })?;
+        self.inner.grants.set(*device, access);
+        Ok(())
+    }
+
+    /// What a device may do with the pool's memory (`hipMemPoolGetAccess`).
+    pub fn access(&self, device: &Device) -> Result<MemoryAccess> {
+        let mut place = location(device);
+        let mut flags = hip_sys::hipMemAccessFlagsProtNone;
+        self.inner.device.activate()?;
+        // SAFETY: the pool is alive as long as `self`; both others are valid for what the function does with them.
+        let status = unsafe { hip_sys::hipMemPoolGetAccess(&mut flags, self.inner.raw, &mut place) };
+        check(status, "hipMemPoolGetAccess", || {
+            format!("that of device {} to {}", device.index(), self.inner.describe())
+        })?;
+        Ok(MemoryAccess::from_raw(flags))
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this pool's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipMemPool_t {
+        self.inner.raw
+    }
+}
+
+impl PoolInner {
+    fn trim(&self, keep: usize) -> Result<()> {
+        self.device.activate()?;
+        // SAFETY: the pool is alive.
+        let status = unsafe { hip_sys::hipMemPoolTrimTo(self.raw, keep) };
+        check(status, "hipMemPoolTrimTo", || format!("{} to {keep} bytes", self.describe()))
+    }
+
+    fn set_reuse(&self, reuse: PoolReuse) -> Result<()> {
+        self.set(hipMemPoolReuseFollowEventDependencies, c_int::from(reuse.event_dependencies))?;
+        self.set(hipMemPoolReuseAllowOpportunistic, c_int::from(reuse.opportunistic))?;
+        self.set(hipMemPoolReuseAllowInternalDependencies, c_int::from(reuse.internal_dependencies))
+    }
+
+    /// `V` is what the attribute is in C: `int` or `uint64_t`.
+    fn get<V: Pod>(&self, attribute: hipMemPoolAttr) -> Result<V> {
+        let mut value = V::zeroed();
+        self.device.activate()?;
+        // SAFETY: the pool is alive; the value has the attribute's type.
+        let status =
+            unsafe { hip_sys::hipMemPoolGetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
+        check(status, "hipMemPoolGetAttribute", || format!("{attribute:?} of {}", self.describe()))?;
+        Ok(value)
+    }
+
+    /// As [`get`](Self::get).
+    fn set<V: Pod + fmt::Debug>(&self, attribute: hipMemPoolAttr, mut value: V) -> Result<()> {
+        self.device.activate()?;
+        // SAFETY: as above.
+        let status =
+            unsafe { hip_sys::hipMemPoolSetAttribute(self.raw, attribute, ptr::from_mut(&mut value).cast::<c_void>()) };
+        check(status, "hipMemPoolSetAttribute", || format!("{attribute:?} of {} to {value:?}", self.describe()))
+    }
+}
+
+impl PartialEq for MemoryPool {
+    /// Whether both are handles of one pool.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for MemoryPool {}
+
+impl fmt::Debug for MemoryPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryPool")
+            .field("device", &self.inner.device.index())
+            .field("kind", &self.inner.kind)
+            .field("raw", &self.inner.raw)
+            .finish()
+    }
+}
+
+/// A device as C's memory functions name it.
+pub(super) fn location(device: &Device) -> hipMemLocation {
+    hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() }
+}
+
+/// Allocates in the order of `stream`, from `pool` or the current one.
+pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: usize) -> Result<Allocation> {
+    let device = stream.device();
+    let current;
+    let pool = match pool {
+        Some(pool) => {
+            device.expect(pool.device, "the memory pool")?;
+            Some(pool)
+        }
+        None => {
+            current = device.pools().chosen();
+            current.as_ref()
+        }
+    };
+    let mut memory = Allocation::empty(&device);
+    if bytes == 0 {
+        return Ok(memory);
+    }
+    stream.inner.refuse_captured("an allocation in the order of the stream")?;
+    let mut pointer = ptr::null_mut();
+    // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
+    stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {
+        let (status, function) = match pool {
+            Some(pool) => {
+                // SAFETY: `pointer` is valid for a write; stream and pool are alive.
+                let status = unsafe { hip_sys::hipMallocFromPoolAsync(&mut pointer, bytes, pool.raw, raw) };
+                (status, "hipMallocFromPoolAsync")
+            }
+            None => {
+                // SAFETY: as above.
+                let status = unsafe { hip_sys::hipMallocAsync(&mut pointer, bytes, raw) };
+                (status, "hipMallocAsync")
+            }
+        };
+        check(status, function, || format!("{bytes} bytes on device {}", device.index()))
+    })?;
+    memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
+    Ok(memory)
+}

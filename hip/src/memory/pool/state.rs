@@ -1,0 +1,134 @@
+//! What is known of pools for each device, and of devices for each pool.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use hip_sys::hipMemPool_t;
+
+use super::{MemoryAccess, MemoryPool, PoolInner, PoolKind, PoolOptions};
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::AccessKind;
+
+/// Devices that may use memory beside the one that it is on.
+#[derive(Default)]
+pub(crate) struct Grants(RwLock<Vec<(Device, MemoryAccess)>>);
+
+impl Grants {
+    pub(crate) fn set(&self, device: Device, access: MemoryAccess) {
+        let mut grants = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        grants.retain(|(other, _)| *other != device);
+        grants.push((device, access));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    pub(crate) fn admits(&self, device: Device, kind: AccessKind) -> bool {
+        let needed = match kind {
+            AccessKind::Read => MemoryAccess::Read,
+            AccessKind::Write => MemoryAccess::ReadWrite,
+        };
+        let grants = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        grants.iter().any(|(other, access)| *other == device && *access >= needed)
+    }
+}
+
+/// The pools of a device: its default one, and the one that was made current.
+#[derive(Default)]
+pub(crate) struct DevicePools {
+    default: OnceLock<Arc<PoolInner>>,
+    /// Whether `chosen` holds a pool: asked before each allocation, without a lock.
+    has_chosen: AtomicBool,
+    /// Kept alive as long as it is current.
+    chosen: RwLock<Option<Arc<PoolInner>>>,
+    /// Pools that nobody has any more, for the next that is made with the same options.
+    parked: Mutex<Vec<(PoolOptions, Parked)>>,
+}
+
+struct Parked(hipMemPool_t);
+
+// SAFETY: a handle that the HIP runtime lets any thread use.
+unsafe impl Send for Parked {}
+
+impl DevicePools {
+    pub(super) fn park(&self, options: PoolOptions, pool: hipMemPool_t) {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner).push((options, Parked(pool)));
+    }
+
+    pub(super) fn unpark(&self, options: PoolOptions) -> Option<hipMemPool_t> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = parked.iter().position(|(other, _)| *other == options)?;
+        Some(parked.swap_remove(at).1.0)
+    }
+
+    /// The pool that was made current in place of the default one.
+    #[inline]
+    pub(crate) fn chosen(&self) -> Option<Arc<PoolInner>> {
+        if !self.has_chosen.load(Ordering::Acquire) {
+            return None;
+        }
+        self.chosen.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Device {
+    /// The pool that is the device's own, and its current one unless another was set (`hipDeviceGetDefaultMemPool`).
+    pub fn default_memory_pool(&self) -> Result<MemoryPool> {
+        if let Some(inner) = self.pools().default.get() {
+            return Ok(MemoryPool { inner: Arc::clone(inner) });
+        }
+        let mut raw: hipMemPool_t = std::ptr::null_mut();
+        // SAFETY: `raw` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetDefaultMemPool(&mut raw, self.raw()) };
+        check(status, "hipDeviceGetDefaultMemPool", || format!("that of device {}", self.index()))?;
+        let inner = self.pools().default.get_or_init(|| PoolInner::new(raw, *self, PoolKind::Default));
+        Ok(MemoryPool { inner: Arc::clone(inner) })
+    }
+
+    /// The pool that [`DeviceBuffer::uninit_async`](crate::DeviceBuffer::uninit_async) allocates from
+    /// (`hipDeviceGetMemPool`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if foreign code has set one that this crate does not know.
+    pub fn memory_pool(&self) -> Result<MemoryPool> {
+        let mut raw: hipMemPool_t = std::ptr::null_mut();
+        // SAFETY: `raw` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetMemPool(&mut raw, self.raw()) };
+        check(status, "hipDeviceGetMemPool", || format!("that of device {}", self.index()))?;
+        let known = [self.pools().chosen().map(|inner| MemoryPool { inner }), self.default_memory_pool().ok()];
+        known.into_iter().flatten().find(|pool| pool.as_raw() == raw).ok_or_else(|| Error::InvalidValue {
+            what: "the device's current memory pool",
+            value: format!("{raw:p}"),
+            allowed: "its default one, or one that was set with Device::set_memory_pool".to_owned(),
+        })
+    }
+
+    /// Makes a pool the one that stream-ordered allocations on the device come from (`hipDeviceSetMemPool`). It is kept as long.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the pool is on another device.
+    pub fn set_memory_pool(&self, pool: &MemoryPool) -> Result<()> {
+        self.expect(pool.device(), "the memory pool")?;
+        let pools = self.pools();
+        let mut chosen = pools.chosen.write().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the pool is alive, and stays so while it is current.
+        let status = unsafe { hip_sys::hipDeviceSetMemPool(self.raw(), pool.as_raw()) };
+        check(status, "hipDeviceSetMemPool", || format!("that of device {}", self.index()))?;
+        let before = chosen.take();
+        if pool.inner.kind != PoolKind::Default {
+            *chosen = Some(Arc::clone(&pool.inner));
+        }
+        pools.has_chosen.store(chosen.is_some(), Ordering::Release);
+        drop(chosen);
+        drop(before);
+        Ok(())
+    }
+
+    /// Whether `device`, another than this one, may use what comes from this one's default pool.
+    pub(crate) fn default_pool_admits(&self, device: Self, kind: AccessKind) -> bool {
+        self.pools().default.get().is_some_and(|pool| pool.admits(device, kind))
+    }
+}

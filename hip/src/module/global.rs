@@ -1,0 +1,109 @@
+//! Variables of a module as buffers.
+
+use std::ffi::CString;
+use std::ops::Range;
+use std::ptr;
+use std::sync::{Arc, PoisonError};
+
+use bytemuck::Pod;
+
+use super::{Module, ModuleInner};
+use crate::call::check;
+use crate::error::{Error, Result, Status};
+use crate::memory::{Allocation, DeviceBuffer, Keeper};
+
+impl Module {
+    /// A variable of the module (`__device__`, `__constant__`) by name (`hipModuleGetGlobal`), as a buffer of as many `T` as it has
+    /// bytes for: `float factors[8]` is 8 `f32`, a struct is one of the same layout.
+    ///
+    /// The buffer keeps the module loaded, and is the only one of the variable at a time. Launches of any kernel of the
+    /// module may use the variable, and are put in order with what is done through the buffer: a copy comes after the
+    /// launches that were queued before it, on whatever stream, and before those that are queued later. Launches alone go beside
+    /// each other, as ever; that those which share a variable do so rightly is for their callers to answer for, as
+    /// is that a kernel leaves values that the buffer's elements may have ([`Pod`] types take any). A kernel must not write to a
+    /// `__constant__` variable.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, LaunchConfig, Module, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+    /// let stream = Stream::new(&device)?;
+    /// // __device__ unsigned counters[64] = {1, 2, 3, 4};
+    /// let module = Module::load(&device, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/globals.gfx90a.co")))?;
+    /// let mut counters = module.global::<u32>("counters")?;
+    /// counters.slice_mut(2..)?.fill(10)?;
+    /// // SAFETY: adds 5 to as many counters as the block has threads, 64 at most.
+    /// unsafe { module.kernel("slow_count")?.launch(&stream, LaunchConfig::new(1, 64), (0u32, 5u32))? };
+    /// assert_eq!(counters.slice(..4)?.to_vec()?, [6, 7, 15, 15]); // waits for the launch
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if there is no such variable, if its bytes are no whole number of `T` or not aligned for it, and while
+    /// another buffer has any of them; [`Error::ZeroSizedType`].
+    pub fn global<T: Pod>(&self, name: &str) -> Result<DeviceBuffer<T>> {
+        let type_name = std::any::type_name::<T>();
+        if size_of::<T>() == 0 {
+            return Err(Error::ZeroSizedType { type_name });
+        }
+        let refused =
+            |value: String, allowed: String| Error::InvalidValue { what: "the variable of a module", value, allowed };
+        let none = || refused(format!("{name:?}"), "the name of one that the module has".to_owned());
+        let c_name = CString::new(name).ok().filter(|name| !name.is_empty()).ok_or_else(none)?;
+        self.inner.device.activate()?;
+        let (mut pointer, mut bytes) = (ptr::null_mut(), 0usize);
+        // SAFETY: both are valid for a write, the module is loaded, the name is terminated.
+        let status = unsafe { hip_sys::hipModuleGetGlobal(&mut pointer, &mut bytes, self.inner.raw, c_name.as_ptr()) };
+        match check(status, "hipModuleGetGlobal", || format!("the variable {name:?}")) {
+            Err(error) if error.status() == Some(Status::NOT_FOUND) => return Err(none()),
+            other => other?,
+        }
+        let address = pointer as usize;
+        if pointer.is_null() || bytes == 0 || bytes % size_of::<T>() != 0 {
+            let allowed = format!("a multiple of {} bytes long, for {type_name}", size_of::<T>());
+            return Err(refused(format!("{name:?}, which is {bytes} bytes long"), allowed));
+        }
+        if address % align_of::<T>() != 0 {
+            let allowed = format!("at a multiple of {}, for {type_name}", align_of::<T>());
+            return Err(refused(format!("{name:?}, which is at {address:#x}"), allowed));
+        }
+        let claim = Claim::new(&self.inner, address..address.saturating_add(bytes)).ok_or_else(|| {
+            refused(
+                format!("{name:?}, which a buffer has already"),
+                "one that no buffer has: drop that first".to_owned(),
+            )
+        })?;
+        let usage = self.inner.usage.shared();
+        let memory = Allocation::part(&self.inner.device, pointer, bytes, usage, Box::new(claim));
+        Ok(DeviceBuffer::from_allocation(memory, bytes / size_of::<T>()))
+    }
+}
+
+/// A buffer's hold on some bytes of a module.
+struct Claim {
+    module: Arc<ModuleInner>,
+    bytes: Range<usize>,
+}
+
+impl Claim {
+    /// `None` if another has some of them.
+    fn new(module: &Arc<ModuleInner>, bytes: Range<usize>) -> Option<Self> {
+        let mut claimed = module.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        if claimed.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
+            return None;
+        }
+        claimed.push(bytes.clone());
+        Some(Self { module: Arc::clone(module), bytes })
+    }
+}
+
+impl Keeper for Claim {}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.module.variables.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| *other != self.bytes);
+    }
+}

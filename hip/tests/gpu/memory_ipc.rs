@@ -1,0 +1,123 @@
+//! Buffers that two processes share, by handles.
+
+use hip::{Device, DeviceBuffer, Error, IpcMemoryHandle, LaunchConfig, Stream};
+
+use crate::process::{Peer, from_hex, hex, is_peer, serve};
+use crate::{device, kernel, supported};
+
+/// No whole number of pages.
+const LEN: usize = 10_001;
+
+fn open(device: &Device, handle: &str, len: usize) -> hip::Result<DeviceBuffer<u32>> {
+    // SAFETY: the tests' processes take turns, and each keeps what it shares until the other has closed it. What is not of
+    // the size that they share is an error.
+    unsafe { DeviceBuffer::open_ipc(device, &IpcMemoryHandle::from_bytes(from_hex(handle)), len) }
+}
+
+/// The second process: `put HANDLE LEN VALUE` fills the first process's buffer with a value, and says what the first was and whether all
+/// were the same.
+fn serve_buffers(device: Device) {
+    let stream = Stream::new(&device).unwrap();
+    serve(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (len, value): (usize, u32) = (words[2].parse().unwrap(), words[3].parse().unwrap());
+        let mut buffer = match open(&device, words[1], len) {
+            Ok(buffer) => buffer,
+            Err(Error::InvalidValue { value, allowed, .. }) => return format!("refused: {value}, {allowed}"),
+            Err(error) => return format!("error {:?}", error.status()),
+        };
+        let elements = buffer.to_vec().unwrap();
+        // Closed behind work that is still queued.
+        for _ in 0..20 {
+            buffer.fill_async(&stream, 1).unwrap();
+        }
+        buffer.fill_async(&stream, value).unwrap();
+        format!("{} {}", elements[0], elements.iter().all(|element| *element == elements[0]))
+    });
+}
+
+#[test]
+fn a_buffer_is_used_by_two_processes() {
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_buffers(device);
+    }
+    let mut ours = DeviceBuffer::from_slice(&device, &[1u32; LEN]).unwrap();
+    let Some(handle) = supported(ours.ipc_handle()) else { return };
+    assert_eq!(IpcMemoryHandle::from_bytes(*handle.as_bytes()), handle);
+    let handle = hex(handle.as_bytes());
+    let mut peer = Peer::start("memory_ipc::a_buffer_is_used_by_two_processes");
+    for round in 1..4u32 {
+        assert_eq!(peer.ask(&format!("put {handle} {LEN} {}", round + 1)), format!("{round} true"));
+        assert_eq!(ours.to_vec().unwrap(), vec![round + 1; LEN], "written by the other process");
+    }
+    // A part of it is fine, more than there is not.
+    assert_eq!(peer.ask(&format!("put {handle} 10 9")), "4 true");
+    assert_eq!(ours.slice(8..12).unwrap().to_vec().unwrap(), [9, 9, 4, 4]);
+    let answer = peer.ask(&format!("put {handle} {} 9", LEN * 1000));
+    assert!(answer.starts_with("refused: 40004000 bytes, at most the "), "{answer}");
+    assert!(peer.ask(&format!("put {handle} 0 9")).starts_with("refused: 0 bytes"));
+    ours.fill(5).unwrap();
+    assert_eq!(peer.ask(&format!("put {handle} {LEN} 6")), "5 true");
+    peer.end();
+    assert_eq!(ours.to_vec().unwrap(), vec![6; LEN]);
+}
+
+/// A handle is given when the work on the buffer is done: the other process need not know of it.
+#[test]
+fn a_handle_comes_after_the_work() {
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_buffers(device);
+    }
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut ours = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    if supported(ours.ipc_handle()).is_none() {
+        return;
+    }
+    let mut peer = Peer::start("memory_ipc::a_handle_comes_after_the_work");
+    for round in 1..4u32 {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut ours, 100_000u32, round)) }.unwrap();
+        let handle = ours.ipc_handle().unwrap();
+        assert_eq!(peer.ask(&format!("put {} 64 0", hex(handle.as_bytes()))), format!("{round} true"));
+    }
+    peer.end();
+}
+
+#[test]
+fn bad_handles_are_errors() {
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_buffers(device);
+    }
+    let ours = DeviceBuffer::from_slice(&device, &[1u32; LEN]).unwrap();
+    let Some(handle) = supported(ours.ipc_handle()) else { return };
+    let good = hex(handle.as_bytes());
+    assert!(open(&device, &good, LEN).unwrap_err().status().is_some(), "this process has it already");
+    let mut peer = Peer::start("memory_ipc::bad_handles_are_errors");
+    for at in 0..32 {
+        let mut bad = *handle.as_bytes();
+        bad[at] ^= 0x10;
+        let answer = peer.ask(&format!("put {} {LEN} 1", hex(&bad)));
+        assert!(answer.starts_with("error Some"), "byte {at}: {answer}");
+    }
+    assert_eq!(peer.ask(&format!("put {good} {LEN} 1")), "1 true");
+    drop(ours);
+    let answer = peer.ask(&format!("put {good} {LEN} 1"));
+    assert!(answer.starts_with("error Some"), "a buffer that is gone: {answer}");
+    peer.end();
+}
+
+#[test]
+fn only_device_memory_of_its_own_has_a_handle() {
+    let Some(device) = device() else { return };
+    let none = DeviceBuffer::<u32>::uninit(&device, 0).unwrap();
+    assert!(matches!(none.ipc_handle(), Err(Error::InvalidValue { .. })));
+    let queued = DeviceBuffer::<u32>::uninit_async(&Stream::new(&device).unwrap(), 10).unwrap();
+    assert!(matches!(queued.ipc_handle(), Err(Error::InvalidValue { .. })));
+    // SAFETY: refused before anything is opened.
+    let opened = unsafe { DeviceBuffer::<u64>::open_ipc(&device, &IpcMemoryHandle::from_bytes([0; 64]), usize::MAX) };
+    assert!(matches!(opened, Err(Error::TooLarge { .. })));
+}

@@ -1,0 +1,236 @@
+//! Stream-ordered allocation and pools.
+
+use hip::{
+    Device, DeviceBuffer, Error, LaunchConfig, MemoryAccess, MemoryPool, Module, PoolOptions, PoolReuse, Status, Stream,
+};
+
+use crate::{device, in_child, is_child, kernel, skipped};
+
+/// A pool, where the runtime has them.
+fn pool(device: &Device, options: PoolOptions) -> Option<MemoryPool> {
+    match MemoryPool::new(device, options) {
+        Ok(pool) => Some(pool),
+        Err(error) if error.status() == Some(Status::NOT_SUPPORTED) => {
+            skipped(&error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_buffer_of_a_stream_holds_elements() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    for len in [1usize, 1000, 100_000] {
+        let mut buffer = DeviceBuffer::<u32>::uninit_async(&stream, len).unwrap();
+        assert_eq!((buffer.len(), buffer.device()), (len, device));
+        buffer.fill_async(&stream, 7).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), vec![7; len]);
+        assert_eq!(DeviceBuffer::<f64>::zeroed_async(&stream, len).unwrap().to_vec().unwrap(), vec![0.0; len]);
+    }
+    let mut none = DeviceBuffer::<u32>::uninit_async(&stream, 0).unwrap();
+    none.fill_async(&stream, 1).unwrap();
+    assert!(none.to_vec().unwrap().is_empty());
+}
+
+#[test]
+fn other_streams_and_the_host_come_after_the_allocation() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for round in 0..5u32 {
+        let mut busy = DeviceBuffer::<u32>::uninit_async(&first, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&first, LaunchConfig::new(1, 64), (&mut busy, 20_000u32, round)) }.unwrap();
+        // Allocated behind the slow kernel, and used on another stream.
+        let mut later = DeviceBuffer::<u32>::uninit_async(&first, 64).unwrap();
+        later.copy_from_device_async(&second, &busy).unwrap();
+        assert_eq!(later.to_vec().unwrap(), [round; 64]);
+    }
+}
+
+/// What is freed on its stream while another stream still uses it goes to nobody before that is over.
+#[test]
+fn memory_is_freed_behind_its_uses_on_every_stream() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    let (owner, user) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    for round in 0..20u32 {
+        let mut used = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        let mut copy = DeviceBuffer::<u32>::zeroed_async(&user, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&user, LaunchConfig::new(1, 64), (&mut used, 20_000u32, round)) }.unwrap();
+        copy.copy_from_device_async(&user, &used).unwrap();
+        drop(used); // freed in the order of `owner`, which has to wait for `user`
+        let mut next = DeviceBuffer::<u32>::uninit_async(&owner, 64).unwrap();
+        next.fill_async(&owner, u32::MAX).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [round; 64], "its memory was given to others too early");
+    }
+}
+
+#[test]
+fn dropping_does_not_wait() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    // Warm: the first allocation of a pool may wait.
+    drop(DeviceBuffer::<u32>::uninit_async(&stream, 64).unwrap());
+    let mut seen = false;
+    for _ in 0..10 {
+        let mut buffer = DeviceBuffer::<u32>::uninit_async(&stream, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut buffer, 2_000_000u32, 1u32)) }.unwrap();
+        drop(buffer);
+        seen |= !stream.is_idle().unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert!(seen, "the stream was always done when the buffer was dropped");
+}
+
+#[test]
+fn any_order_of_drops_will_do() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let device = slow.device();
+    for order in 0..24u32 {
+        let Some(pool) = pool(&device, PoolOptions::new()) else { return };
+        let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+        let mut a = pool.uninit_async::<u32>(&first, 64).unwrap();
+        let mut b = pool.uninit_async::<u32>(&second, 64).unwrap();
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(&first, LaunchConfig::new(1, 64), (&mut a, 20_000u32, 5u32)) }.unwrap();
+        b.copy_from_device_async(&second, &a).unwrap();
+        let mut things: Vec<Box<dyn std::any::Any>> =
+            vec![Box::new(pool), Box::new(first), Box::new(second), Box::new(a), Box::new(b)];
+        let mut state = order;
+        while !things.is_empty() {
+            state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            drop(things.swap_remove((state >> 16) as usize % things.len()));
+        }
+    }
+    device.synchronize().unwrap();
+}
+
+#[test]
+fn a_pool_counts_what_is_in_use() {
+    let Some(device) = device() else { return };
+    let Some(pool) = pool(&device, PoolOptions::new()) else { return };
+    let stream = Stream::new(&device).unwrap();
+    pool.set_release_threshold(u64::MAX).unwrap();
+    assert_eq!(pool.release_threshold().unwrap(), u64::MAX);
+    assert_eq!(pool.usage().unwrap().used, 0);
+    let a = pool.zeroed_async::<u8>(&stream, 1 << 20).unwrap();
+    let b = pool.zeroed_async::<u8>(&stream, 1 << 20).unwrap();
+    let usage = pool.usage().unwrap();
+    assert!(usage.used >= 2 << 20 && usage.reserved >= usage.used, "{usage:?}");
+    assert!(usage.used_high >= usage.used && usage.reserved_high >= usage.reserved, "{usage:?}");
+    drop((a, b));
+    stream.synchronize().unwrap();
+    let usage = pool.usage().unwrap();
+    assert_eq!(usage.used, 0, "{usage:?}");
+    assert!(usage.reserved >= 2 << 20, "kept, as the threshold says: {usage:?}");
+    pool.trim(0).unwrap();
+    assert_eq!(pool.usage().unwrap().reserved, 0);
+    pool.reset_high_marks().unwrap();
+    assert!(pool.usage().unwrap().used_high < 2 << 20);
+    // From a pool that was trimmed, memory can be had again.
+    assert_eq!(pool.zeroed_async::<u8>(&stream, 5).unwrap().to_vec().unwrap(), [0; 5]);
+}
+
+#[test]
+fn when_memory_is_reused_can_be_set() {
+    let Some(device) = device() else { return };
+    let Some(pool) = pool(&device, PoolOptions::new()) else { return };
+    let reuse = PoolReuse { event_dependencies: false, opportunistic: false, internal_dependencies: true };
+    pool.set_reuse(reuse).unwrap();
+    assert_eq!(pool.reuse().unwrap(), reuse);
+    let reuse = PoolReuse { event_dependencies: true, opportunistic: true, internal_dependencies: true };
+    pool.set_reuse(reuse).unwrap();
+    assert_eq!(pool.reuse().unwrap(), reuse);
+}
+
+#[test]
+fn the_current_pool_is_the_default_one_unless_set() {
+    let Some(device) = device() else { return };
+    let Some(other) = pool(&device, PoolOptions::new()) else { return };
+    if !is_child() && device.is_simulated() {
+        // In a process of its own: other tests allocate from the current pool.
+        in_child("memory_pool::the_current_pool_is_the_default_one_unless_set", &[]);
+        return;
+    }
+    let stream = Stream::new(&device).unwrap();
+    let default = device.default_memory_pool().unwrap();
+    assert_eq!(default, device.default_memory_pool().unwrap());
+    assert_eq!(device.memory_pool().unwrap(), default);
+    device.set_memory_pool(&other).unwrap();
+    assert_eq!(device.memory_pool().unwrap(), other);
+    let buffer = DeviceBuffer::<u8>::zeroed_async(&stream, 1 << 20).unwrap();
+    assert!(other.usage().unwrap().used >= 1 << 20);
+    // The last handle of ours: the device keeps the pool.
+    drop(other);
+    let again = device.memory_pool().unwrap();
+    assert!(again.usage().unwrap().used >= 1 << 20);
+    device.set_memory_pool(&default).unwrap();
+    assert_eq!(device.memory_pool().unwrap(), default);
+    drop(again); // `buffer` keeps it now
+    assert_eq!(buffer.to_vec().unwrap(), vec![0; 1 << 20]);
+}
+
+#[test]
+fn wrong_devices_and_sizes_are_refused() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    assert!(matches!(DeviceBuffer::<u64>::uninit_async(&stream, usize::MAX), Err(Error::TooLarge { .. })));
+    assert!(matches!(DeviceBuffer::<()>::uninit_async(&stream, 1), Err(Error::ZeroSizedType { .. })));
+    let error = DeviceBuffer::<u8>::uninit_async(&stream, isize::MAX as usize).unwrap_err();
+    assert_eq!(error.status(), Some(Status::OUT_OF_MEMORY), "{error}");
+    let Some(pool) = pool(&device, PoolOptions::new()) else { return };
+    let error = pool.uninit_async::<u8>(&stream, isize::MAX as usize).unwrap_err();
+    assert_eq!(error.status(), Some(Status::OUT_OF_MEMORY), "{error}");
+    assert!(error.to_string().contains("hipMallocFromPoolAsync"), "{error}");
+    let error = pool.set_access(&device, MemoryAccess::ReadWrite).unwrap_err();
+    assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
+    assert_eq!(pool.access(&device).unwrap(), MemoryAccess::ReadWrite);
+    // And after all of these it still works.
+    assert_eq!(pool.zeroed_async::<u8>(&stream, 3).unwrap().to_vec().unwrap(), [0; 3]);
+}
+
+#[test]
+fn a_pool_on_one_device_and_a_stream_on_another() {
+    let test = "memory_pool::a_pool_on_one_device_and_a_stream_on_another";
+    let Some((first, second)) = crate::peer::two(test) else { return };
+    let devices = [first, second];
+    let Some(pool) = pool(&devices[0], PoolOptions::new()) else { return };
+    let streams: Vec<Stream> = devices.iter().map(|device| Stream::new(device).unwrap()).collect();
+    assert!(matches!(pool.uninit_async::<u8>(&streams[1], 4), Err(Error::WrongDevice { .. })));
+    assert!(matches!(devices[1].set_memory_pool(&pool), Err(Error::WrongDevice { .. })));
+    let mut buffer = pool.zeroed_async::<i32>(&streams[0], 64).unwrap();
+    let add = Module::load(&second, crate::KERNELS).unwrap().kernel("add_in_place").unwrap();
+    let launch = |buffer: &mut DeviceBuffer<i32>| {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { add.launch(&streams[1], LaunchConfig::new(1, 64), (buffer, 7i32, 64u32)) }
+    };
+    assert!(matches!(launch(&mut buffer), Err(Error::WrongDevice { .. })));
+    pool.set_access(&second, MemoryAccess::ReadWrite).unwrap();
+    assert_eq!(pool.access(&second).unwrap(), MemoryAccess::ReadWrite);
+    // A launch would be let through now; over hsa-sim the kernel would find that the runtime has not mapped the memory.
+}
+
+#[test]
+fn memory_that_runs_out_can_be_had_again() {
+    if !is_child() {
+        in_child("memory_pool::memory_that_runs_out_can_be_had_again", &[("HIP_SIM_MEMORY", "16M")]);
+        return;
+    }
+    let stream = Stream::new(&device().unwrap()).unwrap();
+    for _ in 0..3 {
+        let mut held = Vec::new();
+        let error = loop {
+            match DeviceBuffer::<u8>::zeroed_async(&stream, 1 << 20) {
+                Ok(buffer) => held.push(buffer),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.status(), Some(Status::OUT_OF_MEMORY), "{error}");
+        assert!((8..=16).contains(&held.len()), "{} MiB of 16", held.len());
+    }
+}

@@ -1,0 +1,98 @@
+//! Several devices that use each other's memory.
+
+use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, PeerAttribute, Stream};
+
+use crate::{device, in_child, is_child, skipped};
+
+/// Two devices, in a process that has them.
+pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
+    device()?;
+    if !is_child() && Device::count().is_ok_and(|count| count < 2) {
+        in_child(test, &[("HIP_SIM_DEVICES", "2")]);
+        return None;
+    }
+    match Device::all().unwrap()[..] {
+        [first, second, ..] => Some((first, second)),
+        _ => {
+            skipped(&"needs two devices");
+            None
+        }
+    }
+}
+
+#[test]
+fn access_is_given_and_taken() {
+    let Some((first, second)) = two("peer::access_is_given_and_taken") else { return };
+    let module = Module::load(&first, crate::KERNELS).unwrap();
+    let add = module.kernel("add_in_place").unwrap();
+    let stream = Stream::new(&first).unwrap();
+    let mut theirs = DeviceBuffer::<i32>::zeroed(&second, 64).unwrap();
+    assert!(!first.can_access_peer(&first).unwrap());
+    if !first.can_access_peer(&second).unwrap() {
+        assert!(first.enable_peer_access(&second).is_err() && !first.has_peer_access(second));
+        skipped(&"the devices do not reach each other's memory");
+        return;
+    }
+    let launch = |buffer: &mut DeviceBuffer<i32>, value: i32| {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (buffer, value, 64u32)) }
+    };
+    let refused = launch(&mut theirs, 1);
+    assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    for _ in 0..2 {
+        first.enable_peer_access(&second).unwrap();
+    }
+    assert!(first.has_peer_access(second) && !second.has_peer_access(first), "one way");
+    launch(&mut theirs, 5).unwrap();
+    assert_eq!(theirs.to_vec().unwrap(), [5; 64], "the host waits for the other device's kernel");
+    // A copy on the other device's stream comes after it.
+    let own = Stream::new(&second).unwrap();
+    let mut copy = DeviceBuffer::<i32>::zeroed(&second, 64).unwrap();
+    launch(&mut theirs, 1).unwrap();
+    copy.copy_from_device_async(&own, &theirs).unwrap();
+    assert_eq!(copy.to_vec().unwrap(), [6; 64]);
+    for _ in 0..2 {
+        first.disable_peer_access(&second).unwrap();
+    }
+    let refused = launch(&mut theirs, 1);
+    assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+}
+
+#[test]
+fn copies_between_devices_need_no_access() {
+    let Some((first, second)) = two("peer::copies_between_devices_need_no_access") else { return };
+    let source = DeviceBuffer::from_slice(&first, &(0..1000u32).collect::<Vec<_>>()).unwrap();
+    let mut target = DeviceBuffer::<u32>::zeroed(&second, 1000).unwrap();
+    target.copy_from_device(&source).unwrap();
+    assert_eq!(target.to_vec().unwrap(), source.to_vec().unwrap());
+    let streams = [Stream::new(&first).unwrap(), Stream::new(&second).unwrap()];
+    assert!(matches!(target.copy_from_device_async(&streams[0], &source), Err(Error::WrongDevice { .. })));
+    target.copy_from_device_async(&streams[1], &source).unwrap();
+    drop(source);
+    assert_eq!(target.to_vec().unwrap()[999], 999);
+}
+
+#[test]
+fn what_joins_devices_is_known() {
+    let Some((first, second)) = two("peer::what_joins_devices_is_known") else { return };
+    match first.link_to(&second) {
+        Ok(link) => assert!(link.hops >= 1, "{link:?}"),
+        Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => skipped(&error),
+        Err(error) => panic!("{error}"),
+    }
+    match first.peer_attribute(&second, PeerAttribute::AccessSupported) {
+        Ok(supported) => assert_eq!(supported, 1),
+        Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => skipped(&error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_device_is_not_its_own_peer() {
+    let Some(device) = device() else { return };
+    assert!(matches!(device.enable_peer_access(&device), Err(Error::InvalidValue { .. })));
+    assert!(matches!(device.disable_peer_access(&device), Err(Error::InvalidValue { .. })));
+    assert!(matches!(device.link_to(&device), Err(Error::InvalidValue { .. })));
+    assert!(matches!(device.peer_attribute(&device, PeerAttribute::PerformanceRank), Err(Error::InvalidValue { .. })));
+    assert!(!device.has_peer_access(device));
+}

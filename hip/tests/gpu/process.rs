@@ -1,0 +1,71 @@
+//! A second process, which talks with the first by lines.
+
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Set in the second process.
+const PEER: &str = "HIP_TEST_PEER";
+/// What lines begin with that are for the other process: libtest writes lines too.
+const MARK: &str = "@@";
+
+/// Whether this is the second process.
+pub(crate) fn is_peer() -> bool {
+    std::env::var_os(PEER).is_some()
+}
+
+/// The second process: this program once more, with one test, and lines to and from it.
+pub(crate) struct Peer {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    pub(crate) fn start(test: &str) -> Self {
+        // This process may have been started by another loader, whose arguments come before our own.
+        let all = std::fs::read("/proc/self/cmdline").unwrap();
+        let all: Vec<_> = all.split_inclusive(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+        let loader = all.len() - std::env::args_os().count();
+        let mut command = Command::new("/proc/self/exe");
+        if loader > 0 {
+            command.args(all[1..=loader].iter().map(|argument| argument.trim_end_matches('\0')));
+        }
+        command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(PEER, "1");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let from = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { to: child.stdin.take(), child, from }
+    }
+
+    /// Sends a line and returns what comes back.
+    pub(crate) fn ask(&mut self, line: &str) -> String {
+        writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
+        loop {
+            let line = self.from.next().expect("the second process lives").unwrap();
+            if let Some((_, text)) = line.split_once(MARK) {
+                return text.to_owned();
+            }
+        }
+    }
+
+    /// Lets it come to its end.
+    pub(crate) fn end(mut self) {
+        self.to = None;
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// In the second process: answers every line, until there are no more.
+pub(crate) fn serve(mut answer: impl FnMut(&str) -> String) {
+    for line in std::io::stdin().lines() {
+        println!("{MARK}{}", answer(&line.unwrap()));
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn from_hex<const N: usize>(text: &str) -> [u8; N] {
+    assert_eq!(text.len(), 2 * N);
+    std::array::from_fn(|n| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap())
+}

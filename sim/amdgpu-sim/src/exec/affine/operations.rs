@@ -1,0 +1,290 @@
+//! What carries out instructions on runs.
+//!
+//! Operands are rows, which have to be held, or slots: [`Micro::post`] has a bit for each that is a row. [`Micro::pre`] says what
+//! carries the instruction out lane by lane.
+
+use super::{LANES, Run, STEPS};
+use crate::exec::{Ctx, Flow, Micro, Wave, slot};
+
+/// Bits of `Micro::post` from here on are the operation's own.
+pub(super) const OWN: u32 = 8;
+
+/// Settles the rows that an instruction names, and carries it out as it was lowered.
+#[inline(never)]
+pub(super) fn eagerly(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let program = ctx.program;
+    let eager = &program.eager[m.pre as usize];
+    let all = w.exec() == u64::MAX;
+    for named in &eager.rows {
+        if all && named.overwritten {
+            w.held.forget(named.row);
+        } else {
+            w.settle(named.row);
+        }
+    }
+    // SAFETY: as in `run`: the handler was chosen for this CPU.
+    unsafe { (eager.micro.run)(w, &eager.micro, ctx) }
+}
+
+/// Operand `i`.
+#[inline(always)]
+fn operand(w: &Wave, m: &Micro, i: usize) -> Option<Run> {
+    if (m.post >> i) & 1 == 1 { w.held.get(m.src[i]) } else { Some(Run::uniform(w.slot(m.src[i]))) }
+}
+
+/// 64 bits a lane, in two registers or slots from operand `i` on: the first lane's, and the step. All lanes have the same high half.
+#[inline(always)]
+fn operand64(w: &Wave, m: &Micro, i: usize) -> Option<(u64, u32)> {
+    if (m.post >> i) & 1 == 0 {
+        return Some((w.slot64(m.src[i]), 0));
+    }
+    let (low, high) = (w.held.get(m.src[i])?, w.held.get(m.src[i] + 1)?);
+    low.last()?;
+    (high.step == 0).then_some((u64::from(low.first) | (u64::from(high.first) << 32), low.step))
+}
+
+/// Holds 64 bits a lane, if all lanes have the same high half.
+#[inline(always)]
+fn hold64(w: &mut Wave, [low, high]: [u16; 2], first: u64, step: u32) -> Option<()> {
+    let run = Run { first: first as u32, step };
+    run.last()?;
+    w.held.hold(low, run);
+    w.held.hold(high, Run::uniform((first >> 32) as u32));
+    Some(())
+}
+
+/// Operations of one register: what they make of their operands, if it is a run.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident($($operand:ident $i:literal),*) $result:expr;)*) => { $(
+        $(#[$doc])*
+        pub(super) fn $name(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+            #[inline(always)]
+            fn run(w: &Wave, m: &Micro) -> Option<Run> {
+                $(let $operand = operand(w, m, $i)?;)*
+                $result
+            }
+            if w.exec() == u64::MAX {
+                if let Some(run) = run(w, m) {
+                    w.held.hold(m.dst, run);
+                    return Flow::Next;
+                }
+            }
+            eagerly(w, m, ctx)
+        }
+    )* };
+}
+
+operations! {
+    copy(a 0) Some(a);
+    add(a 0, b 1) Some(sum(a, b));
+    sub(a 0, b 1) Some(Run { first: a.first.wrapping_sub(b.first), step: a.step.wrapping_sub(b.step) });
+    add3(a 0, b 1, c 2) Some(sum(sum(a, b), c));
+    mul(a 0, b 1) product(a, b);
+    shift_left(by 0, a 1) shifted(a, by);
+    shift_add(a 0, by 1, b 2) Some(sum(shifted(a, by)?, b));
+    add_shift(a 0, b 1, by 2) shifted(sum(a, b), by);
+    or(a 0, b 1) either(a, b);
+    shift_or(a 0, by 1, b 2) either(shifted(a, by)?, b);
+    and(a 0, b 1) masked(a, b);
+    /// `v_bfe_u32`.
+    field(a 0, at 1, width 2) bits(a, at, width);
+    /// `v_ashrrev_i32`: what is left of 31 bits is the sign.
+    sign(by 0, a 1) signs(by, a);
+}
+
+#[inline(always)]
+fn sum(a: Run, b: Run) -> Run {
+    Run { first: a.first.wrapping_add(b.first), step: a.step.wrapping_add(b.step) }
+}
+
+/// Two runs of which one is the same number for all lanes: the other one, and the number.
+#[inline(always)]
+fn with_uniform(a: Run, b: Run) -> Option<(Run, u32)> {
+    match (a.step, b.step) {
+        (_, 0) => Some((a, b.first)),
+        (0, _) => Some((b, a.first)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn product(a: Run, b: Run) -> Option<Run> {
+    let (a, by) = with_uniform(a, b)?;
+    Some(Run { first: a.first.wrapping_mul(by), step: a.step.wrapping_mul(by) })
+}
+
+#[inline(always)]
+fn shifted(a: Run, by: Run) -> Option<Run> {
+    (by.step == 0).then(|| Run { first: a.first << (by.first & 31), step: a.step << (by.first & 31) })
+}
+
+/// `a | b`: their sum, if one is the same for all lanes and has no bit that any lane of the other has.
+#[inline(always)]
+fn either(a: Run, b: Run) -> Option<Run> {
+    let (a, uniform) = with_uniform(a, b)?;
+    if a.step == 0 {
+        return Some(Run::uniform(a.first | uniform));
+    }
+    let used = u32::MAX.checked_shr(a.last()?.leading_zeros()).unwrap_or(0);
+    (used & uniform == 0).then_some(Run { first: a.first | uniform, step: a.step })
+}
+
+/// `a & b`: a run if one takes the low bits, and the other bits are the same in all lanes.
+#[inline(always)]
+fn masked(a: Run, b: Run) -> Option<Run> {
+    let (a, mask) = with_uniform(a, b)?;
+    if a.step == 0 {
+        return Some(Run::uniform(a.first & mask));
+    }
+    let low = mask & mask.wrapping_add(1) == 0;
+    (low && a.first & !mask == a.last()? & !mask).then_some(Run { first: a.first & mask, step: a.step })
+}
+
+#[inline(always)]
+fn bits(a: Run, at: Run, width: Run) -> Option<Run> {
+    if at.step | width.step != 0 {
+        return None;
+    }
+    let (at, width) = (at.first & 31, width.first & 31);
+    let mask = (1 << width) - 1;
+    if at == 0 {
+        return masked(a, Run::uniform(mask));
+    }
+    (a.first >> at == a.last()? >> at).then_some(Run::uniform((a.first >> at) & mask))
+}
+
+#[inline(always)]
+fn signs(by: Run, a: Run) -> Option<Run> {
+    // Shifted into unsigned numbers of the same order, a run that does not wrap has one sign if its ends have.
+    let moved = Run { first: a.first ^ (1 << 31), step: a.step };
+    let same = (moved.last()? ^ moved.first) >> 31 == 0;
+    (by == Run::uniform(31) && same).then(|| Run::uniform((a.first as i32 >> 31) as u32))
+}
+
+/// `v_lshlrev_b64`: operand 0 is the shift, 1 the registers.
+pub(super) fn shift_left64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    #[inline(always)]
+    fn run(w: &mut Wave, m: &Micro) -> Option<()> {
+        let by = w.slot(m.src[0]) & 63;
+        let (first, step) = operand64(w, m, 1)?;
+        if by >= 32 {
+            return None;
+        }
+        let step = u32::try_from(u64::from(step) << by).ok()?;
+        hold64(w, [m.dst, m.dst + 1], first << by, step)
+    }
+    if w.exec() == u64::MAX && run(w, m).is_some() {
+        return Flow::Next;
+    }
+    eagerly(w, m, ctx)
+}
+
+/// `v_lshl_add_u64`: registers, shift, registers.
+pub(super) fn shift_add64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    #[inline(always)]
+    fn run(w: &mut Wave, m: &Micro) -> Option<()> {
+        let by = w.slot(m.src[1]) & 7;
+        let ((a, a_step), (b, b_step)) = (operand64(w, m, 0)?, operand64(w, m, 2)?);
+        let step = u32::try_from((u64::from(a_step) << by) + u64::from(b_step)).ok()?;
+        hold64(w, [m.dst, m.dst + 1], (a << by).wrapping_add(b), step)
+    }
+    // The hardware shifts by 4 at most; what it makes of more is for the handler to know.
+    if w.exec() == u64::MAX && w.slot(m.src[1]) <= 4 && run(w, m).is_some() {
+        return Flow::Next;
+    }
+    eagerly(w, m, ctx)
+}
+
+/// In `Micro::post` of a sum: its carry may be read.
+pub(super) const CARRIES: u32 = 1 << OWN;
+
+/// The sum of 64 bits that stands for several instructions: low halves in 0 and 1, high halves in 2 and 3.
+/// `LOW` and `HIGH` say whether 0 and 2 are slots; 1 and 3 are registers.
+pub(super) fn sum64<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    #[inline(always)]
+    fn run<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro) -> Option<()> {
+        let place = |slot: bool, i: usize| {
+            if slot { Some(Run::uniform(w.slot(m.src[i]))) } else { w.held.get(m.src[i]) }
+        };
+        let (b, d) = (place(false, 1)?, place(false, 3)?);
+        let (a, c) = (place(LOW, 0)?, place(HIGH, 2)?);
+        // High halves are the same for all lanes, and low ones do not wrap: neither the operands' nor the sum's.
+        let step = a.step.checked_add(b.step)?;
+        let spread = u32::try_from(STEPS * u64::from(step)).ok()?;
+        let wide = |low: Run, high: Run| u64::from(low.first) | (u64::from(high.first) << 32);
+        let (sum, carry) = wide(a, c).overflowing_add(wide(b, d));
+        // A slot does not vary, so that it may be as high as it likes.
+        let a_first = if LOW { 0 } else { a.first };
+        let highest = b.first.max(a_first).max(sum as u32);
+        if c.step | d.step != 0 || highest > u32::MAX - spread {
+            return None;
+        }
+        if m.post & CARRIES != 0 {
+            // High halves that are the same for all lanes carry alike.
+            w.set_slot64(slot::VCC, if carry { u64::MAX } else { 0 });
+        }
+        w.held.hold(m.dst, Run { first: sum as u32, step });
+        w.held.hold(m.dst2, Run::uniform((sum >> 32) as u32));
+        Some(())
+    }
+    if w.exec() == u64::MAX && run::<LOW, HIGH>(w, m).is_some() {
+        return Flow::Skip;
+    }
+    eagerly(w, m, ctx)
+}
+
+/// What a comparison asks of its first operand: bits of `Micro::post`, from [`OWN`] on.
+pub(super) const LESS: u32 = 1 << OWN;
+pub(super) const EQUAL: u32 = 2 << OWN;
+pub(super) const GREATER: u32 = 4 << OWN;
+/// Of signed numbers.
+pub(super) const SIGNED: u32 = 8 << OWN;
+
+/// A comparison of a run with what is the same for all lanes.
+pub(super) fn compare(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    #[inline(always)]
+    fn lanes(w: &Wave, m: &Micro) -> Option<u64> {
+        let (a, b) = (operand(w, m, 0)?, operand(w, m, 1)?);
+        // With both moved by half of the numbers, unsigned ones compare as signed ones did.
+        let moved = if m.post & SIGNED != 0 { 1 << 31 } else { 0 };
+        let (run, other, run_first) = if b.step == 0 { (a, b, true) } else { (b, a, false) };
+        if other.step != 0 {
+            return None;
+        }
+        let (run, limit) = (Run { first: run.first ^ moved, step: run.step }, other.first ^ moved);
+        run.last()?;
+        let (below, not_above) = counts(run, limit);
+        let (less, greater) = (lowest(below), !lowest(not_above));
+        let equal = !less & !greater;
+        // The run's lanes that are less are those where the other is greater.
+        let (less, greater) = if run_first { (less, greater) } else { (greater, less) };
+        let chosen = |bit: u32, lanes: u64| if m.post & bit != 0 { lanes } else { 0 };
+        Some(chosen(LESS, less) | chosen(EQUAL, equal) | chosen(GREATER, greater))
+    }
+    match lanes(w, m) {
+        Some(lanes) => {
+            w.set_slot64(m.dst, lanes & w.exec());
+            Flow::Next
+        }
+        None => eagerly(w, m, ctx),
+    }
+}
+
+/// How many lanes of a run that does not wrap have a number below `limit`, and how many have none above it.
+#[inline(always)]
+fn counts(run: Run, limit: u32) -> (u32, u32) {
+    let room = i64::from(limit) - i64::from(run.first);
+    let (below, not_above) = match i64::from(run.step) {
+        0 => (if room > 0 { i64::MAX } else { 0 }, if room >= 0 { i64::MAX } else { 0 }),
+        1 => (room, room + 1),
+        step => ((room + step - 1).div_euclid(step), room.div_euclid(step) + 1),
+    };
+    let lanes = |count: i64| count.clamp(0, LANES as i64) as u32;
+    (lanes(below), lanes(not_above))
+}
+
+/// The mask of the first `lanes` lanes.
+#[inline(always)]
+fn lowest(lanes: u32) -> u64 {
+    1_u64.checked_shl(lanes).map_or(u64::MAX, |bit| bit - 1)
+}

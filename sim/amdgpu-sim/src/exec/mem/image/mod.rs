@@ -1,0 +1,434 @@
+//! MIMG: loads, stores, atomics and samples through an image descriptor.
+//!
+//! The fields of the descriptors and the order of the addresses are those of AMD's Vega and CDNA2 ISA manuals. Images are linear, which is
+//! what whoever makes the descriptor chooses; how the tiled modes and the smaller levels of a mip chain lie in memory is in
+//! no manual, and an access to one is an error that says so.
+
+mod resource;
+mod sampler;
+
+use std::sync::OnceLock;
+
+use super::atomic::{self, Operation, Rows};
+use super::format::Format as Texels;
+use super::space::{Addresses, Space};
+use super::transfer::NOWHERE;
+use super::{Checked, Env, done, lanes};
+use crate::exec::valu::half_bits;
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
+use crate::fault::Access;
+use crate::isa::inst::{Inst, Operand};
+use crate::isa::{Flags, Op, Type};
+use resource::Resource;
+use sampler::{Mix, Sampler, Taps};
+
+/// `aux`: bits 3:0 the mask of components, then flags; bits 31:16 which atomic it is.
+const UNNORMALIZED: u32 = 1 << 4;
+/// The shader says that the image is an array: its address has a layer.
+const ARRAY: u32 = 1 << 5;
+/// A register after the data takes a status, which is zero: every texel is resident.
+const STATUS: u32 = 1 << 6;
+/// Components are 16 bits wide, two a register.
+const HALVES: u32 = 1 << 7;
+/// Addresses are 16 bits wide, two a register.
+const SHORT: u32 = 1 << 8;
+/// The old value comes back.
+const RETURNS: u32 = 1 << 9;
+/// The address ends with a level of the mip chain.
+const LEVEL: u32 = 1 << 10;
+/// Texels are moved as they are, without conversion.
+const PACKED: u32 = 1 << 11;
+/// Likewise, and small ones are sign-extended.
+const SIGNED: u32 = 1 << 12;
+
+/// The mask and the flags of an instruction.
+fn flags(inst: &Inst) -> Option<u32> {
+    let image = inst.mods.image?;
+    let name = inst.op.mnemonic();
+    let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+    // No mask at all is read as the first component.
+    let mask = u32::from(image.dmask & 15).max(1);
+    Some(
+        mask | flag(image.unorm, UNNORMALIZED)
+            | flag(image.da, ARRAY)
+            | flag(image.lwe, STATUS)
+            | flag(image.d16, HALVES)
+            | flag(image.a16, SHORT)
+            | flag(inst.mods.glc, RETURNS)
+            | flag(name.contains("_mip") || inst.op == Op::image_get_resinfo, LEVEL)
+            | flag(name.contains("_pck"), PACKED)
+            | flag(name.ends_with("_sgn"), SIGNED),
+    )
+}
+
+pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
+    m.aux = flags(inst)?;
+    m.src[0] = l.row(inst.src[0])?;
+    m.src[2] = l.slot(inst.src[2])?;
+    if inst.op.info().is(Flags::atomic) {
+        m.aux |= (inst.op as u32 - Op::image_atomic_swap as u32) << 16;
+        m.src[1] = l.row(inst.src[1])?;
+        return Some(update);
+    }
+    if inst.src[1] != Operand::None {
+        m.src[1] = l.row(inst.src[1])?;
+        return Some(store);
+    }
+    m.dst = l.row(inst.dst)?;
+    Some(match inst.op {
+        Op::image_get_resinfo => size,
+        Op::image_sample => {
+            m.src[3] = l.slot(inst.src[3])?;
+            sample
+        }
+        _ => load,
+    })
+}
+
+/// Why an access to an image did not happen.
+enum Failure {
+    Unsupported(&'static str),
+    Memory(Box<super::AccessFault>),
+}
+
+impl From<&'static str> for Failure {
+    fn from(why: &'static str) -> Self {
+        Self::Unsupported(why)
+    }
+}
+
+impl From<Box<super::AccessFault>> for Failure {
+    fn from(fault: Box<super::AccessFault>) -> Self {
+        Self::Memory(fault)
+    }
+}
+
+fn finish(w: &mut Wave, result: Result<(), Failure>) -> Flow {
+    match result {
+        Ok(()) => Flow::Next,
+        Err(Failure::Unsupported(why)) => w.fail(Trap::Unsupported(why)),
+        Err(Failure::Memory(fault)) => done(w, Err(fault)),
+    }
+}
+
+/// The addresses of the lanes, in vector registers.
+#[derive(Clone, Copy)]
+struct Coordinates {
+    first: u16,
+    flags: u32,
+}
+
+impl Coordinates {
+    fn of(m: &Micro) -> Self {
+        Self { first: m.src[0], flags: m.aux }
+    }
+
+    /// The instruction says that the image is an array.
+    fn declared(self) -> bool {
+        self.flags & ARRAY != 0
+    }
+
+    /// Component `i` of a lane's address.
+    fn integer(self, w: &Wave, i: u16, lane: usize) -> u32 {
+        if self.flags & SHORT == 0 {
+            w.row(self.first + i)[lane]
+        } else {
+            w.row(self.first + i / 2)[lane] >> (16 * u32::from(i % 2)) & 0xffff
+        }
+    }
+
+    /// Component `i` of a lane's address, in floating point.
+    fn float(self, w: &Wave, i: u16, lane: usize) -> f64 {
+        let bits = self.integer(w, i, lane);
+        let number = if self.flags & SHORT == 0 { f32::from_bits(bits) } else { half_bits::widen(bits as u16) };
+        if number.is_nan() { 0.0 } else { f64::from(number) }
+    }
+}
+
+/// Where the texels of the lanes are, and which lanes have one: the others are outside of the image.
+fn places(w: &Wave, from: Coordinates, image: &Resource) -> Result<(Addresses, u64), &'static str> {
+    let (mut at, mut inside) = (NOWHERE, 0);
+    let declared = from.declared();
+    for lane in lanes(w.exec()) {
+        let [x, y, z] = image.address(declared).map(|place| place.map_or(0, |i| from.integer(w, i, lane)));
+        let level = if from.flags & LEVEL == 0 { 0 } else { from.integer(w, image.addresses(declared), lane) };
+        if !image.has_level(level)? {
+            continue;
+        }
+        if let Some(place) = image.texel([x, y], image.layer(z)) {
+            at[lane] = place;
+            inside |= 1 << lane;
+        }
+    }
+    Ok((at, inside))
+}
+
+/// The bits of texels.
+type Bits = [[u32; 4]; LANES];
+
+fn fetch<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32) -> Checked<Bits> {
+    space.check(at, mask, bytes, 0, Access::Read)?;
+    let mut data = [[0; 4]; LANES];
+    for lane in lanes(mask) {
+        for i in 0..bytes {
+            // SAFETY: checked just now, all bytes of the texel.
+            let byte = unsafe { space.load8(lane, at[lane] + u64::from(i)) };
+            data[lane][(i / 4) as usize] |= u32::from(byte) << (8 * (i % 4));
+        }
+    }
+    Ok(data)
+}
+
+fn put<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32, data: &Bits) -> Checked {
+    space.check(at, mask, bytes, 0, Access::Write)?;
+    for lane in lanes(mask) {
+        for i in 0..bytes {
+            let byte = data[lane][(i / 4) as usize] >> (8 * (i % 4));
+            // SAFETY: checked just now, all bytes of the texel, for writing.
+            unsafe { space.store8(lane, at[lane] + u64::from(i), byte as u8) };
+        }
+    }
+    Ok(())
+}
+
+/// The components that the mask names, lowest first.
+fn components(m: &Micro) -> impl Iterator<Item = usize> + use<> {
+    let mask = m.aux & 15;
+    (0..4).filter(move |i| mask >> i & 1 == 1)
+}
+
+/// Puts the components that the mask names into a lane's registers. `format` says how they become halves.
+fn deliver(w: &mut Wave, m: &Micro, sramecc: bool, lane: usize, texel: [u32; 4], format: Option<Texels>) {
+    let mut registers = 0;
+    for (n, i) in components(m).enumerate() {
+        let n = n as u16;
+        match format.filter(|_| m.aux & HALVES != 0) {
+            None => {
+                w.row_mut(m.dst + n)[lane] = texel[i];
+                registers = n + 1;
+            }
+            Some(format) => {
+                let (half, place) = (format.halve(texel[i]), &mut w.row_mut(m.dst + n / 2)[lane]);
+                *place = match (n % 2, sramecc) {
+                    (0, true) => half,
+                    (0, false) => *place & 0xffff_0000 | half,
+                    _ => *place & 0xffff | half << 16,
+                };
+                registers = n / 2 + 1;
+            }
+        }
+    }
+    if m.aux & STATUS != 0 {
+        w.row_mut(m.dst + registers)[lane] = 0;
+    }
+}
+
+fn load(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let result = try_load(w, m, &mut ctx.env);
+    finish(w, result)
+}
+
+fn try_load(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
+    if w.exec() == 0 {
+        return Ok(());
+    }
+    let image = Resource::read(w, m.src[2])?;
+    let format = image.format()?;
+    let (at, inside) = places(w, Coordinates::of(m), &image)?;
+    let data = fetch(env.view, &at, inside, format.bytes())?;
+    for lane in lanes(w.exec()) {
+        let texel = match (inside >> lane & 1 == 1, m.aux & PACKED != 0) {
+            (false, _) => [0; 4],
+            (true, false) => image.select(format.unpack(data[lane]), format.one()),
+            (true, true) => unconverted(data[lane], format.bytes(), m.aux & SIGNED != 0),
+        };
+        deliver(w, m, env.sramecc, lane, texel, Some(format));
+    }
+    Ok(())
+}
+
+/// The words of a texel; one of less than a word is extended to it.
+fn unconverted(mut texel: [u32; 4], bytes: u32, signed: bool) -> [u32; 4] {
+    if bytes < 4 && signed {
+        let unused = 32 - 8 * bytes;
+        texel[0] = ((texel[0] << unused) as i32 >> unused) as u32;
+    }
+    texel
+}
+
+fn store(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let result = try_store(w, m, &mut ctx.env);
+    finish(w, result)
+}
+
+fn try_store(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
+    if w.exec() == 0 {
+        return Ok(());
+    }
+    let image = Resource::read(w, m.src[2])?;
+    let format = image.format()?;
+    if m.aux & PACKED == 0 && !format.storable() {
+        return Err("a store to an sRGB image, which converts only what is loaded".into());
+    }
+    let (at, inside) = places(w, Coordinates::of(m), &image)?;
+    let mut data = [[0; 4]; LANES];
+    for lane in lanes(inside) {
+        // What the mask does not name is zero.
+        let mut texel = [0; 4];
+        for (n, i) in components(m).enumerate() {
+            if m.aux & HALVES == 0 {
+                texel[i] = w.row(m.src[1] + n as u16)[lane];
+            } else {
+                // Of halves the mask says only how many there are.
+                texel[n] = format.double(w.row(m.src[1] + n as u16 / 2)[lane] >> (16 * (n as u32 % 2)));
+            }
+        }
+        data[lane] = if m.aux & PACKED != 0 { texel } else { format.pack(image.place(texel)) };
+    }
+    put(env.view, &at, inside, format.bytes(), &data)?;
+    Ok(())
+}
+
+/// The operations, in the order of the table, on words and on pairs of words.
+fn operations() -> &'static [[Option<Operation>; 2]] {
+    static ALL: OnceLock<Vec<[Option<Operation>; 2]>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let first = Op::image_atomic_swap as usize;
+        let count = Op::image_atomic_dec as usize - first + 1;
+        let images = Op::ALL[first..first + count].iter();
+        images
+            .map(|op| {
+                // A compare and swap has two operands side by side.
+                let types =
+                    if *op == Op::image_atomic_cmpswap { [Type::B64, Type::B128] } else { [Type::B32, Type::B64] };
+                types.map(|ty| Operation::of(*op, ty))
+            })
+            .collect()
+    })
+}
+
+fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let result = try_update(w, m, &mut ctx.env);
+    finish(w, result)
+}
+
+fn try_update(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
+    let which = (m.aux >> 16) as usize;
+    // How many registers the mask names says how wide the word is.
+    let registers = (m.aux & 15).count_ones();
+    let swaps = which == Op::image_atomic_cmpswap as usize - Op::image_atomic_swap as usize;
+    let wide = registers == if swaps { 4 } else { 2 };
+    let operation = operations().get(which).and_then(|o| o[usize::from(wide)]).ok_or("this atomic operation")?;
+    let mask = w.exec();
+    if mask == 0 {
+        return Ok(());
+    }
+    let image = Resource::read(w, m.src[2])?;
+    if image.format()?.bytes() != operation.bytes() {
+        return Err("an atomic operation of another width than the image's texels".into());
+    }
+    let (at, inside) = places(w, Coordinates::of(m), &image)?;
+    let words = (operation.bytes() / 4) as u16;
+    let dst = (m.aux & RETURNS != 0).then_some(m.src[1]);
+    let rows = Rows { data: m.src[1], second: m.src[1] + words, dst };
+    atomic::run(w, env.view, &at, inside, operation, rows)?;
+    for row in dst.map(|dst| dst..dst + words).into_iter().flatten() {
+        lanes(mask & !inside).for_each(|lane| w.row_mut(row)[lane] = 0);
+    }
+    Ok(())
+}
+
+/// `image_get_resinfo`.
+fn size(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    if w.exec() == 0 {
+        return Flow::Next;
+    }
+    let image = match Resource::read(w, m.src[2]) {
+        Ok(image) => image,
+        Err(why) => return w.fail(Trap::Unsupported(why)),
+    };
+    for lane in lanes(w.exec()) {
+        let sizes = image.sizes(Coordinates::of(m).integer(w, 0, lane));
+        deliver(w, m, ctx.env.sramecc, lane, sizes, None);
+    }
+    Flow::Next
+}
+
+/// The texels that the samples of the lanes are made of; none for lanes that are not enabled.
+fn taps(w: &Wave, from: Coordinates, image: &Resource, sampler: &Sampler) -> Result<Vec<Taps>, &'static str> {
+    let mut taps = vec![Taps::default(); LANES];
+    for lane in lanes(w.exec()) {
+        let place = image.address(from.declared()).map(|place| place.map_or(0.0, |i| from.float(w, i, lane)));
+        taps[lane] = sampler.taps(image, place)?;
+    }
+    Ok(taps)
+}
+
+/// Where the texels with a number are, and which lanes have one inside of the image that counts.
+fn nth(taps: &[Taps], tap: usize) -> (Addresses, u64) {
+    let (mut at, mut inside) = (NOWHERE, 0);
+    for (lane, place) in taps.iter().enumerate().filter_map(|(lane, taps)| Some((lane, taps.place(tap)?))) {
+        at[lane] = place;
+        inside |= 1 << lane;
+    }
+    (at, inside)
+}
+
+/// The registers that an image instruction's operands are in: rows and slots.
+pub(crate) struct ImageOperands {
+    pub(crate) address: u16,
+    pub(crate) image: u16,
+    pub(crate) sampler: Option<u16>,
+}
+
+/// What an image instruction is about to touch: where the texels of the lanes are and which lanes take part (up to eight times, for what a
+/// sample is made of), and the bytes of one. Nothing for what will not be carried out.
+pub(crate) fn touched(inst: &Inst, w: &Wave, operands: &ImageOperands) -> (Vec<(Addresses, u64)>, u32) {
+    let find = || -> Result<_, &'static str> {
+        let flags = flags(inst).ok_or("no image")?;
+        let from = Coordinates { first: operands.address, flags };
+        let image = Resource::read(w, operands.image)?;
+        let bytes = image.format()?.bytes();
+        let places = match operands.sampler {
+            _ if inst.op == Op::image_get_resinfo => Vec::new(),
+            None => vec![places(w, from, &image)?],
+            Some(slot) => {
+                let sampler = Sampler::read(w, slot, flags & UNNORMALIZED != 0, &image)?;
+                let taps = taps(w, from, &image, &sampler)?;
+                (0..sampler::MOST_TAPS).map(|i| nth(&taps, i)).filter(|(_, inside)| *inside != 0).collect()
+            }
+        };
+        Ok((places, bytes))
+    };
+    find().unwrap_or_default()
+}
+
+fn sample(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
+    let result = try_sample(w, m, &mut ctx.env);
+    finish(w, result)
+}
+
+fn try_sample(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
+    if w.exec() == 0 {
+        return Ok(());
+    }
+    let image = Resource::read(w, m.src[2])?;
+    let format = image.format()?;
+    let sampler = Sampler::read(w, m.src[3], m.aux & UNNORMALIZED != 0, &image)?;
+    let taps = taps(w, Coordinates::of(m), &image, &sampler)?;
+    let mut mixes = vec![Mix::new(&sampler, format); LANES];
+    for tap in 0..sampler::MOST_TAPS {
+        let (at, inside) = nth(&taps, tap);
+        let data = fetch(env.view, &at, inside, format.bytes())?;
+        for lane in lanes(w.exec()) {
+            let Some(weight) = taps[lane].weight(tap) else { continue };
+            let texel =
+                if inside >> lane & 1 == 1 { format.unpack(data[lane]) } else { sampler.border(&image, format) };
+            mixes[lane].add(image.select(texel, format.one()), weight);
+        }
+    }
+    for lane in lanes(w.exec()) {
+        deliver(w, m, env.sramecc, lane, mixes[lane].result(), Some(format));
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! How the lanes' addresses in local memory lie: kernels read rows and columns of tiles.
+//!
+//! Finding it out takes as long as reading a row. Tiles are read with many instructions one after the other that differ in their
+//! offsets only, so what the first of them finds serves those that follow: [`share`] marks them when the code is lowered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ds::get;
+use crate::exec::lower::branch_target;
+use crate::exec::{Ctx, LANES, Micro, Wave, liveness};
+use crate::isa::Op;
+use crate::isa::inst::Inst;
+
+/// Lanes whose addresses are looked at together.
+const GROUP: usize = 16;
+const GROUPS: usize = LANES / GROUP;
+
+/// How the addresses of a group of lanes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// One word after the other.
+    Sequence,
+    /// All the same.
+    Same,
+    /// Any other way.
+    Any,
+}
+
+/// How the addresses of all lanes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) struct Lying {
+    runs: [Run; GROUPS],
+    /// The address of the first lane of each group.
+    firsts: [u32; GROUPS],
+    highest: u32,
+    /// Bits that are set in any address.
+    bits: u32,
+}
+
+/// [`Micro::pre`] of an instruction that finds the addresses of the one before it, with the same lanes enabled.
+pub(super) const AS_BEFORE: u32 = 1;
+
+impl Lying {
+    pub(in crate::exec) const NOWHERE: Lying =
+        Lying { runs: [Run::Any; GROUPS], firsts: [0; GROUPS], highest: u32::MAX, bits: u32::MAX };
+
+    /// How the addresses of an instruction lie, in `src[0]`, if all lanes are enabled.
+    #[inline(always)]
+    pub(super) fn of<const FAST: bool>(w: &mut Wave, m: &Micro) -> Option<Lying> {
+        if w.exec() != u64::MAX {
+            return None;
+        }
+        if m.pre != AS_BEFORE {
+            w.lying = Self::find::<FAST>(w.row(m.src[0]));
+        }
+        Some(w.lying)
+    }
+
+    #[inline(always)]
+    fn find<const FAST: bool>(addresses: &[u32; LANES]) -> Lying {
+        #[cfg(target_arch = "x86_64")]
+        if FAST {
+            // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+            return unsafe { Self::find_fast(addresses) };
+        }
+        let mut all = Lying { highest: 0, bits: 0, ..Self::NOWHERE };
+        for (g, group) in addresses.chunks_exact(GROUP).enumerate() {
+            let (mut sequence, mut same) = (0, 0);
+            for (i, address) in group.iter().enumerate() {
+                sequence |= address ^ group[0].wrapping_add(4 * i as u32);
+                same |= address ^ group[0];
+                all.highest = all.highest.max(*address);
+                all.bits |= address;
+            }
+            all.runs[g] = run(sequence == 0, same == 0);
+            all.firsts[g] = group[0];
+        }
+        all
+    }
+
+    /// As [`find`](Self::find). By hand: the compiler works on all groups at once, one word at a time.
+    ///
+    /// # Safety
+    /// The CPU has to have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[inline(never)]
+    unsafe fn find_fast(addresses: &[u32; LANES]) -> Lying {
+        use std::arch::x86_64::*;
+        let mut all = Self::NOWHERE;
+        // SAFETY: the loads stay within the addresses, the stores within the arrays; the CPU has AVX2.
+        unsafe {
+            let steps =
+                [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
+            let (mut highest, mut bits) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for (g, group) in addresses.chunks_exact(GROUP).enumerate() {
+                let first = _mm256_set1_epi32(group[0] as i32);
+                let (mut sequence, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+                for (half, step) in group.chunks_exact(8).zip(steps) {
+                    let half = _mm256_loadu_si256(half.as_ptr().cast());
+                    sequence = _mm256_or_si256(sequence, _mm256_xor_si256(half, _mm256_add_epi32(first, step)));
+                    same = _mm256_or_si256(same, _mm256_xor_si256(half, first));
+                    highest = _mm256_max_epu32(highest, half);
+                    bits = _mm256_or_si256(bits, half);
+                }
+                all.runs[g] = run(_mm256_testz_si256(sequence, sequence) == 1, _mm256_testz_si256(same, same) == 1);
+                all.firsts[g] = group[0];
+            }
+            let (mut each_highest, mut each_bits) = ([0_u32; 8], [0_u32; 8]);
+            _mm256_storeu_si256(each_highest.as_mut_ptr().cast(), highest);
+            _mm256_storeu_si256(each_bits.as_mut_ptr().cast(), bits);
+            all.highest = each_highest.into_iter().fold(0, u32::max);
+            all.bits = each_bits.into_iter().fold(0, |a, b| a | b);
+        }
+        all
+    }
+
+    /// Whether some lanes lie neither in sequence nor at the same place.
+    #[inline(always)]
+    pub(super) fn anyhow(&self) -> bool {
+        self.runs.contains(&Run::Any)
+    }
+
+    /// Whether `bytes` bytes at `offset` from all addresses are within local memory, and aligned. `false` means nothing: sums that wrap
+    /// are not looked at.
+    #[inline(always)]
+    pub(super) fn inside(&self, ctx: &Ctx<'_>, offset: u32, bytes: u32) -> bool {
+        let end = u64::from(self.highest) + u64::from(offset) + u64::from(bytes);
+        end <= ctx.lds.len() as u64 && u64::from(self.bits | offset) & ctx.env.align_mask(bytes) == 0
+    }
+
+    /// Reads the word at `offset` from the address of every lane.
+    ///
+    /// # Safety
+    /// They are [`inside`](Self::inside), and none lies [`anyhow`](Self::anyhow).
+    #[inline(always)]
+    pub(super) unsafe fn read_row(&self, lds: &[u8], offset: u32, row: &mut [u32; LANES]) {
+        for (out, (run, first)) in row.chunks_exact_mut(GROUP).zip(self.runs.into_iter().zip(self.firsts)) {
+            let first = (first + offset) as usize;
+            if run == Run::Sequence {
+                // SAFETY: the words of the group follow each other, and all are within `lds`.
+                let bytes: [u8; 4 * GROUP] = unsafe { get(lds, first) };
+                for (place, word) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *place = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                }
+            } else {
+                // SAFETY: as the caller vouches.
+                out.fill(u32::from_le_bytes(unsafe { get(lds, first) }));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn run(sequence: bool, same: bool) -> Run {
+    match (sequence, same) {
+        (true, _) => Run::Sequence,
+        (_, true) => Run::Same,
+        _ => Run::Any,
+    }
+}
+
+/// Whether an instruction asks how its addresses lie.
+fn reads(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Op::ds_read_b32
+            | Op::ds_read_b64
+            | Op::ds_read_b96
+            | Op::ds_read_b128
+            | Op::ds_read2_b32
+            | Op::ds_read2_b64
+            | Op::ds_read2st64_b32
+            | Op::ds_read2st64_b64
+    )
+}
+
+/// Marks the reads of local memory that find their addresses as the read before them did: in the same registers, which nothing
+/// between has written, with the same lanes enabled, and with no way there but past that read.
+pub(in crate::exec) fn share(code: &BTreeMap<u32, Option<Inst>>, start: u32, index: &[u32], micros: &mut [Micro]) {
+    let known = || code.iter().filter_map(|(at, inst)| Some((*at, inst.as_ref()?)));
+    if !known().any(|(_, inst)| reads(inst)) || known().any(|(_, inst)| liveness::is_opaque(inst)) {
+        return;
+    }
+    let targets: BTreeSet<i64> = known().filter_map(|(at, inst)| branch_target(inst, at)).collect();
+    // Where the addresses are that the last read has found, and the word that follows.
+    let mut last = None;
+    let mut next = 0;
+    for (at, inst) in known() {
+        if at != next || at == start || targets.contains(&i64::from(at)) || liveness::changes_exec(inst) {
+            last = None;
+        }
+        next = at + u32::from(inst.size) / 4;
+        if reads(inst) {
+            let micro = &mut micros[index[at as usize] as usize];
+            if last == Some(inst.src[0]) {
+                micro.pre = AS_BEFORE;
+            }
+            last = Some(inst.src[0]);
+        }
+        let address = last.and_then(liveness::first_register);
+        if address.is_none_or(|address| liveness::may_write(inst, address)) {
+            last = None;
+        }
+    }
+}
