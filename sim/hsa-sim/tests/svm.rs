@@ -87,6 +87,14 @@ fn unmap(at: *mut c_void, pages: usize) {
     assert_eq!(unsafe { libc::munmap(at, pages * PAGE) }, 0);
 }
 
+/// Replaces pages of `map` by new ones.
+fn remap(at: *mut c_void, pages: usize) {
+    let (access, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+    // SAFETY: replaces pages of the caller's, which nobody uses.
+    assert_eq!(unsafe { libc::mmap(at, pages * PAGE, access, flags, -1, 0) }, at);
+}
+
 fn signal(value: i64) -> hsa_signal_t {
     let mut signal = hsa_signal_t::default();
     let none: *const hsa_agent_t = null_mut();
@@ -197,6 +205,39 @@ fn attributes_are_of_pages_and_read_back() {
     assert_eq!(get(at, PAGE, one), 1);
     unmap(at, 3);
     assert_eq!(try_get(at, PAGE, (one, 0)), Err(HSA_STATUS_ERROR));
+}
+
+/// As the HIP runtimes of 6.4 and 5.7 do with managed memory.
+#[test]
+fn memory_in_the_place_of_what_was_unmapped_is_new() {
+    let _alone = alone();
+    let agents = agents();
+    let [_, gpu] = agents[..] else { panic!("{agents:?}") };
+    let at = map(4);
+    let given = [(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu.handle), (HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1)];
+    // Once as one, once in two steps; the half that stays is as it was.
+    assert_eq!(set(at, 4 * PAGE, &given), OK);
+    let half = at.wrapping_byte_add(2 * PAGE);
+    unmap(half, 2);
+    assert_eq!(get(at, 2 * PAGE, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1);
+    assert_eq!(access(at, 2 * PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+    // The same addresses, mapped anew.
+    remap(at, 2);
+    assert_eq!(get(at, 2 * PAGE, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0);
+    // Locked, it is no more shared virtual memory.
+    let mut agent_address = null_mut();
+    let none: *const hsa_agent_t = null_mut();
+    let mut lock = || {
+        let result = &mut agent_address;
+        call!(hsa_amd_memory_lock(*mut c_void = at, usize = 100, *const hsa_agent_t = none, i32 = 0, *mut *mut c_void = result))
+    };
+    assert_eq!(lock(), OK);
+    assert_ne!(set(at, PAGE, &given), OK);
+    assert_eq!(access(at.wrapping_byte_add(PAGE), PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+    assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
+    assert_eq!(set(at, PAGE, &given), OK);
+    unmap(at, 2);
 }
 
 #[test]

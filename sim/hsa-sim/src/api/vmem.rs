@@ -14,6 +14,7 @@ unsafe fn reserve(result: *mut *mut c_void, size: usize, wanted: u64, align: u64
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
     let space = runtime.agents.space();
+    runtime.memory.svm().forget_unmapped(space);
     let base = match flags & u64::from(HSA_AMD_VMEM_ADDRESS_NO_REGISTER) {
         0 => runtime.memory.vmem().reserve(space, size as u64, wanted, align)?,
         _ => runtime.memory.svm().reserve(size as u64, wanted, align)?,

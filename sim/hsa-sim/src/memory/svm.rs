@@ -476,10 +476,24 @@ impl Svm {
         Ok(all)
     }
 
-    /// Forgets what the program has unmapped. To be called before a kernel starts, which would use it.
+    /// Forgets what the program has unmapped. To be called before a kernel starts, which would use it, and before its addresses are
+    /// used for other memory.
     pub(crate) fn forget_unmapped(&self, space: &Memory) {
         if self.watches.load(Ordering::Acquire) {
             self.state().forget_unmapped(space);
+        }
+    }
+
+    /// Forgets what was said of memory that the program is about to lock: it may be in the place of other memory, which was unmapped
+    /// without a word.
+    pub(crate) fn give_way(&self, space: &Memory, pages: Pages) {
+        if self.watches.load(Ordering::Acquire) {
+            let mut state = self.state();
+            let touched = state.given.touching(pages).into_iter().map(|(given, _)| given);
+            let foreign: Vec<Pages> = touched.filter(|given| !state.is_reserved(*given)).collect();
+            for (from, to) in foreign {
+                state.forget(space, (from.max(pages.0), to.min(pages.1)));
+            }
         }
     }
 
