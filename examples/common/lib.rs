@@ -55,6 +55,22 @@ impl Kernels {
     }
 }
 
+/// What came of a call, or `None` where the runtime or the device cannot do it, which is said on stderr: no failure of an example.
+pub fn if_supported<T>(result: hip::Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error @ (hip::Error::Unsupported { .. } | hip::Error::NoSymbol { .. })) => {
+            eprintln!("Not here: {error}");
+            Ok(None)
+        }
+        Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => {
+            eprintln!("Not here: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Largest relative difference between what came out and what should have; not a number, if one of them is none.
 pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f64 {
     got.iter()

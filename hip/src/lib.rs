@@ -57,6 +57,8 @@
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
+//! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
+//! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
@@ -128,10 +130,11 @@ pub use library::{Library, LibraryKernel};
 #[cfg(unix)]
 pub use memory::PoolPointer;
 pub use memory::{
-    Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, Extent, F8E4M3,
-    F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, IpcMemoryHandle, ManagedBuffer, MemoryAccess, MemoryAdvice, MemoryPlace,
-    MemoryPool, PinnedBuffer, PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedSlice, PitchedSliceMut,
-    Pod, PoolOptions, PoolReuse, PoolUsage, RegisterOptions, Registered, RegisteredBuffer,
+    AddressRange, Attachment, Chunks, ChunksMut, Coherence, DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut,
+    Extent, F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, IpcMemoryHandle, ManagedBuffer, MemoryAccess, MemoryAdvice,
+    MemoryPlace, MemoryPool, PhysicalMemory, PinnedBuffer, PinnedOptions, PinnedSlice, PinnedSliceMut, PitchedBuffer,
+    PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions, PoolReuse, PoolUsage,
+    RegisterOptions, Registered, RegisteredBuffer,
 };
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;

@@ -1,6 +1,7 @@
 //! Memory of devices and pinned memory of the host.
 
 mod allocation;
+mod attributes;
 mod buffer;
 mod cast;
 mod chunks;
@@ -16,11 +17,13 @@ mod pitched;
 mod pool;
 mod registered;
 mod slice;
+mod virtual_memory;
 
 use std::ffi::c_void;
 use std::ops::{Bound, RangeBounds};
 use std::ptr;
 
+pub use attributes::{PointerAttributes, PointerKind};
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
@@ -35,6 +38,7 @@ pub use pool::PoolPointer;
 pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};
+pub use virtual_memory::{AddressRange, PhysicalMemory};
 
 pub(crate) use allocation::{Allocation, Keeper, Owner};
 pub(crate) use pool::DevicePools;

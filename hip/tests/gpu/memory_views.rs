@@ -113,3 +113,30 @@ fn a_kernel_takes_a_slice_of_another_type() {
     unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (numbers, 5i32, 64u32)) }.unwrap();
     assert_eq!(bytes.as_slice().cast::<i32>().unwrap().to_vec().unwrap(), [5; 64]);
 }
+
+#[test]
+fn the_runtime_knows_what_an_address_is_of() {
+    use hip::{DevicePtr, ManagedBuffer, PinnedBuffer, PointerKind};
+    let Some(device) = device() else { return };
+    let buffer = DeviceBuffer::<u32>::zeroed(&device, 100).unwrap();
+    let at = buffer.slice(10..).unwrap().as_device_ptr();
+    let found = at.attributes().unwrap().unwrap();
+    assert_eq!((found.kind, found.device, found.device_address), (PointerKind::Device, device, at.address()));
+    assert!(!found.is_managed && found.host_address == 0, "{found:?}");
+
+    let mut pinned = PinnedBuffer::<u32>::zeroed(&device, 100).unwrap();
+    let host = pinned.as_mut_slice().unwrap().as_ptr() as u64;
+    let found = DevicePtr::<u32>::from_address(host).attributes().unwrap().unwrap();
+    assert_eq!((found.kind, found.host_address), (PointerKind::Host, host));
+
+    if let Some(mut managed) = crate::supported(ManagedBuffer::<u32>::zeroed(&device, 100)) {
+        let host = managed.as_mut_slice().unwrap().as_ptr() as u64;
+        let found = DevicePtr::<u32>::from_address(host).attributes().unwrap().unwrap();
+        assert!(found.is_managed && found.kind == PointerKind::Managed, "{found:?}");
+    }
+
+    let ours = [0u32; 4];
+    assert_eq!(DevicePtr::<u32>::from_address(ours.as_ptr() as u64).attributes().unwrap(), None);
+    assert_eq!(DevicePtr::<u32>::null().attributes().unwrap(), None);
+    drop(buffer);
+}

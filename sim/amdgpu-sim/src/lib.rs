@@ -53,7 +53,7 @@
 //! ([`Checks`]); [`Config::profile`] counts instructions, lanes, bytes, lines and bank conflicts, and tells how full a
 //! real chip would be ([`Profile`]: text, flame graph, JSON); [`Config::schedule`] gives a dispatch the same order every time, or an order
 //! by a seed ([`Schedule`]). With the feature `profile` findings, faults and profiles name lines of the kernel's source, where the
-//! code object has debug information. None of this costs anything until it is asked for. [`apply_settings`] reads it all from the environment.
+//! code object has debug information. None of this costs anything until it is asked for. [`Settings`] reads it all from the environment.
 //!
 //! The crate knows nothing of HIP or HSA: `hip-sim` puts HIP's functions on it.
 
@@ -72,6 +72,7 @@ mod memory;
 mod module;
 mod observe;
 mod pool;
+mod settings;
 
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
@@ -89,8 +90,9 @@ pub use memory::{
 pub use module::{Kernel, Module};
 pub use observe::{
     Checks, Class, Counters, DispatchProfile, Finding, FindingKind, Hint, InstructionProfile, KernelProfile, Limit,
-    Occupancy, Profile, ProfileFormat, SETTINGS, SettingsError, apply_settings, occupancy,
+    Occupancy, Profile, ProfileFormat, SettingsError, occupancy,
 };
+pub use settings::{SETTINGS, Setting, Settings};
 
 #[cfg(any(target_endian = "big", not(target_pointer_width = "64")))]
 compile_error!("amdgpu-sim needs a 64-bit little-endian host: device memory is host memory");

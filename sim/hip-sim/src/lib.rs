@@ -46,24 +46,10 @@
 //! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
 //!
 //! # Settings
-//! Environment variables, read on the first call:
-//! - `HIP_SIM_DEVICES`: how many devices (default 1),
-//! - `HIP_SIM_TARGET`: what they are: `gfx90a` (default) or `gfx942`, with `:sramecc+` or `-` and `:xnack+` or `-` behind it (default `+`, `-`),
-//! - `HIP_SIM_MEMORY`: memory of each, in bytes or with K, M, G, T (default 64G; taken from the host as it is used),
-//! - `HIP_SIM_BUDGET`: wave instructions after which a launch is cut off (default none),
-//! - `HIP_SIM_THREADS`: threads that run workgroups (default one a core),
-//! - `HIP_SIM_MISALIGNED`: what a load or store at an address that is no multiple of its size does: `allow` (as the hardware), `words`
-//!   (the default: a fault from 4 bytes on at addresses that are no multiple of 4), `fault`,
-//! - `HIP_SIM_CHECK`: checks beyond those of addresses, with commas between: `init` (reads of memory that nothing has written), `race`
-//!   (LDS and global memory, between waves and workgroups), `barrier` (waves that do not come to the same barriers), `all`.
-//!   A launch with findings fails with `hipErrorLaunchFailure`, the findings in [`last_fault`] and on standard error; with `warn` in the
-//!   list it only tells them. `memory` names the check of addresses, which is always on. A checked launch takes one thread and many times longer,
-//! - `HIP_SIM_PROFILE`: a file for a profile of all launches, written when the process ends: `.json` (feature `profile`),
-//!   `.svg` (a flame graph), anything else for text. `%p` in the name is the process's number. With the feature `profile` source
-//!   lines are in it, for kernels compiled with `-g`,
-//! - `HIP_SIM_SEED`: a number: workgroups and waves run in an order that it decides, on one thread: the same for the same
-//!   number, so that a race that shows can be had again,
-//! - `HIP_SIM_SCHEDULE`: `parallel` (the default), `in-order` (one thread, workgroups in order), or a number, as `HIP_SIM_SEED`.
+//! Environment variables named `HIP_SIM_*`, read on the first call: the README's table has them all, and so has
+//! [`amdgpu_sim::SETTINGS`]. A launch that is checked (`HIP_SIM_CHECK`) takes one thread and many times longer; its findings are in
+//! [`last_fault`] and on standard error, and it fails with `hipErrorLaunchFailure`. With the feature `profile`, a profile has source lines
+//! of kernels compiled with `-g`.
 //!
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 

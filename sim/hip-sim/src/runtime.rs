@@ -10,7 +10,7 @@ use std::time::Instant;
 use amdgpu_sim::Gpu;
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
-use crate::config::Settings;
+use crate::config;
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
@@ -84,7 +84,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     RUNTIME
         .get_or_init(|| {
-            let settings = Settings::from_environment()?;
+            let settings = config::from_environment()?;
             watch_fork();
             if settings.profile.is_some() {
                 write_profile_at_exit();

@@ -1,9 +1,8 @@
 //! The agents: the CPU, and the GPUs.
 
-use amdgpu_sim::{Agent, Arch, Gpu, Rights};
+use amdgpu_sim::{Agent, Arch, Gpu, Rights, Settings};
 
 use crate::abi::{HSA_STATUS_ERROR_INVALID_AGENT, HSA_STATUS_ERROR_INVALID_ISA, hsa_agent_t, hsa_isa_t};
-use crate::config::Settings;
 use crate::runtime::Result;
 
 /// Agents that there can be: the CPU and 64 GPUs.

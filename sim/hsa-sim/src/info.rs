@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::agent::Agents;
-use crate::config::Settings;
+use amdgpu_sim::Settings;
+
+use crate::config;
 use crate::memory::host_memory;
 
 /// A GPU that the environment asks for (`HIP_SIM_ARCH` and so on).
@@ -46,7 +48,7 @@ impl fmt::Display for DeviceInfo {
 /// # Errors
 /// A variable with a value that it can't have, by name.
 pub fn devices() -> Result<Vec<DeviceInfo>, String> {
-    describe(&Settings::from_environment()?)
+    describe(&config::from_environment()?)
 }
 
 /// The GPUs that a program would see with these variables.
@@ -54,7 +56,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, String> {
 /// # Errors
 /// As of [`devices`].
 pub fn devices_with(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<DeviceInfo>, String> {
-    describe(&Settings::read(|name| Ok(variable(name)))?)
+    describe(&config::read(variable)?)
 }
 
 fn describe(settings: &Settings) -> Result<Vec<DeviceInfo>, String> {

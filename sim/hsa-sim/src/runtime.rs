@@ -8,7 +8,7 @@ use crate::abi::{
     HSA_STATUS_ERROR_OUT_OF_RESOURCES, HSA_STATUS_ERROR_REFCOUNT_OVERFLOW, hsa_signal_t, hsa_status_t,
 };
 use crate::agent::Agents;
-use crate::config::Settings;
+use crate::config;
 use crate::events::Events;
 use crate::loader::Loader;
 use crate::memory::Memories;
@@ -43,7 +43,7 @@ static CHANGE: Mutex<()> = Mutex::new(());
 
 impl Runtime {
     fn new() -> Option<Self> {
-        let settings = match Settings::from_environment() {
+        let settings = match config::from_environment() {
             Ok(settings) => settings,
             Err(error) => {
                 eprintln!("hsa-sim: {error}");

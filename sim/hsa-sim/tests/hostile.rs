@@ -101,15 +101,21 @@ fn nothing_that_is_wrong_does_harm() {
     let mut value = [0_u64; 64];
     let value = (&raw mut value).cast::<c_void>();
     assert_eq!(call!(hsa.hsa_system_get_info(u32 = 0, *mut c_void = value)), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    every_function_with_nothing(&hsa);
     assert_eq!(call!(hsa.hsa_init()), HSA_STATUS_SUCCESS);
     let [_, gpu] = agents(&hsa)[..] else { panic!() };
 
+    every_function_with_nothing(&hsa);
+    every_function_with_a_handle_that_is_none(&hsa);
     wrong_handles(&hsa, value);
     wrong_memory(&hsa, gpu);
     wrong_code(&hsa, gpu);
     wrong_packets(&hsa, gpu);
+    wrong_order(&hsa, gpu);
+    random_packets(&hsa, gpu);
 
     assert_eq!(call!(hsa.hsa_shut_down()), HSA_STATUS_SUCCESS);
+    every_function_with_nothing(&hsa);
     assert_eq!(call!(hsa.hsa_shut_down()), HSA_STATUS_ERROR_NOT_INITIALIZED);
     // And again from the start.
     assert_eq!(call!(hsa.hsa_init()), HSA_STATUS_SUCCESS);
@@ -117,6 +123,154 @@ fn nothing_that_is_wrong_does_harm() {
     let (queue, _) = queue(&hsa, gpu);
     assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
     assert_eq!(call!(hsa.hsa_shut_down()), HSA_STATUS_SUCCESS);
+}
+
+/// A function as it is called with numbers only: pointers, handles and sizes are all passed alike.
+type Plain = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+
+/// Calls a function with a first argument and nothing else.
+fn with_first(hsa: &Hsa, name: &str, first: u64) -> u64 {
+    // SAFETY: no function of HSA takes more than ten arguments, and of a caller's registers and stack it may leave unread what it likes.
+    // The pointers are null.
+    unsafe { hsa.get::<Plain>(name)(first, 0, 0, 0, 0, 0, 0, 0, 0, 0) }
+}
+
+/// Every function with null for each pointer, 0 for each handle and size: before the start, running, and after the end.
+fn every_function_with_nothing(hsa: &Hsa) {
+    for export in hsa_sim::EXPORTS {
+        if !["hsa_init", "hsa_shut_down"].contains(&export.name) {
+            with_first(hsa, export.name, 0);
+        }
+    }
+}
+
+/// Every function whose first argument is a handle, with what is none, and nothing else.
+fn every_function_with_a_handle_that_is_none(hsa: &Hsa) {
+    let families =
+        ["hsa_agent_", "hsa_signal_", "hsa_queue_", "hsa_executable_", "hsa_isa_", "hsa_region_", "hsa_cache_"];
+    let of_amd = [
+        "hsa_amd_agent_",
+        "hsa_amd_queue_",
+        "hsa_amd_memory_pool_get",
+        "hsa_amd_vmem_handle_release",
+        "hsa_amd_profiling_",
+    ];
+    let others = ["hsa_code_object_reader_destroy", "hsa_amd_signal_async_handler"];
+    let mut called = 0;
+    for export in hsa_sim::EXPORTS {
+        let takes_one = families.iter().chain(&of_amd).chain(&others).any(|family| export.name.starts_with(family));
+        let names = ["create", "group", "from_name"];
+        if !takes_one || names.iter().any(|name| export.name.contains(name)) {
+            continue;
+        }
+        called += 1;
+        for handle in BAD {
+            with_first(hsa, export.name, handle);
+        }
+    }
+    assert!(called > 60, "{called}");
+}
+
+/// Things used after they have ended, ended twice, or of another kind.
+fn wrong_order(hsa: &Hsa, gpu: hsa_agent_t) {
+    let (queue, _heard) = queue(hsa, gpu);
+    // SAFETY: a live queue.
+    let doorbell = unsafe { (*queue).doorbell_signal };
+    // A queue's doorbell as a signal of the program's, an agent as a signal, a signal as a queue.
+    for handle in [doorbell.handle, gpu.handle, queue as u64] {
+        let agent = hsa_agent_t { handle };
+        let mut value = [0_u64; 64];
+        let status =
+            call!(hsa.hsa_agent_get_info(hsa_agent_t = agent, u32 = 0, *mut c_void = value.as_mut_ptr().cast()));
+        assert_eq!(status == HSA_STATUS_SUCCESS, handle == gpu.handle);
+        let status = call!(hsa.hsa_executable_destroy(hsa_executable_t = hsa_executable_t { handle }));
+        assert_eq!(status, HSA_STATUS_ERROR_INVALID_EXECUTABLE);
+        if handle != queue as u64 {
+            let status = call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = handle as *mut hsa_queue_t));
+            assert_eq!(status, HSA_STATUS_ERROR_INVALID_QUEUE);
+        }
+        let reader = hsa_code_object_reader_t { handle };
+        assert_ne!(call!(hsa.hsa_code_object_reader_destroy(hsa_code_object_reader_t = reader)), HSA_STATUS_SUCCESS);
+    }
+    assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
+    // What was the queue's, once it is gone.
+    with_first(hsa, "hsa_queue_load_read_index_relaxed", queue as u64);
+    with_first(hsa, "hsa_signal_load_relaxed", doorbell.handle);
+    assert_eq!(call!(hsa.hsa_queue_inactivate(*mut hsa_queue_t = queue)), HSA_STATUS_ERROR_INVALID_QUEUE);
+}
+
+/// Packets of random bits, some of them written while the queue reads them. Whatever is in them, the queue can be destroyed, and what
+/// its callback hears is an error.
+fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut signal = hsa_signal_t::default();
+    let place = &raw mut signal;
+    let status = call!(hsa.hsa_signal_create(i64 = 0, u32 = 0, *const c_void = null(), *mut hsa_signal_t = place));
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    let own = [0x1234_5678_9abc_def0_u64; 64];
+    let mut told = 0;
+    for round in 0..400 {
+        let (queue, heard) = queue(hsa, gpu);
+        let mut random = || match next() % 8 {
+            0..=2 => 0,
+            3 => signal.handle,
+            4 => BAD[(next() % 6) as usize],
+            5 => own.as_ptr() as u64 + next() % 64,
+            6 => queue as u64 + next() % 8192,
+            _ => next(),
+        };
+        let mut packets = Vec::new();
+        for _ in 0..=round % 5 {
+            let mut words: [u64; 8] = std::array::from_fn(|_| random());
+            let header = match random() % 6 {
+                0 => random(),
+                // A dispatch of one work-item; barriers; AMD's own packet; with reserved bits and any fences.
+                1 => 2 | (random() & 0xff00) | 1 << 16,
+                2 => 3 | (random() & 0xffff_ff00),
+                3 => 5 | (random() & 0xffff_ff00),
+                4 => (random() & 0xff00) | 2 << 16,
+                _ => random() & 0xffff,
+            };
+            words[0] = header & 0xffff_ffff | words[0] << 32;
+            packets.push(words);
+        }
+        // SAFETY: a live queue of 64 packets, whose ring is written by atomics, the header last.
+        unsafe {
+            let ring = (*queue).base_address.cast::<u64>();
+            let word = |at: usize| std::sync::atomic::AtomicU64::from_ptr(ring.add(at));
+            for (n, words) in packets.iter().enumerate() {
+                let order = std::sync::atomic::Ordering::Release;
+                // Every other round the header comes first, and the rest while it is read.
+                if round % 2 == 1 {
+                    word(8 * n).store(words[0], order);
+                }
+                (1..8).for_each(|at| word(8 * n + at).store(words[at], order));
+                word(8 * n).store(words[0], order);
+                if round % 4 == 3 {
+                    word(8 * n).store(words[1], order);
+                }
+            }
+            let add =
+                hsa.get::<unsafe extern "C" fn(*const hsa_queue_t, u64) -> u64>("hsa_queue_add_write_index_relaxed");
+            add(queue, if round % 7 == 0 { u64::MAX } else { packets.len() as u64 });
+            let ring = hsa.get::<unsafe extern "C" fn(hsa_signal_t, i64)>("hsa_signal_store_screlease");
+            ring((*queue).doorbell_signal, if round % 3 == 0 { -1 } else { packets.len() as i64 - 1 });
+        }
+        let status = heard.recv_timeout(Duration::from_millis(if round % 10 == 0 { 20 } else { 1 }));
+        if let Ok(status) = status {
+            assert_ne!(status, HSA_STATUS_SUCCESS, "{packets:x?}");
+            told += 1;
+        }
+        assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
+    }
+    assert!(told > 50, "only {told} of the queues heard of an error");
+    assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
 }
 
 fn wrong_handles(hsa: &Hsa, value: *mut c_void) {

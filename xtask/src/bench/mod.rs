@@ -25,6 +25,9 @@ pub(crate) enum Figure {
     Sim,
     /// An empty kernel's launch on the software GPU.
     Launch,
+    /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
+    /// fetch 7.2 --with rocblas,hipblas`).
+    Hsa,
 }
 
 /// Measures the figures of README's table.
@@ -54,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         (Figure::Sim, "amdgpu-sim", "lanes", ""),
         (Figure::Sim, "amdgpu-sim", "targets", ""),
         (Figure::Launch, "hip", "launch", "sim"),
+        (Figure::Hsa, "hsa-sim", "figures", ""),
     ] {
         if wants(figure) {
             let mut cargo = Command::new("cargo");

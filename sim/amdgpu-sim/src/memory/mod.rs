@@ -5,6 +5,7 @@
 //! allocation, and an address outside one is explained by the nearest allocation, live or freed.
 
 mod agent;
+mod arena;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
 mod mapping;
@@ -17,7 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use arena::Arena;
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
 pub use mapping::Physical;
@@ -301,6 +304,8 @@ pub struct Memory {
     freed: Mutex<Freed>,
     /// Address ranges of [`reserve`](Self::reserve), by their starts. Locked after `table`.
     reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
+    /// Where device memory is given from; made with the first. None where the system gives no such range: then it is the host's heap.
+    arena: OnceLock<Option<Arc<Arena>>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
     /// Whether it is kept which bytes of new allocations are written.
@@ -314,6 +319,7 @@ impl Memory {
             table: RwLock::default(),
             freed: Mutex::default(),
             reservations: Mutex::default(),
+            arena: OnceLock::new(),
             limits,
             tracks_writes: AtomicBool::new(false),
         }
@@ -357,7 +363,7 @@ impl Memory {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
-        let Some((storage, base)) = Storage::zeroed(size, align) else { return Err(out_of_memory) };
+        let Some((storage, base)) = self.storage(owner, size, align) else { return Err(out_of_memory) };
         let table = Arc::make_mut(&mut table);
         table.forget_stale(base, size);
         table.insert(Region {
@@ -367,6 +373,19 @@ impl Memory {
             written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
         });
         Ok(base)
+    }
+
+    /// Zeroed memory: a GPU's from a range of its own, the host's from the heap.
+    fn storage(&self, owner: Option<Agent>, size: u64, align: u64) -> Option<(Storage, u64)> {
+        let arena = || self.arena.get_or_init(|| Arena::new(self.total())).as_ref();
+        let piece = owner.and_then(|_| arena()?.allocate(size, align));
+        piece.map(|(piece, base)| (Storage::Piece(piece), base)).or_else(|| Storage::zeroed(size, align))
+    }
+
+    /// Whether an address is of those that GPUs' memory is given from: what is there is no memory of the program's own, even where
+    /// nothing is allocated any more. (A system that gives no such range makes it always false.)
+    pub fn is_device_range(&self, address: u64) -> bool {
+        self.arena.get().and_then(Option::as_ref).is_some_and(|arena| arena.contains(address))
     }
 
     /// Refuses `size` bytes where the owner's limit does; returns what to say if the host has none.
@@ -413,7 +432,7 @@ impl Memory {
             return Err(MemoryError::Empty);
         }
         let out_of_memory = self.room(&table, Some(owner), size)?;
-        let Some((storage, base)) = Storage::zeroed(size, 4096) else { return Err(out_of_memory) };
+        let Some((storage, base)) = self.storage(Some(owner), size, PAGE) else { return Err(out_of_memory) };
         let storage = Arc::new(storage);
         let table = Arc::make_mut(&mut table);
         table.forget_stale(base, size);
@@ -517,7 +536,7 @@ impl Memory {
         if let Some(storage) = region.storage {
             // Another mapping's addresses are the program's to choose; nobody else gets them.
             let own = match &*storage {
-                Storage::Heap(_) => true,
+                Storage::Heap(_) | Storage::Piece(_) => true,
                 Storage::Mapping(mapping) => mapping.is_private(),
             };
             if own && size <= QUARANTINE_BYTES {

@@ -45,6 +45,18 @@ mod os {
         unsafe { libc::mmap(place(base), size as usize, libc::PROT_NONE, flags, -1, 0) };
     }
 
+    /// Gives the memory of a part of a committed range back, which reads as zeros from then on.
+    ///
+    /// # Safety
+    /// The range must be the caller's, [committed](commit), and nobody may access it any more.
+    pub(crate) unsafe fn empty(base: u64, size: u64) {
+        // SAFETY: private memory that is the caller's own, and that nobody uses.
+        if unsafe { libc::madvise(place(base), size as usize, libc::MADV_DONTNEED) } != 0 {
+            // SAFETY: as above.
+            unsafe { place(base).cast::<u8>().write_bytes(0, size as usize) };
+        }
+    }
+
     /// Maps `size` bytes of a file from `offset` on at a part of a reserved range, in place of what is there.
     ///
     /// # Safety
@@ -114,6 +126,8 @@ mod os {
 
     pub(crate) unsafe fn decommit(_: u64, _: u64) {}
 
+    pub(crate) unsafe fn empty(_: u64, _: u64) {}
+
     pub(crate) unsafe fn map(_: u64, _: u64, file: &Fd, _: u64) -> Option<()> {
         match *file {}
     }
@@ -133,4 +147,4 @@ mod os {
     }
 }
 
-pub(crate) use os::{Fd, commit, decommit, duplicate, file, map, release, reserve, sealed_size};
+pub(crate) use os::{Fd, commit, decommit, duplicate, empty, file, map, release, reserve, sealed_size};

@@ -3,15 +3,18 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use super::arena::Piece;
 use super::mapping::Mapping;
 
 /// Bytes on each side that belong to nobody, so that neighbours never touch.
-const GUARD: u64 = 1024;
+pub(super) const GUARD: u64 = 1024;
 
 /// The memory of an allocation, given back on drop.
 pub(crate) enum Storage {
     /// From the host's allocator.
     Heap(#[allow(dead_code, reason = "it is kept for its drop")] Heap),
+    /// Of the range that device memory is given from.
+    Piece(#[allow(dead_code, reason = "it is kept for its drop")] Piece),
     /// Mapped pages.
     Mapping(Mapping),
 }

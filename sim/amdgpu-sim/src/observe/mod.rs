@@ -23,7 +23,8 @@ pub use plan::Class;
 pub use profile::{
     Counters, DispatchProfile, Hint, InstructionProfile, KernelProfile, Limit, Occupancy, Profile, occupancy,
 };
-pub use settings::{ProfileFormat, SETTINGS, SettingsError, apply_settings};
+pub(crate) use settings::apply_settings;
+pub use settings::{ProfileFormat, SettingsError};
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Settings from the environment that every runtime on top of this crate has: checks, profile, schedule.
+//! The settings that concern checks, profile and schedule.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,13 @@ pub struct SettingsError {
     wanted: String,
 }
 
+impl SettingsError {
+    /// For `value` of the variable `name`, where `wanted` is.
+    pub(crate) fn new(name: &'static str, value: &str, wanted: &str) -> Self {
+        Self { name, value: value.to_owned(), wanted: format!("{} is wanted", wanted.replace('`', "")) }
+    }
+}
+
 const CHECK: &str = "HIP_SIM_CHECK";
 const PROFILE: &str = "HIP_SIM_PROFILE";
 const SCHEDULE: &str = "HIP_SIM_SCHEDULE";
@@ -26,9 +33,6 @@ const ORDERS: &str =
     "parallel, in-order, interleaved, interleaved:N (a turn's instructions, from 1) or a number is wanted";
 /// Instructions of a turn where `interleaved` says nothing.
 const INTERLEAVED: NonZeroU32 = NonZeroU32::new(8).unwrap();
-
-/// The variables that [`apply_settings`] reads.
-pub const SETTINGS: [&str; 4] = [CHECK, PROFILE, SCHEDULE, SEED];
 
 /// What a profile is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +80,7 @@ impl ProfileFormat {
 ///
 /// # Errors
 /// [`SettingsError`] for a value that makes no sense. `config` may have been changed in part.
-pub fn apply_settings(
+pub(crate) fn apply_settings(
     config: &mut Config,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<PathBuf>, SettingsError> {

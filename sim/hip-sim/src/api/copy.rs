@@ -85,9 +85,9 @@ impl Copy {
                         block.size, block.base
                     ),
                 )),
-                None if on_device => Err(Refusal::new(
+                None if on_device || is_gone(runtime, address) => Err(Refusal::new(
                     hipErrorInvalidValue,
-                    format!("{address:#x} is not in live device memory, though {kind:?} says so"),
+                    format!("{address:#x} is not in live device memory (the copy is {kind:?})"),
                 )),
                 _ => Ok(End { address, block }),
             }
@@ -206,6 +206,11 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
         runtime.failure(target.scope(runtime))?;
     }
     Ok(())
+}
+
+/// Whether memory of a device was at an address, or may yet be.
+fn is_gone(runtime: &Runtime, address: u64) -> bool {
+    runtime.devices.iter().any(|device| device.gpu.memory().is_device_range(address))
 }
 
 /// Whether there is such a kind of copy.

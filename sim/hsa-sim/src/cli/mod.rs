@@ -59,6 +59,9 @@ struct Gpu {
     /// Processor
     #[arg(long, env = "HIP_SIM_ARCH", value_enum)]
     arch: Option<Arch>,
+    /// Processor with features: `gfx90a` or `gfx942`, with `:sramecc+` or `-` and `:xnack+` or `-` behind it
+    #[arg(long, env = "HIP_SIM_TARGET", value_name = "ID")]
+    target: Option<String>,
     /// How many GPUs, 1 to 64
     #[arg(long, env = "HIP_SIM_DEVICES", value_name = "N")]
     devices: Option<String>,
@@ -81,8 +84,11 @@ struct Gpu {
     /// turns of 8 or N instructions), or a number, by which it is shuffled (the same number gives the same order)
     #[arg(long, env = "HIP_SIM_SCHEDULE", value_name = "ORDER")]
     schedule: Option<String>,
-    /// More checks, with commas between: `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
-    /// with findings fails, with `warn` it is only told of. Bounds are always checked
+    /// The same as `--schedule` with a number
+    #[arg(long, env = "HIP_SIM_SEED", value_name = "N")]
+    seed: Option<String>,
+    /// More checks, with commas between: `memory` (bounds, always checked), `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
+    /// with findings fails, with `warn` it is only told of
     #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
     checks: Option<String>,
     /// A file for a profile of all kernels: `.svg` for a flame graph, anything else for tables; `%p` is the process's number
@@ -129,6 +135,7 @@ impl Gpu {
     fn variables(&self) -> Vec<(&'static str, String)> {
         let all = [
             ("HIP_SIM_ARCH", self.arch.and_then(name)),
+            ("HIP_SIM_TARGET", self.target.clone()),
             ("HIP_SIM_DEVICES", self.devices.clone()),
             ("HIP_SIM_MEMORY", self.memory.clone()),
             ("HIP_SIM_BUDGET", self.budget.clone()),
@@ -136,6 +143,7 @@ impl Gpu {
             ("HIP_SIM_MISALIGNED", self.misaligned.and_then(name)),
             ("HIP_SIM_BEYOND_LDS", self.beyond_lds.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
+            ("HIP_SIM_SEED", self.seed.clone()),
             ("HIP_SIM_CHECK", self.checks.clone()),
             ("HIP_SIM_PROFILE", self.profile.clone()),
         ];
@@ -200,6 +208,18 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every setting is an option, whose help has its variable and its values.
+    #[test]
+    fn the_help_has_every_setting() {
+        let help = Cli::command().find_subcommand_mut("run").unwrap().render_long_help().to_string();
+        for setting in amdgpu_sim::SETTINGS {
+            let values = setting.values.split('`').skip(1).step_by(2).filter(|value| value.len() > 1);
+            for word in values.chain([setting.name]) {
+                assert!(help.contains(word), "{word} of {}: {help}", setting.name);
+            }
+        }
     }
 
     #[test]

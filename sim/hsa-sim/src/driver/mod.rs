@@ -12,8 +12,10 @@ mod tree;
 
 use std::fmt::Write as _;
 
+use amdgpu_sim::Settings;
+
 use crate::agent::{AgentId, Agents};
-use crate::config::Settings;
+use crate::config;
 
 pub use tree::DriverFiles;
 
@@ -47,7 +49,7 @@ fn render_minor(gpu: AgentId) -> u32 {
 /// # Errors
 /// A variable with a value that it can't have, by name.
 pub fn driver_files() -> Result<DriverFiles, String> {
-    Ok(of(&Settings::from_environment()?))
+    Ok(of(&config::from_environment()?))
 }
 
 /// The files for the GPUs of these variables.
@@ -55,7 +57,7 @@ pub fn driver_files() -> Result<DriverFiles, String> {
 /// # Errors
 /// As of [`driver_files`].
 pub fn driver_files_with(variable: impl Fn(&str) -> Option<String>) -> Result<DriverFiles, String> {
-    Ok(of(&Settings::read(|name| Ok(variable(name)))?))
+    Ok(of(&config::read(variable)?))
 }
 
 fn of(settings: &Settings) -> DriverFiles {

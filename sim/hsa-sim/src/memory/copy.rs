@@ -22,12 +22,16 @@ fn known(space: &Memory, address: u64, len: u64) -> u64 {
     bytes.min(len)
 }
 
-/// Whether a range is known to the GPUs; if not, it is the program's own. One that begins in an allocation must not leave it.
+/// Whether a range is known to the GPUs; if not, it is the program's own. One that begins in an allocation must not leave it, and
+/// where GPUs' memory is given from nothing is the program's own.
 fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
     if address == 0 || address.checked_add(len).is_none() {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
     match known(space, address, len) {
+        0 if space.is_device_range(address) || space.is_device_range(address + (len - 1)) => {
+            Err(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        }
         0 => Ok(false),
         bytes if bytes == len => Ok(true),
         _ => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),

@@ -99,10 +99,9 @@ pub(crate) fn host_memory() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use amdgpu_sim::Config;
+    use amdgpu_sim::{Config, Settings};
 
     use super::*;
-    use crate::config::Settings;
 
     #[test]
     fn handles_lead_to_their_pools_and_no_other_number_does() {

@@ -1,4 +1,6 @@
-//! AQL queues. Each has a thread that carries out its packets, one after the other.
+//! AQL queues. Each has a thread that carries out its packets, one after the other, whatever their barrier bits: HSA lets packets
+//! without the bit overlap, but promises no progress to one that waits for a later one of its queue. So a kernel that does wait
+//! for such a one waits for ever here (`HIP_SIM_BUDGET` ends it); on two queues both run.
 
 mod packet;
 mod processor;

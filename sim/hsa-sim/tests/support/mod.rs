@@ -92,5 +92,5 @@ pub(crate) fn try_on(release: &str, files: &[&str], test: &str, variables: &[(&s
     }
     let output = command.envs(variables.iter().copied()).output().expect("the program starts");
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    Some((output.status.success(), text))
+    Some((output.status.success(), format!("{text}\nended with {}", output.status)))
 }

@@ -1,0 +1,46 @@
+//! A buffer that two processes share.
+//!
+//! `cargo run --example ipc`
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use hip::{DeviceBuffer, IpcMemoryHandle};
+use rocm_examples::{Result, check, if_supported, open_device};
+
+const LEN: usize = 1000;
+
+fn main() -> Result {
+    if std::env::args().nth(1).as_deref() == Some("second") { second() } else { first() }
+}
+
+/// Shares a buffer, and waits until the other process is done with it.
+fn first() -> Result {
+    let device = open_device()?;
+    let numbers: Vec<u32> = (0..LEN as u32).collect();
+    let buffer = DeviceBuffer::from_slice(&device, &numbers)?;
+    let Some(handle) = if_supported(buffer.ipc_handle())? else { return Ok(()) };
+
+    let program = std::env::current_exe()?;
+    let mut other = Command::new(program).arg("second").stdin(Stdio::piped()).spawn()?;
+    // Closed when it is dropped, here.
+    other.stdin.take().ok_or("no pipe")?.write_all(handle.as_bytes())?;
+    check(other.wait()?.success(), "the second process")?;
+
+    let doubled = buffer.to_vec()?;
+    check(doubled.iter().zip(&numbers).all(|(now, before)| *now == 2 * before), "what the second process wrote")?;
+    println!("ipc: the second process has doubled {LEN} numbers: all right");
+    Ok(())
+}
+
+/// Doubles the numbers in the buffer of the first process.
+fn second() -> Result {
+    let device = open_device()?;
+    let mut bytes = [0; 64];
+    std::io::stdin().read_exact(&mut bytes)?;
+    // SAFETY: the handle of a buffer of as many elements, which the first process leaves alone until this one has ended.
+    let mut shared = unsafe { DeviceBuffer::<u32>::open_ipc(&device, &IpcMemoryHandle::from_bytes(bytes), LEN)? };
+    let doubled: Vec<u32> = shared.to_vec()?.iter().map(|number| 2 * number).collect();
+    shared.copy_from_slice(&doubled)?;
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! What the runtime knows of an address.
+
+use std::ptr;
+
+use hip_sys::{hipMemoryType, hipPointerAttribute_t};
+
+use super::DevicePtr;
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result, Status};
+
+/// What kind of memory an address is of ([`PointerAttributes`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PointerKind {
+    /// The host's, pinned or registered.
+    Host,
+    /// A device's.
+    Device,
+    /// Managed: of the host and all devices.
+    Managed,
+    /// An array (`hipArray_t`).
+    Array,
+    /// Unified, in old releases' words.
+    Unified,
+}
+
+/// What the runtime knows of an address (`hipPointerGetAttributes`): [`DevicePtr::attributes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PointerAttributes {
+    /// What it is.
+    pub kind: PointerKind,
+    /// The device that the memory is on, or in whose context it was made.
+    pub device: Device,
+    /// The same place as devices see it; null if they do not.
+    pub device_address: u64,
+    /// The same place as the host sees it; null if it does not.
+    pub host_address: u64,
+    /// Whether it is managed memory.
+    pub is_managed: bool,
+    /// The flags that it was allocated with (`hipHostMallocPortable`, ...).
+    pub allocation_flags: u32,
+}
+
+/// What a number is, which ROCm 6.0 changed. `None` for memory that the runtime has not made.
+fn kind(raw: hipMemoryType, major: u32) -> Result<Option<PointerKind>> {
+    let kind = match (raw.0, major >= 6) {
+        (0, true) => return Ok(None),
+        (1, true) | (0, false) => PointerKind::Host,
+        (2, true) | (1, false) => PointerKind::Device,
+        (3, true) | (4, false) => PointerKind::Managed,
+        (10, true) | (2, false) => PointerKind::Array,
+        (11, true) | (3, false) => PointerKind::Unified,
+        (number, _) => {
+            return Err(Error::InvalidValue {
+                what: "the kind of memory that the runtime found at an address",
+                value: number.to_string(),
+                allowed: "a number that AMD has documented".to_owned(),
+            });
+        }
+    };
+    Ok(Some(kind))
+}
+
+impl<T> DevicePtr<T> {
+    /// What the runtime knows of the address (`hipPointerGetAttributes`); `None` if it is not of its memory. Nothing is read there.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, DevicePtr, PointerKind};
+    ///
+    /// let buffer = DeviceBuffer::<f32>::zeroed(&Device::get(0)?, 4)?;
+    /// let found = buffer.as_device_ptr().attributes()?.expect("the runtime has made it");
+    /// assert_eq!((found.kind, found.device), (PointerKind::Device, buffer.device()));
+    /// assert_eq!(DevicePtr::<f32>::null().attributes()?, None);
+    /// # Ok(()) }
+    /// ```
+    pub fn attributes(self) -> Result<Option<PointerAttributes>> {
+        let (major, _, _) = crate::backend::runtime_version()?;
+        if self.address() == 0 {
+            return Ok(None);
+        }
+        // What devices there are, and the forks and host functions that may not call.
+        Device::get(0)?.activate()?;
+        let mut raw = hipPointerAttribute_t::default();
+        let pointer = ptr::with_exposed_provenance(self.address() as usize);
+        // SAFETY: `raw` is valid for a write; the runtime looks the address up, and follows it nowhere.
+        let status = unsafe { hip_sys::hipPointerGetAttributes(&mut raw, pointer) };
+        match check(status, "hipPointerGetAttributes", || format!("{self:?}")) {
+            // As releases before 6.0 say it.
+            Err(error) if error.status() == Some(Status::INVALID_VALUE) => return Ok(None),
+            other => other?,
+        }
+        #[cfg(feature = "rocm-6-2")]
+        let number = raw.type_;
+        #[cfg(not(feature = "rocm-6-2"))]
+        // SAFETY: two names of one number, which the runtime has set, or zero.
+        let number = unsafe { raw.anon_1.type_ };
+        let Some(kind) = kind(number, major)? else { return Ok(None) };
+        Ok(Some(PointerAttributes {
+            kind,
+            device: Device::get(usize::try_from(raw.device).unwrap_or(usize::MAX))?,
+            device_address: raw.devicePointer as u64,
+            host_address: raw.hostPointer as u64,
+            is_managed: raw.isManaged != 0,
+            allocation_flags: raw.allocationFlags,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_release() {
+        let new = |raw| kind(hipMemoryType(raw), 7).unwrap();
+        let old = |raw| kind(hipMemoryType(raw), 5).unwrap();
+        assert_eq!([new(0), new(1), new(2)], [None, Some(PointerKind::Host), Some(PointerKind::Device)]);
+        assert_eq!(
+            [old(0), old(1), old(4)].map(Option::unwrap),
+            [PointerKind::Host, PointerKind::Device, PointerKind::Managed]
+        );
+        assert!(kind(hipMemoryType(99), 7).is_err());
+    }
+}

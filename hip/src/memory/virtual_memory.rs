@@ -1,0 +1,462 @@
+//! Virtual memory management: addresses and memory apart, and the one mapped to the other.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
+#[cfg(unix)]
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipMemAccessDesc, hipMemAccessFlagsProtReadWrite, hipMemAllocationGranularityRecommended, hipMemAllocationProp,
+    hipMemAllocationTypePinned, hipMemGenericAllocationHandle_t, hipMemHandleTypePosixFileDescriptor,
+};
+
+use super::pool::location;
+use super::{Allocation, DeviceBuffer, Keeper, Owner};
+use crate::call::check;
+use crate::context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::usage::AccessKind;
+
+/// A range of addresses with nothing behind them yet (`hipMemAddressReserve`), for [`PhysicalMemory`] to be
+/// [mapped](Self::map) to.
+///
+/// So a buffer can grow and keep its address and its elements: drop it, and map the same memory and some more to the same place.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{AddressRange, Device, PhysicalMemory};
+///
+/// let device = Device::get(0)?;
+/// let first = match PhysicalMemory::new(&device, 1) {
+///     Ok(memory) => memory, // at least a byte: as much as the device maps at a time
+///     Err(_) => return Ok(()), // a device or a runtime that has no virtual memory management
+/// };
+/// let range = AddressRange::reserve(&device, 8 * first.byte_len())?;
+///
+/// let mut numbers = range.map::<u32>(0, &[&first])?;
+/// numbers.fill(7)?;
+/// drop(numbers); // unmapped; `first` has its elements still
+///
+/// let second = PhysicalMemory::new(&device, 1)?;
+/// let mut numbers = range.map::<u32>(0, &[&first, &second])?; // twice as long
+/// let half = numbers.len() / 2;
+/// numbers.slice_mut(half..)?.fill(8)?;
+/// assert_eq!(numbers.slice(half - 1..half + 1)?.to_vec()?, [7, 8]);
+/// # Ok(()) }
+/// ```
+pub struct AddressRange {
+    inner: Arc<RangeInner>,
+}
+
+/// A piece of a device's memory without an address (`hipMemCreate`). It keeps what is in it while it is not mapped.
+pub struct PhysicalMemory {
+    inner: Arc<PhysicalInner>,
+}
+
+struct RangeInner {
+    address: usize,
+    bytes: usize,
+    /// What it was reserved for.
+    device: Device,
+    /// Offsets that memory is mapped to.
+    mapped: Mutex<Vec<Range<usize>>>,
+}
+
+struct PhysicalInner {
+    raw: hipMemGenericAllocationHandle_t,
+    bytes: usize,
+    device: Device,
+    mapped: AtomicBool,
+}
+
+// SAFETY: the handle is one that the HIP runtime lets any thread use; it is released only in Drop, when no other reference
+// exists. All else in here is Send and Sync.
+unsafe impl Send for PhysicalInner {}
+// SAFETY: as above.
+unsafe impl Sync for PhysicalInner {}
+
+/// What memory of `device` is to be like; with a type of handle, to be shared with other processes.
+fn properties(device: &Device, shareable: bool) -> hipMemAllocationProp {
+    let mut properties = hipMemAllocationProp {
+        type_: hipMemAllocationTypePinned,
+        location: location(device),
+        ..hipMemAllocationProp::default()
+    };
+    if shareable {
+        #[cfg(not(feature = "rocm-7-0"))]
+        {
+            properties.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
+        }
+        #[cfg(feature = "rocm-7-0")]
+        {
+            properties.anon_1.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
+        }
+    }
+    properties
+}
+
+/// `bytes` rounded up to what `device` maps at a time (`hipMemGetAllocationGranularity`), at least once that.
+fn whole(device: &Device, properties: &hipMemAllocationProp, bytes: usize) -> Result<usize> {
+    device.activate()?;
+    let mut unit = 0usize;
+    // SAFETY: `unit` is valid for a write, `properties` for a read.
+    let status = unsafe {
+        hip_sys::hipMemGetAllocationGranularity(&mut unit, properties, hipMemAllocationGranularityRecommended)
+    };
+    check(status, "hipMemGetAllocationGranularity", || format!("device {}", device.index()))?;
+    let too_large = Error::TooLarge { elements: bytes, element_bytes: 1 };
+    match bytes.max(1).checked_next_multiple_of(unit.max(1)) {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
+        _ => Err(too_large),
+    }
+}
+
+/// Does what a destructor must, in a host function later, in a forked child not at all.
+fn in_time(work: impl FnOnce() + Send + 'static) {
+    if context::in_host_function() {
+        context::put_off(Box::new(work));
+    } else if !context::is_forked() {
+        work();
+    }
+}
+
+impl PhysicalMemory {
+    /// At least `bytes` bytes of `device`'s memory, rounded up to what it maps at a time (2 MiB or 4 KiB; [`byte_len`](Self::byte_len) has it).
+    /// What is in it is arbitrary.
+    ///
+    /// # Errors
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
+    /// [`Error::TooLarge`].
+    pub fn new(device: &Device, bytes: usize) -> Result<Self> {
+        Self::create(device, bytes, false)
+    }
+
+    /// As [`new`](Self::new), to be [exported](Self::export) to other processes.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    #[cfg(unix)]
+    pub fn new_shareable(device: &Device, bytes: usize) -> Result<Self> {
+        Self::create(device, bytes, true)
+    }
+
+    fn create(device: &Device, bytes: usize, shareable: bool) -> Result<Self> {
+        let properties = properties(device, shareable);
+        let bytes = whole(device, &properties, bytes)?;
+        let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, `properties` for a read; 0 is the only flag.
+        let status = unsafe { hip_sys::hipMemCreate(&mut raw, bytes, &properties, 0) };
+        check(status, "hipMemCreate", || format!("{bytes} bytes on device {}", device.index()))?;
+        Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
+    }
+
+    /// The memory as a file descriptor, to be sent to another process (`hipMemExportToShareableHandle`).
+    ///
+    /// # Errors
+    /// The runtime's status unless it was made by [`new_shareable`](Self::new_shareable).
+    #[cfg(unix)]
+    pub fn export(&self) -> Result<OwnedFd> {
+        self.inner.device.activate()?;
+        let mut fd: RawFd = -1;
+        // SAFETY: the memory is alive; a handle of this type is an int, which `fd` has room for.
+        let status = unsafe {
+            hip_sys::hipMemExportToShareableHandle(
+                ptr::from_mut(&mut fd).cast::<c_void>(),
+                self.inner.raw,
+                hipMemHandleTypePosixFileDescriptor,
+                0,
+            )
+        };
+        check(status, "hipMemExportToShareableHandle", || format!("{self:?}"))?;
+        if fd < 0 {
+            return Err(Error::InvalidValue {
+                what: "the file descriptor that the runtime gave for memory",
+                value: fd.to_string(),
+                allowed: "0 or more".to_owned(),
+            });
+        }
+        // SAFETY: the runtime has just made the descriptor for us, and checked that it is one.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Memory of another process, by the descriptor that it [exported](Self::export), on `device` (`hipMemImportFromShareableHandle`).
+    /// `bytes` are those of the other process's memory.
+    ///
+    /// # Errors
+    /// The runtime's status if `fd` is something else.
+    ///
+    /// # Safety
+    /// `fd` is what [`export`](Self::export) gave, in this process or another, for memory of this device and this many bytes, and no process
+    /// writes to it while another uses it: neither knows of the other's work.
+    #[cfg(unix)]
+    pub unsafe fn import(device: &Device, fd: BorrowedFd<'_>, bytes: usize) -> Result<Self> {
+        let mut raw: hipMemGenericAllocationHandle_t = ptr::null_mut();
+        let mut number = fd.as_raw_fd();
+        // By value, in the pointer's place; runtimes before ROCm 7.0 follow a pointer to it.
+        let handle: *mut c_void = match crate::backend::runtime_version()?.0 {
+            7.. => ptr::without_provenance_mut(number as usize),
+            _ => ptr::from_mut(&mut number).cast(),
+        };
+        device.activate()?;
+        // SAFETY: `raw` is valid for a write, and the handle is as this runtime wants it. The caller answers for the descriptor.
+        let status =
+            unsafe { hip_sys::hipMemImportFromShareableHandle(&mut raw, handle, hipMemHandleTypePosixFileDescriptor) };
+        check(status, "hipMemImportFromShareableHandle", || {
+            format!("file descriptor {} on device {}", fd.as_raw_fd(), device.index())
+        })?;
+        Ok(Self { inner: Arc::new(PhysicalInner { raw, bytes, device: *device, mapped: AtomicBool::new(false) }) })
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.inner.bytes
+    }
+
+    /// The device that the memory is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// Whether a buffer has it.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        self.inner.mapped.load(Ordering::Acquire)
+    }
+}
+
+impl AddressRange {
+    /// At least `bytes` bytes of addresses, rounded up to what `device` maps at a time.
+    ///
+    /// # Errors
+    /// `hipErrorOutOfMemory`; `hipErrorNotSupported` where `hipDeviceAttributeVirtualMemoryManagementSupported` is 0;
+    /// [`Error::TooLarge`].
+    pub fn reserve(device: &Device, bytes: usize) -> Result<Self> {
+        let bytes = whole(device, &properties(device, false), bytes)?;
+        let mut pointer = ptr::null_mut();
+        // SAFETY: `pointer` is valid for a write; any alignment and any place will do.
+        let status = unsafe { hip_sys::hipMemAddressReserve(&mut pointer, bytes, 0, ptr::null_mut(), 0) };
+        check(status, "hipMemAddressReserve", || format!("{bytes} bytes of addresses"))?;
+        let inner = RangeInner { address: pointer as usize, bytes, device: *device, mapped: Mutex::default() };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Maps pieces of memory, one behind the other, to the addresses from `offset` bytes on (`hipMemMap`, `hipMemSetAccess`), as one buffer.
+    /// The memory's device may use it.
+    ///
+    /// The buffer keeps the memory and the addresses. Dropping it unmaps them (`hipMemUnmap`), after all work that uses it. A piece is in
+    /// one buffer at a time.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if the pieces do not fit in the range; [`Error::InvalidValue`] if something is mapped there, or a piece elsewhere, if
+    /// there are no pieces, or they are no whole number of `T`, and for an offset that is not aligned for it, in the runtime's words for one that
+    /// the device cannot map to; [`Error::WrongDevice`] for pieces of several devices.
+    pub fn map<T: Pod>(&self, offset: usize, pieces: &[&PhysicalMemory]) -> Result<DeviceBuffer<T>> {
+        self.map_for(offset, pieces, &[])
+    }
+
+    /// As [`map`](Self::map), for `peers` to use too.
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map), and the runtime's for a device that cannot reach the memory.
+    pub fn map_for<T: Pod>(
+        &self,
+        offset: usize,
+        pieces: &[&PhysicalMemory],
+        peers: &[Device],
+    ) -> Result<DeviceBuffer<T>> {
+        let size = size_of::<T>();
+        if size == 0 {
+            return Err(Error::ZeroSizedType { type_name: std::any::type_name::<T>() });
+        }
+        let refused =
+            |value: String, allowed: String| Error::InvalidValue { what: "memory to be mapped", value, allowed };
+        let Some(device) = pieces.first().map(|piece| piece.device()) else {
+            return Err(refused("nothing".to_owned(), "one piece or more".to_owned()));
+        };
+        for piece in pieces {
+            device.expect(piece.device(), "the memory")?;
+        }
+        let RangeInner { address, bytes: len, .. } = *self.inner;
+        let end = pieces.iter().try_fold(offset, |end, piece| end.checked_add(piece.byte_len()));
+        let end = end.filter(|end| *end <= len).ok_or(Error::Range { start: offset, end: end.unwrap_or(len), len })?;
+        let bytes = end - offset;
+        if bytes % size != 0 || (address + offset) % align_of::<T>() != 0 {
+            let found = format!("{bytes} bytes at {:#x}", address + offset);
+            let (type_name, align) = (std::any::type_name::<T>(), align_of::<T>());
+            return Err(refused(
+                found,
+                format!("a multiple of {size} bytes at a multiple of {align}, for {type_name}"),
+            ));
+        }
+        let mut mapped = Mapped::claim(&self.inner, offset..end).ok_or_else(|| {
+            refused(format!("to {offset}..{end} of a range"), "to addresses that nothing is mapped to".to_owned())
+        })?;
+        mapped.peers = peers.to_vec();
+        device.activate()?;
+        for piece in pieces {
+            mapped.add(piece)?;
+        }
+        mapped.allow(device)?;
+        let pointer = mapped.pointer(0);
+        let owner = Owner::Keeper(Box::new(mapped));
+        let memory = Allocation::from_parts(&device, pointer, ptr::null_mut(), bytes, owner);
+        Ok(DeviceBuffer::from_allocation(memory, bytes / size))
+    }
+
+    /// The first address, as devices see it.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.inner.address as u64
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.inner.bytes
+    }
+}
+
+impl RangeInner {
+    fn lock(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
+        // The list is whole after every statement.
+        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Memory that is mapped, until it is dropped. Unless the unmapping fails, when it is lost with its addresses.
+struct Mapped {
+    range: Arc<RangeInner>,
+    /// In the range.
+    place: Range<usize>,
+    pieces: Vec<Arc<PhysicalInner>>,
+    /// Bytes of them.
+    bytes: usize,
+    peers: Vec<Device>,
+}
+
+impl Mapped {
+    /// Nothing yet. `None` if something else is there.
+    fn claim(range: &Arc<RangeInner>, place: Range<usize>) -> Option<Self> {
+        let mut mapped = range.lock();
+        if mapped.iter().any(|other| other.start < place.end && place.start < other.end) {
+            return None;
+        }
+        mapped.push(place.clone());
+        Some(Self { range: Arc::clone(range), place, pieces: Vec::new(), bytes: 0, peers: Vec::new() })
+    }
+
+    fn pointer(&self, offset: usize) -> *mut c_void {
+        ptr::with_exposed_provenance_mut(self.range.address + self.place.start + offset)
+    }
+
+    /// Maps one more piece behind the others.
+    fn add(&mut self, piece: &PhysicalMemory) -> Result<()> {
+        if piece.inner.mapped.swap(true, Ordering::AcqRel) {
+            return Err(Error::InvalidValue {
+                what: "memory to be mapped",
+                value: "mapped already".to_owned(),
+                allowed: "in one buffer at a time".to_owned(),
+            });
+        }
+        let bytes = piece.byte_len();
+        // SAFETY: reserved addresses that nothing is mapped to, as the claim says, and memory that is alive.
+        let status = unsafe { hip_sys::hipMemMap(self.pointer(self.bytes), bytes, 0, piece.inner.raw, 0) };
+        if let Err(error) = check(status, "hipMemMap", || format!("{piece:?} at {:p}", self.pointer(self.bytes))) {
+            piece.inner.mapped.store(false, Ordering::Release);
+            return Err(error);
+        }
+        self.pieces.push(Arc::clone(&piece.inner));
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Lets `device`, the memory's own, and the peers use it.
+    fn allow(&self, device: Device) -> Result<()> {
+        let devices = [device].into_iter().chain(self.peers.iter().copied());
+        let access: Vec<hipMemAccessDesc> = devices
+            .map(|device| hipMemAccessDesc { location: location(&device), flags: hipMemAccessFlagsProtReadWrite })
+            .collect();
+        // SAFETY: memory is mapped to all of the addresses; there are as many descriptions as is said.
+        let status = unsafe { hip_sys::hipMemSetAccess(self.pointer(0), self.bytes, access.as_ptr(), access.len()) };
+        check(status, "hipMemSetAccess", || format!("{} bytes for {} devices", self.bytes, access.len()))
+    }
+}
+
+impl Keeper for Mapped {
+    fn admits(&self, device: Device, _kind: AccessKind) -> bool {
+        self.peers.contains(&device)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let (mut offset, mut lost) = (0, false);
+        for piece in std::mem::take(&mut self.pieces) {
+            // SAFETY: mapped by `add` in this size, not unmapped yet, and no work uses it any more.
+            let status = unsafe { hip_sys::hipMemUnmap(self.pointer(offset), piece.bytes) };
+            offset += piece.bytes;
+            if status.0 == 0 {
+                piece.mapped.store(false, Ordering::Release);
+            } else {
+                // Devices may still reach it there: neither the memory nor the addresses are for others.
+                std::mem::forget((piece, Arc::clone(&self.range)));
+                lost = true;
+            }
+        }
+        if !lost {
+            self.range.lock().retain(|other| *other != self.place);
+        }
+    }
+}
+
+impl Drop for RangeInner {
+    fn drop(&mut self) {
+        let (address, bytes, device) = (self.address, self.bytes, self.device);
+        in_time(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipMemAddressReserve in this size, not freed yet, and nothing is mapped there any more.
+                let _ = unsafe { hip_sys::hipMemAddressFree(ptr::with_exposed_provenance_mut(address), bytes) };
+            }
+        });
+    }
+}
+
+impl Drop for PhysicalInner {
+    fn drop(&mut self) {
+        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        in_time(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipMemCreate, not released yet, and mapped nowhere any more.
+                let _ = unsafe { hip_sys::hipMemRelease(ptr::with_exposed_provenance_mut(raw)) };
+            }
+        });
+    }
+}
+
+impl fmt::Debug for PhysicalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PhysicalMemory")
+            .field("bytes", &self.inner.bytes)
+            .field("device", &self.inner.device.index())
+            .field("mapped", &self.is_mapped())
+            .finish()
+    }
+}
+
+impl fmt::Debug for AddressRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddressRange")
+            .field("address", &format_args!("{:#x}", self.inner.address))
+            .field("bytes", &self.inner.bytes)
+            .finish()
+    }
+}
