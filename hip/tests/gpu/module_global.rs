@@ -4,11 +4,14 @@ use hip::{DeviceBuffer, Error, LaunchConfig, Module, PinnedBuffer, Stream};
 
 use crate::module;
 
-const GLOBALS: &[u8] = include_bytes!("../kernels/globals.gfx90a.co");
-
 /// A module with variables, on the device that the tests' kernels are for.
 fn globals() -> Option<Module> {
-    Some(Module::load(&module()?.device(), GLOBALS).unwrap())
+    let device = module()?.device();
+    let code: &[u8] = match device.properties().unwrap().arch.name() {
+        "gfx942" => include_bytes!("../kernels/globals.gfx942.co"),
+        _ => include_bytes!("../kernels/globals.gfx90a.co"),
+    };
+    Some(Module::load(&device, code).unwrap())
 }
 
 #[test]
