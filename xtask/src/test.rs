@@ -140,6 +140,9 @@ fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'stat
     }
 }
 
+/// What does not compile does not run on any runtime either: it is tried in the steps without one.
+const BUT_MISUSE: [&str; 3] = ["--", "--skip", "misuse_does_not_compile"];
+
 /// Tests on a release's own libraries, through its loader.
 fn real(release: &'static Release, offline: bool) -> Step {
     let tree = rocm::tree(release);
@@ -159,8 +162,10 @@ fn real(release: &'static Release, offline: bool) -> Step {
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
     compiled.args(["--features", "hiprtc/sim"]);
+    let mut found = test(&["hip"]);
+    found.args(BUT_MISUSE);
     // The -sys crates start the loader themselves, in the steps `level`.
-    let commands = vec![test(&["hip"]), compiled];
+    let commands = vec![found, compiled];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
 }
@@ -203,6 +208,7 @@ fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> 
     command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
     command.args(["-p", "hip", "--features", &feature(release)]);
     command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+    command.args(BUT_MISUSE);
     let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
     if let Some(architecture) = architecture {
