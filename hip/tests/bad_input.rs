@@ -3,7 +3,13 @@
 
 use hip::{Backend, Device, DeviceBuffer, LaunchConfig, Module, PinnedBuffer, Stream};
 
-const CODE: &[u8] = include_bytes!("kernels/kernels.gfx90a.co");
+/// The kernels for what the software GPU is.
+fn code(device: &Device) -> &'static [u8] {
+    match device.properties().unwrap().arch.name() {
+        "gfx942" => include_bytes!("kernels/kernels.gfx942.co"),
+        _ => include_bytes!("kernels/kernels.gfx90a.co"),
+    }
+}
 
 fn device() -> Device {
     hip::select_backend(Backend::Sim).unwrap();
@@ -25,7 +31,7 @@ fn elements_of_no_size() {
 fn names_and_numbers_out_of_range() {
     let device = device();
     assert!(Device::get(usize::MAX).is_err());
-    let module = Module::load(&device, CODE).unwrap();
+    let module = Module::load(&device, code(&device)).unwrap();
     for name in ["", "vector_add\0", "\0", "no such kernel", "vector_add.kd"] {
         assert!(module.kernel(name).is_err(), "{name:?}");
     }

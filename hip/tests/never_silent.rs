@@ -10,7 +10,8 @@ fn in_child(name: &str, choice: Option<&str>) -> bool {
         return true;
     }
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", name]).env(CHILD, "1").env_remove("HIP_RS_BACKEND");
+    command.args(["--exact", name]).env(CHILD, "1");
+    command.env_remove("HIP_RS_BACKEND").env_remove("HIP_SIM_TARGET");
     if let Some(choice) = choice {
         command.env("HIP_RS_BACKEND", choice);
     }

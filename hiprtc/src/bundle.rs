@@ -234,15 +234,16 @@ mod tests {
     #[test]
     fn compressed_bundles_are_read_with_the_feature_and_say_so_without() {
         let image = include_bytes!("../../sim/amdgpu-sim/tests/kernels/basic-ccob-v3.hipfb");
-        let bytes = Bundle::decompress(image);
-        if cfg!(feature = "compressed") {
-            let bytes = bytes.unwrap();
-            assert_eq!(Bundle::parse(&bytes).unwrap().architectures(), ["gfx90a", "gfx942"].map(arch));
-            for len in [4, 30, image.len() / 2, image.len() - 1] {
-                assert!(matches!(Bundle::decompress(&image[..len]), Err(Error::InvalidBundle(_))), "{len}");
+        match Bundle::decompress(image) {
+            // Another crate of the build may have switched on the feature of `hip` that does it.
+            Ok(bytes) => {
+                assert_eq!(Bundle::parse(&bytes).unwrap().architectures(), ["gfx90a", "gfx942"].map(arch));
+                for len in [4, 30, image.len() / 2, image.len() - 1] {
+                    assert!(matches!(Bundle::decompress(&image[..len]), Err(Error::InvalidBundle(_))), "{len}");
+                }
             }
-        } else {
-            assert!(bytes.unwrap_err().to_string().contains("feature `compressed`"));
+            Err(error) if cfg!(feature = "compressed") => panic!("{error}"),
+            Err(error) => assert!(error.to_string().contains("feature `compressed`"), "{error}"),
         }
         let raw = bundle(&["gfx90a"]);
         assert!(*Bundle::decompress(&raw).unwrap() == *raw);

@@ -1,5 +1,5 @@
 //! `cargo xtask kernels`: the code that is kept in the repository, compiled ahead of time from the sources beside it: the
-//! examples' kernels for the architectures that ship, and those of the software GPU's tests.
+//! examples' kernels for the architectures that ship, and those of the tests of `hip` and of the software GPU.
 //!
 //! The compiler is the real HIPRTC, fetched under `target/rocm`; the work is done by hiprtc's own example `bundle`, which
 //! runs through that tree's loader.
@@ -46,14 +46,32 @@ const SINGLE: [(&str, &str, &str, &str); 19] = [
     ("observe-gfx942.co", "observe.hip", "gfx942", "-O2"),
 ];
 
+/// The tests of `hip`.
+const HIP_TESTS: &str = "hip/tests/kernels";
+
+/// Its code objects: file, source, release, architecture and options.
+const HIP: [(&str, &str, &str, &str); 11] = [
+    ("kernels.gfx90a.co", "kernels.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
+    ("kernels.gfx942.co", "kernels.hip", RELEASE, "gfx942 -O3 -mcode-object-version=5"),
+    ("kernels.gfx1100.co", "kernels.hip", RELEASE, "gfx1100 -O3"),
+    ("globals.gfx90a.co", "globals.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
+    ("globals.gfx942.co", "globals.hip", RELEASE, "gfx942 -O3 -mcode-object-version=5"),
+    ("vector_add.v4.gfx90a.co", "vector_add.hip", "5.7", "gfx90a -O3"),
+    ("vector_add.v4.gfx942.co", "vector_add.hip", "5.7", "gfx942 -O3"),
+    ("vector_add.v5.gfx90a.co", "vector_add.hip", "6.4", "gfx90a:xnack- -O3 -mcode-object-version=5"),
+    ("vector_add.v5.gfx942.co", "vector_add.hip", "6.4", "gfx942:xnack- -O3 -mcode-object-version=5"),
+    ("vector_add.v6.gfx90a.co", "vector_add.hip", RELEASE, "gfx90a:sramecc+:xnack- -O0"),
+    ("vector_add.v6.gfx942.co", "vector_add.hip", RELEASE, "gfx942:sramecc+:xnack- -O0"),
+];
+
 /// The levels of which code of every topic in `suite/` is kept, and the options of all (as in its `levels.rs`).
 const LEVELS: [(&str, &str); 3] = [("gfx90a", "O0"), ("gfx90a", "O3"), ("gfx942", "O3")];
 const SUITE_OPTIONS: &str = "-std=c++17 -ffp-contract=off";
 
-/// Compiles the kernels that are kept as code: the examples' and the software GPU's tests'.
+/// Compiles the kernels that are kept as code: the examples' and those of tests.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "The compiler is that of ROCm 7.2 (of 5.7 for one file), fetched under target/rocm if it is not there yet.
+    after_long_help = "The compiler is that of ROCm 7.2 (of 5.7 and 6.4 for a few files), fetched under target/rocm if it is not there yet.
 
 Examples:
   cargo xtask kernels            write the code anew
@@ -82,6 +100,10 @@ fn jobs() -> Result<Vec<Job>> {
         let output = source.with_extension("hipfb");
         jobs.push(Job { source, output, release: RELEASE, words: ARCHITECTURES.map(str::to_owned).to_vec() });
     }
+    let folder = paths::root().join(HIP_TESTS);
+    for (file, source, release, options) in HIP {
+        jobs.push(Job { source: folder.join(source), output: folder.join(file), release, words: words(options) });
+    }
     let tests = paths::root().join(TESTS);
     let folder = tests.join("kernels");
     for (file, source, architecture, options) in SINGLE {
@@ -107,7 +129,7 @@ fn jobs() -> Result<Vec<Job>> {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let jobs = jobs()?;
-    for name in [RELEASE, "5.7"] {
+    for name in [RELEASE, "6.4", "5.7"] {
         rocm::fetch(rocm::release(name)?, &[], false)?;
     }
     let tool = tool()?;
@@ -217,15 +239,15 @@ mod tests {
     }
 
     #[test]
-    fn all_code_of_the_software_gpus_tests_is_made_from_source_by_a_job_or_listed() {
+    fn all_code_of_tests_is_made_from_source_by_a_job_or_listed() {
         let tests = paths::root().join(TESTS);
         let outputs: Vec<PathBuf> = jobs().unwrap().into_iter().map(|job| job.output).collect();
         outputs.iter().for_each(|path| assert!(path.is_file(), "{} is not there", path.display()));
         // From LLVM IR and assembly; the last one's debug information names a temporary folder.
         let others =
             ["memory.co", "pointers.co", "undefined.co", "lines.co"].map(|file| tests.join("kernels").join(file));
-        for folder in ["kernels", "suite/code"] {
-            for entry in std::fs::read_dir(tests.join(folder)).unwrap() {
+        for folder in [tests.join("kernels"), tests.join("suite/code"), paths::root().join(HIP_TESTS)] {
+            for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.extension().is_some_and(|extension| extension == "co" || extension == "xz") {
                     assert!(outputs.contains(&path) || others.contains(&path), "nothing makes {}", path.display());

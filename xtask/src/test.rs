@@ -92,8 +92,10 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     steps.push(Step::command("hip-sim command", about, test(&words)));
     steps.push(hsa_library(offline));
     for release in releases {
-        steps.push(hsa(release, offline));
+        steps.push(hsa(release, None, offline));
     }
+    // Of the newest only: what differs is the code, not HIP.
+    steps.extend(releases.iter().filter(|release| release.name == "7.2").map(|r| hsa(r, Some("gfx942"), offline)));
     // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
     steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
     steps.push(levels(&raw, offline));
@@ -138,6 +140,9 @@ fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'stat
     }
 }
 
+/// What does not compile does not run on any runtime either: it is tried in the steps without one.
+const BUT_MISUSE: [&str; 3] = ["--", "--skip", "misuse_does_not_compile"];
+
 /// Tests on a release's own libraries, through its loader.
 fn real(release: &'static Release, offline: bool) -> Step {
     let tree = rocm::tree(release);
@@ -157,8 +162,10 @@ fn real(release: &'static Release, offline: bool) -> Step {
     // What HIPRTC compiles here runs on the software GPU, and only here is there both.
     let mut compiled = test(&["hiprtc"]);
     compiled.args(["--features", "hiprtc/sim"]);
+    let mut found = test(&["hip"]);
+    found.args(BUT_MISUSE);
     // The -sys crates start the loader themselves, in the steps `level`.
-    let commands = vec![test(&["hip"]), compiled];
+    let commands = vec![found, compiled];
     let about = format!("tests on the real libraries of ROCm {}, which find no GPU", release.name);
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
 }
@@ -189,8 +196,9 @@ fn hsa_library(offline: bool) -> Step {
     })
 }
 
-/// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim.
-fn hsa(release: &'static Release, offline: bool) -> Step {
+/// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
+/// its usual one.
+fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> Step {
     let tree = rocm::tree(release);
     let folders = format!("{}:{}", hsa_folder().display(), tree.libraries().display());
     let runner = [tree.loader().display().to_string(), "--library-path".to_owned(), folders];
@@ -200,8 +208,15 @@ fn hsa(release: &'static Release, offline: bool) -> Step {
     command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
     command.args(["-p", "hip", "--features", &feature(release)]);
     command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
-    let about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
-    Step::command(format!("hsa {}", release.name), about, command).when(move || {
+    command.args(BUT_MISUSE);
+    let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
+    let mut name = format!("hsa {}", release.name);
+    if let Some(architecture) = architecture {
+        command.env("HIP_SIM_ARCH", architecture);
+        about.push_str(&format!(" as {architecture}"));
+        name.push_str(&format!(" {architecture}"));
+    }
+    Step::command(name, about, command).when(move || {
         fetched(release)()?;
         if hsa_folder().join("libhsa-runtime64.so.1").exists() {
             Ok(())

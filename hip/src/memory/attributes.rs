@@ -1,5 +1,6 @@
 //! What the runtime knows of an address.
 
+use std::mem::offset_of;
 use std::ptr;
 
 use hip_sys::{hipMemoryType, hipPointerAttribute_t};
@@ -93,11 +94,10 @@ impl<T> DevicePtr<T> {
             Err(error) if error.status() == Some(Status::INVALID_VALUE) => return Ok(None),
             other => other?,
         }
-        #[cfg(feature = "rocm-6-2")]
-        let number = raw.type_;
-        #[cfg(not(feature = "rocm-6-2"))]
-        // SAFETY: two names of one number, which the runtime has set, or zero.
-        let number = unsafe { raw.anon_1.type_ };
+        // Its name differs by the level of hip-sys, which may be higher than this crate's; its place does not.
+        const { assert!(offset_of!(hipPointerAttribute_t, device) == size_of::<hipMemoryType>()) };
+        // SAFETY: the number of this size that comes before the device, which the runtime has set, or zero.
+        let number = unsafe { (&raw const raw).cast::<hipMemoryType>().read() };
         let Some(kind) = kind(number, major)? else { return Ok(None) };
         Ok(Some(PointerAttributes {
             kind,

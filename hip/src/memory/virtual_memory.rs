@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::mem::offset_of;
 use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -11,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
 use hip_sys::{
-    hipMemAccessDesc, hipMemAccessFlagsProtReadWrite, hipMemAllocationGranularityRecommended, hipMemAllocationProp,
-    hipMemAllocationTypePinned, hipMemGenericAllocationHandle_t, hipMemHandleTypePosixFileDescriptor,
+    hipMemAccessDesc, hipMemAccessFlagsProtReadWrite, hipMemAllocationGranularityRecommended,
+    hipMemAllocationHandleType, hipMemAllocationProp, hipMemAllocationTypePinned, hipMemGenericAllocationHandle_t,
+    hipMemHandleTypePosixFileDescriptor,
 };
 
 use super::pool::location;
@@ -90,14 +92,11 @@ fn properties(device: &Device, shareable: bool) -> hipMemAllocationProp {
         ..hipMemAllocationProp::default()
     };
     if shareable {
-        #[cfg(not(feature = "rocm-7-0"))]
-        {
-            properties.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
-        }
-        #[cfg(feature = "rocm-7-0")]
-        {
-            properties.anon_1.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
-        }
+        // Its name differs by the level of hip-sys, which may be higher than this crate's; its place does not.
+        const { assert!(offset_of!(hipMemAllocationProp, location) == 2 * size_of::<hipMemAllocationHandleType>()) };
+        let numbers = (&raw mut properties).cast::<hipMemAllocationHandleType>();
+        // SAFETY: the second of two numbers of this size that come before the location.
+        unsafe { numbers.add(1).write(hipMemHandleTypePosixFileDescriptor) };
     }
     properties
 }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use hip::{Backend, Device, Kernel, Module};
 
-pub(crate) const KERNELS: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
+const KERNELS_GFX90A: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
+const KERNELS_GFX942: &[u8] = include_bytes!("../kernels/kernels.gfx942.co");
 pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
 
 /// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
@@ -42,10 +43,18 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
+/// The kernels of `tests/kernels` for this device, or for gfx90a if there are none.
+pub(crate) fn kernels(device: &Device) -> &'static [u8] {
+    match device.properties().unwrap().arch.name() {
+        "gfx942" => KERNELS_GFX942,
+        _ => KERNELS_GFX90A,
+    }
+}
+
 /// The kernels of `tests/kernels`, if they are for this device.
 pub(crate) fn module() -> Option<Module> {
     let device = device()?;
-    match Module::load(&device, KERNELS) {
+    match Module::load(&device, kernels(&device)) {
         Ok(module) => Some(module),
         Err(error @ hip::Error::Architecture { .. }) if !device.is_simulated() => {
             skipped(&error);

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use hip::{Device, DeviceBuffer, Error, Event, Module, Stream};
 
-use crate::{KERNELS, module};
+use crate::{kernels, module};
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -21,6 +21,7 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
     let event = Event::new(&device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     data.fill_async(&stream, 3).unwrap();
+    let code = kernels(&device);
     // SAFETY: the child calls only this crate, which does not call the runtime there, and ends with _exit.
     let child = unsafe { fork() };
     if child == 0 {
@@ -38,7 +39,7 @@ fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
             Device::count().map(drop),
             Stream::new(&device).map(drop),
             DeviceBuffer::<u8>::zeroed(&device, 1).map(drop),
-            Module::load(&device, KERNELS).map(drop),
+            Module::load(&device, code).map(drop),
         ];
         let wrong = results.iter().position(|result| !matches!(result, Err(Error::ForkedChild)));
         drop((data, stream, module));

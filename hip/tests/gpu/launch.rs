@@ -30,11 +30,18 @@ fn vectors_are_added() {
 #[test]
 fn code_objects_of_all_versions_run() {
     let Some(device) = crate::device() else { return };
-    let objects: [&[u8]; 3] = [
-        include_bytes!("../kernels/vector_add.v4.gfx90a.co"),
-        include_bytes!("../kernels/vector_add.v5.gfx90a.co"),
-        include_bytes!("../kernels/vector_add.v6.gfx90a.co"),
-    ];
+    let objects: [&[u8]; 3] = match device.properties().unwrap().arch.name() {
+        "gfx942" => [
+            include_bytes!("../kernels/vector_add.v4.gfx942.co"),
+            include_bytes!("../kernels/vector_add.v5.gfx942.co"),
+            include_bytes!("../kernels/vector_add.v6.gfx942.co"),
+        ],
+        _ => [
+            include_bytes!("../kernels/vector_add.v4.gfx90a.co"),
+            include_bytes!("../kernels/vector_add.v5.gfx90a.co"),
+            include_bytes!("../kernels/vector_add.v6.gfx90a.co"),
+        ],
+    };
     for (bytes, version) in objects.into_iter().zip(4..) {
         let module = match hip::Module::load(&device, bytes) {
             Err(error @ Error::Architecture { .. }) if !device.is_simulated() => {

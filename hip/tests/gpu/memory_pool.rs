@@ -204,7 +204,7 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
     assert!(matches!(pool.uninit_async::<u8>(&streams[1], 4), Err(Error::WrongDevice { .. })));
     assert!(matches!(devices[1].set_memory_pool(&pool), Err(Error::WrongDevice { .. })));
     let mut buffer = pool.zeroed_async::<i32>(&streams[0], 64).unwrap();
-    let add = Module::load(&second, crate::KERNELS).unwrap().kernel("add_in_place").unwrap();
+    let add = Module::load(&second, crate::kernels(&second)).unwrap().kernel("add_in_place").unwrap();
     let launch = |buffer: &mut DeviceBuffer<i32>| {
         // SAFETY: 64 threads, 64 elements.
         unsafe { add.launch(&streams[1], LaunchConfig::new(1, 64), (buffer, 7i32, 64u32)) }

@@ -1,6 +1,6 @@
 use hip::{Device, Error, FunctionAttribute, Module, ParameterKind};
 
-use crate::{KERNELS, KERNELS_GFX1100, device, module, supported};
+use crate::{KERNELS_GFX1100, device, kernels, module, supported};
 
 #[test]
 fn a_module_lists_its_kernels() {
@@ -19,7 +19,8 @@ fn a_file_loads_as_its_bytes_do() {
         return;
     }
     let device = Device::get(0).unwrap();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels");
+    let path = format!("{folder}/kernels.{}.co", device.properties().unwrap().arch.name());
     Module::load_file(&device, path).unwrap().kernel("empty").unwrap();
     let error = Module::load_file(&device, "/no/such/file.co").unwrap_err();
     assert!(matches!(error, Error::File { .. }) && error.to_string().contains("/no/such/file.co"), "{error}");
@@ -28,9 +29,8 @@ fn a_file_loads_as_its_bytes_do() {
 #[test]
 fn bytes_that_are_no_code_are_refused() {
     let Some(device) = device() else { return };
-    for bytes in
-        [&b""[..], b"\0\0\0\0", b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", &KERNELS[..KERNELS.len() / 2]]
-    {
+    let code = kernels(&device);
+    for bytes in [&b""[..], b"\0\0\0\0", b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", &code[..code.len() / 2]] {
         let error = Module::load(&device, bytes).unwrap_err();
         assert!(matches!(error, Error::Image { .. } | Error::Hip(_)), "{error}");
     }
@@ -117,7 +117,7 @@ fn a_module_is_loaded_with_options_and_the_log_comes_back() {
     let Some(module) = module() else { return };
     let device = module.device();
     let options = hip::LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
-    let Some((module, log)) = supported(Module::load_with(&device, KERNELS, &options)) else { return };
+    let Some((module, log)) = supported(Module::load_with(&device, kernels(&device), &options)) else { return };
     assert_eq!(log.errors, "");
     assert_eq!(module.kernel("empty").unwrap().name(), "empty");
     assert!(matches!(Module::load_with(&device, b"nothing", &options), Err(Error::Image { .. })));
@@ -132,7 +132,7 @@ fn what_cannot_be_linked_is_refused() {
     let Some(mut linker) = supported(Linker::new(&device)) else { return };
     for kind in [LinkInput::Bitcode, LinkInput::BitcodeBundle, LinkInput::BitcodeArchive, LinkInput::SpirV] {
         assert!(matches!(linker.add(kind, b"", "empty"), Err(Error::Image { .. })));
-        assert!(matches!(linker.add(kind, KERNELS, "a code object"), Err(Error::Image { .. })));
+        assert!(matches!(linker.add(kind, kernels(&device), "a code object"), Err(Error::Image { .. })));
     }
     assert!(matches!(linker.add_file(LinkInput::Bitcode, "/nowhere.bc"), Err(Error::File { .. })));
     drop(linker);
@@ -148,7 +148,7 @@ fn a_library_names_its_kernels_and_a_kernel_keeps_it_loaded() {
     use hip::Library;
     let Some(module) = module() else { return };
     let device = module.device();
-    let Some(library) = supported(Library::load(&device, KERNELS)) else { return };
+    let Some(library) = supported(Library::load(&device, kernels(&device))) else { return };
     assert_eq!(library.kernel_count().unwrap(), module.kernels().len());
     let kernel = library.kernel("vector_add").unwrap();
     drop(library);

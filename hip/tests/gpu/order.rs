@@ -78,7 +78,7 @@ fn any_order_of_drops_will_do() {
     let device = module.device();
     // Six objects that depend on each other, dropped in each of a spread of orders while work is queued.
     for order in 0..24u32 {
-        let module = hip::Module::load(&device, crate::KERNELS).unwrap();
+        let module = hip::Module::load(&device, crate::kernels(&device)).unwrap();
         let kernel = module.kernel("slow_store").unwrap();
         let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
         let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();

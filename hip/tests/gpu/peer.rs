@@ -23,7 +23,7 @@ pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
 #[test]
 fn access_is_given_and_taken() {
     let Some((first, second)) = two("peer::access_is_given_and_taken") else { return };
-    let module = Module::load(&first, crate::KERNELS).unwrap();
+    let module = Module::load(&first, crate::kernels(&first)).unwrap();
     let add = module.kernel("add_in_place").unwrap();
     let stream = Stream::new(&first).unwrap();
     let mut theirs = DeviceBuffer::<i32>::zeroed(&second, 64).unwrap();

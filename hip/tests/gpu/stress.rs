@@ -234,7 +234,7 @@ fn random_work_on_two_devices() {
     }
     crate::device().unwrap();
     let modules: Vec<Module> =
-        Device::all().unwrap().iter().map(|device| Module::load(device, crate::KERNELS).unwrap()).collect();
+        Device::all().unwrap().iter().map(|device| Module::load(device, crate::kernels(device)).unwrap()).collect();
     assert_eq!(modules.len(), 2);
     play(&modules, 4, STEPS, Instant::now());
 }

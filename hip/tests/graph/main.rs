@@ -128,7 +128,7 @@ fn a_graph_keeps_the_memory_and_the_code_that_it_uses() {
     let stream = Stream::new(&device).unwrap();
     let mut result = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let exec = {
-        let module = Module::load(&device, common::KERNELS).unwrap();
+        let module = Module::load(&device, common::kernels(&device)).unwrap();
         let add = module.kernel("add_in_place").unwrap();
         let mut scratch = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
         let mut graph = Graph::new(&device).unwrap();

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
-use crate::code_object::{CodeObject, Image, KernelInfo, LoadError, Relocation, RelocationKind, SymbolValue};
+use crate::code_object::{
+    CodeObject, Global, Image, KernelInfo, LoadError, Relocation, RelocationKind, Segment, SymbolValue,
+};
 use crate::exec::{Program, Resources, Trap};
 use crate::fault::SourceFrame;
 use crate::gpu::Gpu;
@@ -140,7 +142,7 @@ impl Module {
     ) -> Result<Arc<Self>, LoadError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let image = &code.image;
-        let (base, span) = place(memory, owner, image)?;
+        let (base, span) = place(memory, owner, image, code.globals())?;
         let loaded = Arc::new(Loaded { memory: Arc::clone(memory), kernels: Arc::clone(table), base, span });
         for segment in &image.segments {
             memory.write(base + segment.address, image.contents(segment))?;
@@ -206,8 +208,12 @@ fn code_around(image: &Image, entry: u64) -> (u64, u64) {
 }
 
 /// Makes room for an image: its base address and span.
-fn place(memory: &Memory, owner: Agent, image: &Image) -> Result<(u64, u64), LoadError> {
-    let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, s.writable)).collect();
+///
+/// Kernels may write to constants that have a name, `__constant__` variables among them: HIP's runtime sets those by a kernel that copies.
+fn place(memory: &Memory, owner: Agent, image: &Image, globals: &[Global]) -> Result<(u64, u64), LoadError> {
+    let named = |s: &Segment| globals.iter().any(|g| g.address >= s.address && g.address - s.address < s.size);
+    let may_write = |s: &Segment| s.writable || (!s.executable && named(s));
+    let segments: Vec<_> = image.segments.iter().map(|s| (s.address, s.size, may_write(s))).collect();
     let span = image.span();
     if span == 0 {
         return Err(LoadError::Segment("there are none".into()));

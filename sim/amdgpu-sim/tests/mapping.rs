@@ -182,4 +182,11 @@ fn bad_requests_are_errors() {
     let free = memory.reserve(PAGE, 0, 0).unwrap();
     memory.unreserve(free).unwrap();
     assert_eq!(memory.reserve(PAGE, 0, free).unwrap(), free);
+    // One that is taken; another comes instead.
+    assert_ne!(memory.reserve(PAGE, 0, free).unwrap(), free);
+    // Two ranges right beside each other.
+    let free = memory.reserve(4 * PAGE, 0, 0).unwrap();
+    memory.unreserve(free).unwrap();
+    assert_eq!(memory.reserve(2 * PAGE, 0, free).unwrap(), free);
+    assert_eq!(memory.reserve(2 * PAGE, 0, free + 2 * PAGE).unwrap(), free + 2 * PAGE);
 }

@@ -57,6 +57,10 @@ impl AgentSet {
         Self(self.0 | 1 << agent.0)
     }
 
+    pub(crate) fn without(self, agent: AgentId) -> Self {
+        Self(self.0 & !(1 << agent.0))
+    }
+
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

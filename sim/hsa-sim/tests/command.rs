@@ -67,6 +67,74 @@ fn a_program_finds_the_drivers_files() {
     assert!(!out.contains('3'), "{out}{err}");
 }
 
+/// ROCm's own `rocminfo` lists the host and the GPUs with what the chips have.
+#[test]
+fn rocminfo_lists_the_gpus() {
+    if support::libraries("7.2", &["../../bin/rocminfo"]).is_none() {
+        return;
+    }
+    let tree = support::trees().join("7.2/usr");
+    for (architecture, name, units, memory) in [
+        ("gfx90a", "AMD Instinct MI250X (amdgpu-sim)", 104, "4G"),
+        ("gfx942", "AMD Instinct MI300X (amdgpu-sim)", 304, "3G"),
+    ] {
+        let settings = ["run", "--devices", "2", "--arch", architecture, "--memory", memory];
+        let what = ["--rocm", tree.to_str().unwrap(), "--", "rocminfo"];
+        let (success, out, err) = hip_sim(&[&settings[..], &what].concat(), &[]);
+        assert!(success && out.contains("is loaded") && out.contains("*** Done ***"), "{out}{err}");
+        let agents: Vec<Agent<'_>> = out.split("\nAgent ").skip(1).map(Agent::read).collect();
+        let [host, gpus @ ..] = &agents[..] else { panic!("{out}") };
+        assert_eq!((host.all("Device Type"), host.all("Node")), (vec!["CPU"], vec!["0"]));
+        assert!(host.pools.iter().any(|(segment, ..)| segment.contains("KERNARG, FINE GRAINED")), "{:?}", host.pools);
+        assert_eq!(gpus.len(), 2);
+        let kib = format!("{}KB", memory.strip_suffix('G').unwrap().parse::<u64>().unwrap() << 20);
+        for (gpu, node) in gpus.iter().zip(["1", "2"]) {
+            let isa = format!("amdgcn-amd-amdhsa--{architecture}:sramecc+:xnack-");
+            assert_eq!(gpu.all("Name"), [architecture, &isa]);
+            assert_eq!(gpu.all("Marketing Name"), [name]);
+            assert_eq!((gpu.all("Device Type"), gpu.all("Node")), (vec!["GPU"], vec![node]));
+            assert_eq!(gpu.all("Compute Unit"), [units.to_string()]);
+            assert_eq!(gpu.all("Wavefront Size"), ["64(0x40)"]);
+            let pools = [
+                ("GLOBAL; FLAGS: COARSE GRAINED", &*kib, true),
+                ("GLOBAL; FLAGS: FINE GRAINED", &*kib, true),
+                ("GROUP", "64KB", false),
+            ];
+            let pools = pools.map(|(segment, size, given)| (segment.to_owned(), size.to_owned(), given));
+            assert_eq!(gpu.pools, pools);
+        }
+    }
+}
+
+/// What `rocminfo` says of one agent.
+struct Agent<'a> {
+    /// Names and values, line by line.
+    lines: Vec<(&'a str, &'a str)>,
+    /// Memory pools: segment, size, and whether programs get memory from them.
+    pools: Vec<(String, String, bool)>,
+}
+
+impl<'a> Agent<'a> {
+    fn read(text: &'a str) -> Self {
+        let lines: Vec<_> = text
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.trim(), value.trim()))
+            .collect();
+        // Sizes are in decimal, in hexadecimal in brackets, and have a unit.
+        let size = |text: &str| text.split(['(', ')']).step_by(2).collect::<String>().replace(' ', "");
+        let place = |name| lines.iter().filter(move |(other, _)| *other == name).map(|(_, value)| *value);
+        let pools = place("Segment").zip(place("Size")).zip(place("Allocatable"));
+        let pools = pools.map(|((segment, bytes), given)| (segment.to_owned(), size(bytes), given == "TRUE")).collect();
+        Self { pools, lines }
+    }
+
+    /// Every value of that name, in order.
+    fn all(&self, name: &str) -> Vec<&'a str> {
+        self.lines.iter().filter(|(other, _)| *other == name).map(|(_, value)| *value).collect()
+    }
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     let (success, _, err) = hip_sim(&["run", "--devices", "65", "--", "true"], &[]);

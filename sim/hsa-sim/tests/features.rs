@@ -320,3 +320,164 @@ fn peers_use_each_others_memory() {
         assert_eq!(word(data, 9), 0x0101_0102);
     }
 }
+
+/// An attribute of 8192 bytes of memory.
+fn range_attribute(attribute: hipMemRangeAttribute, memory: *mut c_void) -> c_int {
+    let mut value: c_int = 77;
+    // SAFETY: a place for the value, with its size.
+    ok(unsafe { hipMemRangeGetAttribute((&raw mut value).cast(), 4, attribute, memory, 8192) });
+    value
+}
+
+/// The devices that 8192 bytes of memory are said to be accessed by, of four at most.
+fn accessed_by(memory: *mut c_void) -> [c_int; 4] {
+    let mut devices = [77; 4];
+    let attribute = hipMemRangeAttributeAccessedBy;
+    // SAFETY: a place for the devices, with its size.
+    ok(unsafe { hipMemRangeGetAttribute(devices.as_mut_ptr().cast(), 16, attribute, memory, 8192) });
+    devices
+}
+
+/// Values as HIP's documentation has them: -2 is no device, -1 the CPU.
+#[test]
+fn advice_on_managed_memory_is_read_back() {
+    if elsewhere("advice_on_managed_memory_is_read_back", &[("HIP_SIM_DEVICES", "2")], passes) {
+        return;
+    }
+    const { assert!(hipInvalidDeviceId == -2 && hipCpuDeviceId == -1) };
+    let mut memory = null_mut();
+    let advise = |memory: *mut c_void, size, advice, device| {
+        // SAFETY: HIP checks the range.
+        unsafe { hipMemAdvise(memory, size, advice, device) }
+    };
+    for (attribute, expected) in [
+        (hipDeviceAttributeManagedMemory, 1),
+        (hipDeviceAttributeConcurrentManagedAccess, 1),
+        (hipDeviceAttributePageableMemoryAccess, 0),
+    ] {
+        let mut value = 77;
+        // SAFETY: a place for the value.
+        ok(unsafe { hipDeviceGetAttribute(&mut value, attribute, 1) });
+        assert_eq!(value, expected, "{attribute:?}");
+    }
+    for size in [8192, 8000] {
+        // SAFETY: a place for the pointer.
+        ok(unsafe { hipMallocManaged(&mut memory, size, hipMemAttachGlobal) });
+        let half = memory.wrapping_byte_add(4096);
+        let get = |attribute| range_attribute(attribute, memory);
+        let (read, place, grain) =
+            (hipMemRangeAttributeReadMostly, hipMemRangeAttributePreferredLocation, hipMemRangeAttributeCoherencyMode);
+        assert_eq!((get(read), get(place), get(grain)), (0, -2, 0), "{size}");
+        assert_eq!(get(hipMemRangeAttributeLastPrefetchLocation), -2);
+        assert_eq!(accessed_by(memory), [-2; 4]);
+
+        ok(advise(memory, 4096, hipMemAdviseSetReadMostly, 0));
+        assert_eq!(get(read), 0, "half of it is no more than that");
+        ok(advise(half, size - 4096, hipMemAdviseSetReadMostly, 0));
+        assert_eq!(get(read), 1);
+        for (device, seen) in [(1, 1), (0, 0), (hipCpuDeviceId, -1)] {
+            ok(advise(memory, size, hipMemAdviseSetPreferredLocation, device));
+            assert_eq!(get(place), seen);
+        }
+        ok(advise(half, 100, hipMemAdviseUnsetPreferredLocation, 0));
+        assert_eq!(get(place), -2, "it is not the same everywhere");
+        ok(advise(memory, size, hipMemAdviseSetAccessedBy, 1));
+        assert_eq!(accessed_by(memory), [1, -2, -2, -2]);
+        ok(advise(memory, size, hipMemAdviseSetAccessedBy, 0));
+        let mut both = accessed_by(memory);
+        both.sort_unstable();
+        assert_eq!(both, [-2, -2, 0, 1]);
+        ok(advise(memory, size, hipMemAdviseUnsetAccessedBy, 1));
+        assert_eq!(accessed_by(memory), [0, -2, -2, -2]);
+        ok(advise(memory, size, hipMemAdviseSetCoarseGrain, 0));
+        assert_eq!(get(grain), 1);
+        ok(advise(memory, 4096, hipMemAdviseUnsetCoarseGrain, 0));
+        assert_eq!(get(grain), 2);
+        ok(advise(memory, size, hipMemAdviseUnsetReadMostly, 0));
+        assert_eq!(get(read), 0);
+
+        // Several at once.
+        let (mut one, mut other): (c_int, c_int) = (77, 77);
+        let mut data = [(&raw mut one).cast(), (&raw mut other).cast()];
+        let mut attributes = [hipMemRangeAttributeReadMostly, hipMemRangeAttributeCoherencyMode];
+        // SAFETY: two places with their sizes.
+        ok(unsafe {
+            hipMemRangeGetAttributes(data.as_mut_ptr(), [4, 4].as_mut_ptr(), attributes.as_mut_ptr(), 2, memory, 8192)
+        });
+        assert_eq!((one, other), (0, 2));
+
+        assert_eq!(advise(null_mut(), 4096, hipMemAdviseSetReadMostly, 0), hipErrorInvalidValue);
+        assert_eq!(advise(memory, 0, hipMemAdviseSetReadMostly, 0), hipErrorInvalidValue);
+        assert_eq!(advise(memory, size + 1, hipMemAdviseSetReadMostly, 0), hipErrorInvalidValue);
+        assert_eq!(advise(memory, size, hipMemoryAdvise(99), 0), hipErrorInvalidValue);
+        assert_eq!(advise(memory, size, hipMemAdviseSetPreferredLocation, 7), hipErrorInvalidDevice);
+        let mut value: c_int = 77;
+        let mut ask = |size, attribute| {
+            // SAFETY: a place for the value; its size is right, or an error.
+            unsafe { hipMemRangeGetAttribute((&raw mut value).cast(), size, attribute, memory, 8192) }
+        };
+        assert_eq!(ask(2, hipMemRangeAttributeReadMostly), hipErrorInvalidValue);
+        assert_eq!(ask(4, hipMemRangeAttribute(99)), hipErrorInvalidValue);
+        assert_eq!(value, 77);
+        // SAFETY: allocated above.
+        ok(unsafe { hipFree(memory) });
+    }
+}
+
+/// The place is read back; the bytes are the same ones for host and GPUs before and after.
+#[test]
+fn managed_memory_is_prefetched() {
+    if elsewhere("managed_memory_is_prefetched", &[("HIP_SIM_DEVICES", "2")], passes) {
+        return;
+    }
+    const COUNT: usize = 1 << 18;
+    let (mut memory, mut stream) = (null_mut(), null_mut());
+    // SAFETY: places for pointer and handle; the memory has as many bytes, and nothing runs when the host uses it.
+    unsafe {
+        ok(hipMallocManaged(&mut memory, 4 * COUNT, hipMemAttachGlobal));
+        ok(hipStreamCreate(&mut stream));
+        let increment = kernel(c"increment");
+        let numbers = std::slice::from_raw_parts_mut(memory.cast::<c_int>(), COUNT);
+        numbers[63] = 5;
+        for (device, round) in [(1, 0), (0, 1), (hipCpuDeviceId, 2), (0, 3)] {
+            ok(hipMemPrefetchAsync(memory, 4 * COUNT, device, if device == 1 { null_mut() } else { stream }));
+            launch(increment, 1, 64, stream, &memory);
+            ok(hipMemPrefetchAsync(memory, 8192, device, stream));
+            ok(hipStreamSynchronize(stream));
+            ok(hipDeviceSynchronize());
+            assert_eq!(range_attribute(hipMemRangeAttributeLastPrefetchLocation, memory), device);
+            assert_eq!((numbers[0], numbers[63]), (round + 1, round + 6));
+        }
+        // Copies both ways, one of them big.
+        let device = buffer();
+        ok(hipMemcpy(device, memory, 4096, hipMemcpyDefault));
+        assert_eq!(word(device, 63), 9);
+        let mut big = null_mut();
+        ok(hipMalloc(&mut big, 4 * COUNT));
+        ok(hipMemset(big, 3, 4 * COUNT));
+        ok(hipMemcpy(memory, big, 4 * COUNT, hipMemcpyDefault));
+        assert!(numbers.iter().all(|number| *number == 0x0303_0303));
+        assert_eq!(hipMemPrefetchAsync(null_mut(), 4096, 0, stream), hipErrorInvalidValue);
+        assert_eq!(hipMemPrefetchAsync(memory, 0, 0, stream), hipErrorInvalidValue);
+        assert_eq!(hipMemPrefetchAsync(memory, 4 * COUNT + 1, 0, stream), hipErrorInvalidValue);
+        assert_eq!(hipMemPrefetchAsync(memory, 4096, 9, stream), hipErrorInvalidDevice);
+        ok(hipFree(memory));
+        // The program's own memory: only for devices that reach it by themselves.
+        let mut own = vec![1_u8; 3 << 12];
+        assert_ne!(hipMemPrefetchAsync(own.as_mut_ptr().cast(), 4096, 0, stream), hipSuccess);
+        ok(hipStreamSynchronize(stream));
+        // 5.7 knows of no other memory at all.
+        let status = hipMemPrefetchAsync(own.as_mut_ptr().cast(), 4096, hipCpuDeviceId, stream);
+        let refused = support::inside().as_deref() == Some("5.7");
+        assert_eq!(status, if refused { hipErrorInvalidValue } else { hipSuccess });
+        ok(hipStreamSynchronize(stream));
+        // Again and again, at the same addresses perhaps: what was said of memory goes with it.
+        for _ in 0..20 {
+            ok(hipMallocManaged(&mut memory, 1 << 16, hipMemAttachGlobal));
+            launch(increment, 1, 64, stream, &memory);
+            ok(hipStreamSynchronize(stream));
+            assert_eq!(memory.cast::<c_int>().read(), 1);
+            ok(hipFree(memory));
+        }
+    }
+}

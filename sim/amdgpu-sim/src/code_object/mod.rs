@@ -11,7 +11,7 @@ pub use descriptor::KernelDescriptor;
 pub use metadata::{Arg, Hidden, ValueKind};
 pub use target::{Feature, TargetId};
 
-pub(crate) use elf::{Image, Relocation, RelocationKind, SymbolValue};
+pub(crate) use elf::{Image, Relocation, RelocationKind, Segment, SymbolValue};
 
 /// Why a code object was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

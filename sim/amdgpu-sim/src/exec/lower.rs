@@ -123,7 +123,11 @@ impl Lowering {
         if special.is_some() {
             return special;
         }
-        let bits = constant64(operand, wide)?;
+        self.constant_slots(constant64(operand, wide)?)
+    }
+
+    /// The first of two slots that hold `bits`, low half first.
+    pub(super) fn constant_slots(&mut self, bits: u64) -> Option<u16> {
         if let Some(slot) = self.pairs.get(&bits) {
             return Some(*slot);
         }

@@ -70,12 +70,20 @@ struct Mapped {
 
 impl Reservation {
     fn new(size: u64, align: u64, hint: u64) -> Option<Arc<Self>> {
+        let new = |whole, base| Some(Arc::new(Self { whole, base, size, mapped: Mutex::default() }));
+        if hint != 0 && hint % align == 0 {
+            // Just there, perhaps right behind another range of the program's.
+            match pages::reserve(size, hint) {
+                Some(start) if start == hint => return new((start, size), start),
+                // SAFETY: reserved just now.
+                Some(start) => unsafe { pages::release(start, size) },
+                None => {}
+            }
+        }
         // A page on each side that belongs to nobody.
         let length = size.checked_add(align.max(PAGE))?.checked_add(2 * PAGE)?;
-        let start = pages::reserve(length, hint.saturating_sub(PAGE))?;
-        let wished = hint > start && hint % align == 0 && hint + size < start + length;
-        let base = if wished { hint } else { (start + PAGE).next_multiple_of(align) };
-        Some(Arc::new(Self { whole: (start, length), base, size, mapped: Mutex::default() }))
+        let start = pages::reserve(length, 0)?;
+        new((start, length), (start + PAGE).next_multiple_of(align))
     }
 
     fn mapped(&self) -> MutexGuard<'_, Mapped> {

@@ -8,6 +8,7 @@ mod loader;
 mod memory;
 mod queue;
 mod signal;
+mod svm;
 mod system;
 mod unsupported;
 mod vmem;
@@ -70,7 +71,7 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 14] = [
+const LISTS: [&[Export]; 15] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
     ipc::FUNCTIONS,
@@ -82,6 +83,7 @@ const LISTS: [&[Export]; 14] = [
     signal::FUNCTIONS,
     signal::VALUE_FUNCTIONS,
     signal::WAIT_FUNCTIONS,
+    svm::FUNCTIONS,
     system::FUNCTIONS,
     unsupported::FUNCTIONS,
     vmem::FUNCTIONS,

@@ -79,7 +79,7 @@ functions! {
                     let version = concat!("hsa-sim ", env!("CARGO_PKG_VERSION"), "\0").as_ptr();
                     put(value, version)
                 }
-                HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED => put(value, false),
+                HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED => put(value, true),
                 HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT => put(value, false),
                 HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED => put(value, false),
                 HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED => put(value, false),

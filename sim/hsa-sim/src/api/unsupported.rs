@@ -34,9 +34,6 @@ unsupported! {
     hsa_amd_spm_acquire
     hsa_amd_spm_release
     hsa_amd_spm_set_dest_buffer
-    hsa_amd_svm_attributes_get
-    hsa_amd_svm_attributes_set
-    hsa_amd_svm_prefetch_async
     hsa_code_object_deserialize
     hsa_code_object_destroy
     hsa_code_object_get_info

@@ -13,13 +13,19 @@ unsafe fn reserve(result: *mut *mut c_void, size: usize, wanted: u64, align: u64
     if result.is_null() || flags & !u64::from(HSA_AMD_VMEM_ADDRESS_NO_REGISTER) != 0 {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let base = runtime.memory.vmem().reserve(size as u64, wanted, align)?;
+    let space = runtime.agents.space();
+    runtime.memory.svm().forget_unmapped(space);
+    let base = match flags & u64::from(HSA_AMD_VMEM_ADDRESS_NO_REGISTER) {
+        0 => runtime.memory.vmem().reserve(space, size as u64, wanted, align)?,
+        _ => runtime.memory.svm().reserve(size as u64, wanted, align)?,
+    };
     // SAFETY: the caller vouches for it.
     unsafe { put(result, pointer(base)) }
 }
 
 functions! {
-    /// Reserves addresses: those wanted, if they are free.
+    /// Reserves addresses: those wanted, if they are free. Not to be registered, they are memory of the host at once, which SVM's
+    /// attributes may give to agents.
     fn hsa_amd_vmem_address_reserve(result: *mut *mut c_void, size: usize, wanted: u64, flags: u64) {
         // SAFETY: the caller vouches for it.
         unsafe { reserve(result, size, wanted, 0, flags) }
@@ -39,7 +45,12 @@ functions! {
 
     /// Gives reserved addresses back.
     fn hsa_amd_vmem_address_free(base: *mut c_void, size: usize) {
-        runtime()?.memory.vmem().unreserve(base as u64, size as u64)
+        let runtime = runtime()?;
+        let (space, base, size) = (runtime.agents.space(), base as u64, size as u64);
+        match runtime.memory.svm().unreserve(space, base, size) {
+            Some(result) => result,
+            None => runtime.memory.vmem().unreserve(space, base, size),
+        }
     }
 
     /// Makes memory without an address.
@@ -73,7 +84,9 @@ functions! {
         handle: hsa_amd_vmem_alloc_handle_t,
         _flags: u64,
     ) {
-        runtime()?.memory.vmem().map(base as u64, size as u64, offset as u64, handle)
+        let runtime = runtime()?;
+        let space = runtime.agents.space();
+        runtime.memory.vmem().map(space, base as u64, size as u64, offset as u64, handle)
     }
 
     /// Takes memory from its addresses.
@@ -131,7 +144,7 @@ functions! {
         }
         let pool = Pool { agent: AgentId(1), kind: PoolKind::DeviceCoarse };
         // SAFETY: the caller vouches for it.
-        unsafe { put(handle, runtime.memory.vmem().import(descriptor, pool)?) }
+        unsafe { put(handle, runtime.memory.vmem().import(runtime.agents.space(), descriptor, pool)?) }
     }
 
     /// One more handle of the memory that is mapped at an address.

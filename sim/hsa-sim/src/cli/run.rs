@@ -93,7 +93,7 @@ impl Program {
                 if let Some((library, _)) = &driver {
                     command.arg("--preload").arg(library);
                 }
-                command.arg("--argv0").arg(program).arg(found(program)?);
+                command.arg("--argv0").arg(program).arg(found(program, &rocm)?);
                 command
             }
             None => {
@@ -128,12 +128,14 @@ impl Program {
     }
 }
 
-/// A program's file: a loader that is called by name doesn't look in `PATH`.
-fn found(program: &OsStr) -> Result<PathBuf> {
+/// A program's file, perhaps one of ROCm's own: a loader that is called by name doesn't look in `PATH`.
+fn found(program: &OsStr, rocm: &Rocm) -> Result<PathBuf> {
     if program.to_string_lossy().contains('/') {
         return Ok(program.into());
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
-    found.with_context(|| format!("{} is not on PATH", program.to_string_lossy()))
+    let own = rocm.root.join("bin");
+    let mut files = std::env::split_paths(&path).chain([own.clone()]).map(|folder| folder.join(program));
+    let found = files.find(|file| file.is_file());
+    found.with_context(|| format!("{} is neither on PATH nor in {}", program.to_string_lossy(), own.display()))
 }

@@ -48,6 +48,8 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
             ("mem_info_vis_vram_used", "0".to_owned()),
             ("mem_info_vram_vendor", "amdgpu-sim".to_owned()),
             ("gpu_busy_percent", "0".to_owned()),
+            // Of compute queues. RCCL asks for one of late 2024 or newer on gfx942.
+            ("fw_version/mec_fw_version", "0x000000c8".to_owned()),
         ] {
             tree.line(format!("{device}/{file}"), value);
         }

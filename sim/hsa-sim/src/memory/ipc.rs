@@ -154,6 +154,7 @@ impl Memories {
             return Err(invalid);
         }
         let access = access.with(handle.pool.agent);
+        self.svm.forget_unmapped(space);
         let attached = space.attach(&physical, AllocKind::Device, access.rights());
         let base = attached.map_err(|error| refused(&error))?;
         let kind = HSA_EXT_POINTER_TYPE_IPC;

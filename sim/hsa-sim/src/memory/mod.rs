@@ -7,6 +7,7 @@ mod copy;
 mod ipc;
 mod lock;
 mod pool;
+mod svm;
 mod vmem;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
 pub(crate) use ipc::RawHandle;
 use lock::Locks;
 pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
+pub(crate) use svm::{Access, Attributes, Pages, Svm, pages};
 use vmem::Virtual;
 
 /// What a piece of memory is to the program.
@@ -56,6 +58,7 @@ pub(crate) struct Memories {
     records: RwLock<BTreeMap<u64, Record>>,
     locks: Mutex<Locks>,
     vmem: Virtual,
+    svm: Svm,
     /// What other processes can have.
     shared: ipc::Shared,
     /// Bytes of the host's memory in use. The GPUs count theirs themselves.
@@ -84,6 +87,11 @@ impl Memories {
     /// Virtual memory.
     pub(crate) fn vmem(&self) -> &Virtual {
         &self.vmem
+    }
+
+    /// Shared virtual memory.
+    pub(crate) fn svm(&self) -> &Svm {
+        &self.svm
     }
 
     /// Takes `size` bytes of the host's memory into account, or of a GPU's, which counts itself.
@@ -234,6 +242,9 @@ impl Memories {
     /// # Safety
     /// As of [`amdgpu_sim::Memory::register_host`].
     pub(crate) unsafe fn lock(&self, agents: &Agents, address: u64, size: u64, access: AgentSet) -> Result<()> {
+        if let Ok(pages) = pages(address, size) {
+            self.svm.give_way(agents.space(), pages);
+        }
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller vouches.
         let (union, gone) = unsafe { locks.add(agents.space(), address, size) }?;
@@ -273,6 +284,7 @@ impl Memories {
         }
         self.locks.lock().unwrap_or_else(PoisonError::into_inner).clear(agents.space());
         self.vmem.clear(agents.space());
+        self.svm.clear(agents.space());
     }
 }
 

@@ -1,19 +1,19 @@
 //! Virtual memory: addresses without memory, memory without addresses, and the one mapped to the other.
 //!
-//! Memory without an address is an anonymous file, so that it can be mapped in several places and handed to other processes.
+//! The software GPU does the mapping. What is kept here is what HSA says of it: handles, pools, and what each agent may do.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, IntoRawFd as _, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_sim::{Memory, Rights};
+use amdgpu_sim::{Memory, MemoryError, Physical, Rights};
 
-use super::{GRANULE, Pool, pointer};
+use super::{GRANULE, Pool, status_of};
 use crate::abi::{
     HSA_ACCESS_PERMISSION_NONE, HSA_ACCESS_PERMISSION_RO, HSA_ACCESS_PERMISSION_RW, HSA_ACCESS_PERMISSION_WO,
     HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-    HSA_STATUS_ERROR_RESOURCE_FREE, hsa_amd_vmem_alloc_handle_t,
+    HSA_STATUS_ERROR_RESOURCE_FREE, hsa_amd_vmem_alloc_handle_t, hsa_status_t,
 };
 use crate::agent::{AgentId, Agents};
 use crate::handles::Handles;
@@ -21,8 +21,7 @@ use crate::runtime::Result;
 
 /// Memory without an address.
 pub(crate) struct Backing {
-    file: OwnedFd,
-    size: u64,
+    physical: Arc<Physical>,
     pub(crate) pool: Pool,
     /// `hsa_amd_memory_type_t` that it was made with.
     pub(crate) kind: u32,
@@ -32,7 +31,7 @@ pub(crate) struct Backing {
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        self.used[self.pool.agent.index()].fetch_sub(self.size, Ordering::Relaxed);
+        self.used[self.pool.agent.index()].fetch_sub(self.physical.size(), Ordering::Relaxed);
     }
 }
 
@@ -84,32 +83,13 @@ fn granules(size: u64) -> Result<()> {
     if size > 0 && size % GRANULE == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
 }
 
-/// Takes addresses: those wanted, if they are free, else any.
-fn reserve(size: u64, wanted: u64) -> Option<u64> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    let len = usize::try_from(size).ok()?;
-    let fixed = if wanted == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
-    // SAFETY: a new mapping without access, which replaces none.
-    let place = unsafe { libc::mmap(pointer(wanted), len, libc::PROT_NONE, flags | fixed, -1, 0) };
-    match place == libc::MAP_FAILED {
-        false => Some(place as u64),
-        true if wanted != 0 => reserve(size, 0),
-        true => None,
+/// The status for memory that can't be made, mapped or reserved.
+fn refused(error: &MemoryError) -> hsa_status_t {
+    match error {
+        MemoryError::NoPages { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+        MemoryError::NotWholePages { .. } => HSA_STATUS_ERROR_INVALID_ARGUMENT,
+        other => status_of(other),
     }
-}
-
-fn unreserve(base: u64, size: u64) {
-    if size > 0 {
-        // SAFETY: addresses that were reserved here, and in which nothing is mapped.
-        unsafe { libc::munmap(pointer(base), size as usize) };
-    }
-}
-
-/// Makes a mapped range addresses without memory again.
-fn blank(base: u64, size: u64) {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: replaces a mapping that was made here; nobody is to use it any more.
-    unsafe { libc::mmap(pointer(base), size as usize, libc::PROT_NONE, flags, -1, 0) };
 }
 
 impl Virtual {
@@ -123,35 +103,18 @@ impl Virtual {
     }
 
     /// Reserves addresses; the first.
-    pub(crate) fn reserve(&self, size: u64, wanted: u64, align: u64) -> Result<u64> {
+    pub(crate) fn reserve(&self, space: &Memory, size: u64, wanted: u64, align: u64) -> Result<u64> {
         granules(size)?;
-        let align = align.max(GRANULE);
-        if !align.is_power_of_two() || wanted % GRANULE != 0 {
+        if wanted % GRANULE != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let none = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-        let more = if align > GRANULE { align } else { 0 };
-        let whole = size.checked_add(more).ok_or(none)?;
-        let base = match wanted % align {
-            0 if wanted != 0 => reserve(size, wanted).filter(|base| base % align == 0 || more == 0),
-            _ => None,
-        };
-        let base = match base {
-            Some(base) => base,
-            None => {
-                let start = reserve(whole, 0).ok_or(none)?;
-                let base = start.next_multiple_of(align);
-                unreserve(start, base - start);
-                unreserve(base + size, start + whole - base - size);
-                base
-            }
-        };
+        let base = space.reserve(size, align.max(GRANULE), wanted).map_err(|error| refused(&error))?;
         self.places().reserved.insert(base, size);
         Ok(base)
     }
 
     /// Gives reserved addresses back.
-    pub(crate) fn unreserve(&self, base: u64, size: u64) -> Result<()> {
+    pub(crate) fn unreserve(&self, space: &Memory, base: u64, size: u64) -> Result<()> {
         let mut places = self.places();
         if places.reserved.get(&base) != Some(&size) {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
@@ -159,8 +122,8 @@ impl Virtual {
         if places.mapped.range(base..base + size).next().is_some() {
             return Err(HSA_STATUS_ERROR_RESOURCE_FREE);
         }
+        space.unreserve(base).map_err(|error| refused(&error))?;
         places.reserved.remove(&base);
-        unreserve(base, size);
         Ok(())
     }
 
@@ -197,24 +160,21 @@ impl Virtual {
         if used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
-        let file = file(size);
-        match file.and_then(|file| self.keep(file, size, pool, kind)) {
-            Some(handle) => Ok(handle),
-            None => {
+        // It is counted here from now on, mapped or not; the software GPU would count what is mapped, each time.
+        match agents.space().create_physical(size, None) {
+            Ok(physical) => self.keep(physical, pool, kind),
+            Err(error) => {
                 used.fetch_sub(size, Ordering::Relaxed);
-                Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+                Err(refused(&error))
             }
         }
     }
 
-    fn keep(&self, file: OwnedFd, size: u64, pool: Pool, kind: u32) -> Option<hsa_amd_vmem_alloc_handle_t> {
-        let backing = Arc::new(Backing { file, size, pool, kind, used: Arc::clone(&self.used) });
-        let kept = self.handles.insert(Arc::clone(&backing));
-        if kept.is_none() {
-            // What dropping it takes off again.
-            self.used[pool.agent.index()].fetch_add(size, Ordering::Relaxed);
-        }
-        kept.map(|handle| hsa_amd_vmem_alloc_handle_t { handle })
+    /// A handle for memory that has been counted, which is counted off if there can be none.
+    fn keep(&self, physical: Arc<Physical>, pool: Pool, kind: u32) -> Result<hsa_amd_vmem_alloc_handle_t> {
+        let backing = Arc::new(Backing { physical, pool, kind, used: Arc::clone(&self.used) });
+        let handle = self.handles.insert(backing).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        Ok(hsa_amd_vmem_alloc_handle_t { handle })
     }
 
     /// The memory of a handle.
@@ -239,11 +199,19 @@ impl Virtual {
     }
 
     /// Maps memory to reserved addresses. Kernels can't use it until they are [allowed](Self::allow).
-    pub(crate) fn map(&self, base: u64, size: u64, offset: u64, handle: hsa_amd_vmem_alloc_handle_t) -> Result<()> {
+    pub(crate) fn map(
+        &self,
+        space: &Memory,
+        base: u64,
+        size: u64,
+        offset: u64,
+        handle: hsa_amd_vmem_alloc_handle_t,
+    ) -> Result<()> {
         granules(size)?;
         let backing = self.get(handle)?;
         let end = base.checked_add(size).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        let inside = offset % GRANULE == 0 && offset.checked_add(size).is_some_and(|end| end <= backing.size);
+        let inside =
+            offset % GRANULE == 0 && offset.checked_add(size).is_some_and(|end| end <= backing.physical.size());
         if !inside || base % GRANULE != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
@@ -256,15 +224,7 @@ impl Virtual {
         if before.is_some_and(|(start, mapping)| start + mapping.size > base) {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-        // SAFETY: replaces addresses without memory, which were reserved here for this.
-        let place = unsafe {
-            libc::mmap(pointer(base), size as usize, access, flags, backing.file.as_raw_fd(), offset as libc::off_t)
-        };
-        if place == libc::MAP_FAILED {
-            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-        }
+        space.map(base, size, &backing.physical, offset).map_err(|error| refused(&error))?;
         places.mapped.insert(base, Mapping { size, backing, access: BTreeMap::new() });
         Ok(())
     }
@@ -273,11 +233,8 @@ impl Virtual {
     pub(crate) fn unmap(&self, space: &Memory, base: u64, size: u64) -> Result<()> {
         let mut places = self.places();
         for start in places.whole(base, size)? {
-            if let Some(mapping) = places.mapped.remove(&start) {
-                // Only registered if it was allowed.
-                let _ = space.unregister_host(start);
-                blank(start, mapping.size);
-            }
+            places.mapped.remove(&start);
+            space.unmap(start).map_err(|error| refused(&error))?;
         }
         Ok(())
     }
@@ -299,13 +256,7 @@ impl Virtual {
                 read: of([HSA_ACCESS_PERMISSION_RO, HSA_ACCESS_PERMISSION_RW]),
                 write: of([HSA_ACCESS_PERMISSION_WO, HSA_ACCESS_PERMISSION_RW]),
             };
-            if space.find(start).is_none_or(|allocation| allocation.base != start) {
-                // SAFETY: mapped memory, which is unregistered before it is unmapped. What the program does with it while kernels
-                // run is for the program to order, as HSA asks.
-                unsafe { space.register_host(pointer(start).cast(), mapping.size) }
-                    .map_err(|error| super::status_of(&error))?;
-            }
-            space.set_rights(start, rights).map_err(|error| super::status_of(&error))?;
+            space.set_rights(start, rights).map_err(|error| refused(&error))?;
         }
         Ok(())
     }
@@ -323,68 +274,29 @@ impl Virtual {
     /// A file descriptor for another process. It is the caller's.
     pub(crate) fn export(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<RawFd> {
         let backing = self.get(handle)?;
-        // SAFETY: the file is open.
-        let copy = unsafe { libc::fcntl(backing.file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) };
-        if copy < 0 { Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES) } else { Ok(copy) }
+        Ok(backing.physical.export().map_err(|error| refused(&error))?.into_raw_fd())
     }
 
     /// The memory behind a file descriptor that [`export`](Self::export) gave, of this process or another.
-    pub(crate) fn import(&self, file: RawFd, pool: Pool) -> Result<hsa_amd_vmem_alloc_handle_t> {
+    pub(crate) fn import(&self, space: &Memory, file: RawFd, pool: Pool) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
-        // SAFETY: asks about a descriptor, open or not.
-        let seals = unsafe { libc::fcntl(file, libc::F_GET_SEALS) };
-        // What could shrink could pull memory away under a kernel.
-        if seals < 0 || seals & SEALS != SEALS {
+        if file < 0 {
             return Err(invalid);
         }
-        // SAFETY: all zero is a value of the struct.
-        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `stat` is valid for the write.
-        if unsafe { libc::fstat(file, &mut stat) } != 0 {
-            return Err(invalid);
-        }
-        let size = u64::try_from(stat.st_size).map_err(|_| invalid)?;
-        granules(size)?;
-        // SAFETY: the descriptor is open.
-        let copy = unsafe { libc::fcntl(file, libc::F_DUPFD_CLOEXEC, 0) };
-        if copy < 0 {
-            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-        }
-        // SAFETY: a new descriptor, which nobody else closes.
-        let copy = unsafe { OwnedFd::from_raw_fd(copy) };
+        // SAFETY: borrowed for the one call, which says so if it is not open.
+        let copy = unsafe { BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid)?;
+        let physical = space.import_physical(copy, None).map_err(|_| invalid)?;
         // It is counted where it was made; here it only must not be counted off.
-        self.used[pool.agent.index()].fetch_add(size, Ordering::Relaxed);
-        self.keep(copy, size, pool, 1).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+        self.used[pool.agent.index()].fetch_add(physical.size(), Ordering::Relaxed);
+        self.keep(physical, pool, 1)
     }
 
     /// Gives everything back.
     pub(crate) fn clear(&self, space: &Memory) {
         let Places { reserved, mapped } = std::mem::take(&mut *self.places());
-        for base in mapped.keys() {
-            // Only registered if it was allowed.
-            let _ = space.unregister_host(*base);
-        }
-        reserved.into_iter().for_each(|(base, size)| unreserve(base, size));
+        // All of it was mapped and reserved there, so there is nothing to be said of it.
+        mapped.keys().for_each(|base| drop(space.unmap(*base)));
+        reserved.keys().for_each(|base| drop(space.unreserve(*base)));
         self.handles.clear();
     }
-}
-
-/// The size stays.
-const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
-
-/// An anonymous file of zeros, whose size stays.
-fn file(size: u64) -> Option<OwnedFd> {
-    // SAFETY: the name is a string that ends with a zero.
-    let file = unsafe { libc::memfd_create(c"amdgpu-sim".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-    if file < 0 {
-        return None;
-    }
-    // SAFETY: a new descriptor, which nobody else closes.
-    let file = unsafe { OwnedFd::from_raw_fd(file) };
-    let len = libc::off_t::try_from(size).ok()?;
-    // SAFETY: the file is open.
-    let done = unsafe {
-        libc::ftruncate(file.as_raw_fd(), len) == 0 && libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) == 0
-    };
-    done.then_some(file)
 }

@@ -134,6 +134,7 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
     let gpu = runtime.agents.gpu(queue.agent).map_err(End::Failed)?;
     let packet =
         Packet { address: queue.place(index), queue: queue.address, dispatch_id: index, ..Packet::parse(bytes) };
+    runtime.memory.svm().forget_unmapped(runtime.agents.space());
     let start = events::now();
     let result = gpu.run_packet(&packet, &queue.cancel);
     crate::observe::tell_findings(gpu);

@@ -200,15 +200,22 @@ fn triangular<T: Scalar>(blas: &Blas, (m, n): (usize, usize)) {
                     )
                 };
                 assert_eq!(status, 0);
-                // The solution gives the right side. But rocBLAS's `rocblas_trsm_block_forward_substitution` (and its counterpart) takes the
-                // diagonal as it is where the rest is conjugated.
-                let broken = T::COMPLEX && side == LEFT && op == Op::C.code() && diagonal != UNIT;
+                // The solution gives the right side. But rocBLAS's `rocblas_trsm_block_forward_substitution` (and its counterpart), which some
+                // sizes take, has the diagonal as it is stored where the rest is conjugated: its source says so, too.
                 let solution = values(&blas.download(&db));
                 let expected: Vec<_> = b.iter().map(|b| alpha * b.value()).collect();
-                let got: Vec<T> = times(&solution).into_iter().map(T::of).collect();
-                if !broken {
-                    assert_agree(&what("trsm"), &got, &expected, 4.0 * sum_of::<T>(order));
+                let mut got = times(&solution);
+                if T::COMPLEX && side == LEFT && op == Op::C.code() && diagonal != UNIT {
+                    let stored = |at: usize| got[at] + (a[at % m][at % m].conj() - a[at % m][at % m]) * solution[at];
+                    let stored: Vec<_> = (0..m * n).map(stored).collect();
+                    let distance =
+                        |of: &[Complex64]| -> f64 { of.iter().zip(&expected).map(|(a, b)| (a - b).norm()).sum() };
+                    if distance(&stored) < distance(&got) {
+                        got = stored;
+                    }
                 }
+                let got: Vec<T> = got.into_iter().map(T::of).collect();
+                assert_agree(&what("trsm"), &got, &expected, 4.0 * sum_of::<T>(order));
 
                 let (db, dc) = (blas.upload(&b), blas.upload(&b));
                 // Since 6.0 out of place, before in place.

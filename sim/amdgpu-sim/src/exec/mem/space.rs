@@ -69,7 +69,7 @@ pub(super) trait Space {
 }
 
 /// A part of a live allocation that has just been used.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Hot {
     base: u64,
     end: u64,
@@ -102,17 +102,6 @@ impl View {
     }
 
     /// The range around `address` that may be accessed, and whether it may be written.
-    #[inline(always)]
-    fn range(&mut self, address: u64) -> Option<Hot> {
-        for hot in &self.hot {
-            if address >= hot.base && address < hot.end {
-                return Some(*hot);
-            }
-        }
-        self.look_up(address)
-    }
-
-    #[cold]
     fn look_up(&mut self, address: u64) -> Option<Hot> {
         let hot = if address >= self.own.base && address < self.own.end {
             self.own
@@ -133,23 +122,33 @@ impl View {
             let writable = allocation.writable && allocation.rights.write.contains(agent);
             Hot { base: allocation.base, end: allocation.end(), writable }
         };
-        self.hot[self.next] = hot;
-        self.next = (self.next + 1) % self.hot.len();
+        if !self.hot.contains(&hot) {
+            self.hot[self.next] = hot;
+            self.next = (self.next + 1) % self.hot.len();
+        }
         Some(hot)
     }
 
     /// Checks an access of `bytes` bytes at `address`.
     #[inline(always)]
     pub(super) fn allowed(&mut self, address: u64, bytes: u64, access: Access) -> Result<(), Denied> {
-        match self.range(address) {
-            Some(hot) if bytes <= hot.end - address => {
-                if access != Access::Read && !hot.writable {
-                    Err(Denied::ReadOnly)
-                } else {
-                    Ok(())
-                }
+        let write = access != Access::Read;
+        for hot in &self.hot {
+            if address >= hot.base && address < hot.end && bytes <= hot.end - address && (hot.writable || !write) {
+                return Ok(());
             }
-            _ => Err(self.why_not(address)),
+        }
+        self.allowed_elsewhere(address, bytes, write)
+    }
+
+    /// Likewise for what none of the allocations used last allows.
+    #[cold]
+    fn allowed_elsewhere(&mut self, address: u64, bytes: u64, write: bool) -> Result<(), Denied> {
+        match self.look_up(address) {
+            Some(found) if bytes > found.end - address => Err(self.why_not(address)),
+            Some(found) if write && !found.writable => Err(Denied::ReadOnly),
+            Some(_) => Ok(()),
+            None => Err(self.why_not(address)),
         }
     }
 

@@ -446,3 +446,34 @@ fn literals_and_inline_constants() {
     assert_eq!(w.row(10)[0], 0x3e00);
     assert_eq!(f32::from_bits(w.row(11)[20]), 0.5);
 }
+
+/// Programs have rows for some constants; the rest comes from slots, in operands of every width.
+#[test]
+fn more_constants_than_rows() {
+    use crate::isa::InlineFloat::{Half, MinusTwo, One};
+    let uses = [
+        inst(Op::v_add_u32, v(10), &[Operand::Int(-7), v(1)]),
+        inst(Op::v_add_f16, v(11), &[Operand::Float(One), v(1)]),
+        inst(Op::v_mul_f64, v(12), &[Operand::Float(MinusTwo), v(6)]),
+        inst(Op::v_lshlrev_b64, v(14), &[Operand::Int(3), v(6)]),
+        inst(Op::v_pk_add_f16, v(16), &[Operand::Float(Half), v(1)]),
+        inst(Op::v_pk_add_u16, v(17), &[Operand::Int(5), v(1)]),
+        inst(Op::v_pk_mov_b32, v(18), &[Operand::Int(0), Operand::Int(9)]),
+        inst(Op::v_pk_fma_f32, v(20), &[v(6), Operand::Float(MinusTwo), Operand::Float(Half)]),
+    ];
+    // Constants that none of these has.
+    let others: Vec<_> = (1000..1100).map(|bits| inst(Op::v_add_u32, v(9), &[Operand::Literal(bits), v(9)])).collect();
+    let set_up = |w: &mut Wave| {
+        w.row_mut(1).fill(0x4000_4200);
+        w.row_mut(6).fill(1.5_f32.to_bits());
+        w.row_mut(7).fill(2.5_f32.to_bits());
+    };
+    let few = machine(&uses, DEFAULT_MODE, &set_up);
+    let many = machine(&[&others[..], &uses].concat(), DEFAULT_MODE, &set_up);
+    assert_eq!(many.row(9)[5], (1000..1100).sum::<u32>());
+    for row in 10..22 {
+        assert_eq!(many.row(row), few.row(row), "v{row}");
+    }
+    assert_eq!((many.row(18)[3], many.row(19)[3]), (0, 9));
+    assert_eq!([20, 21].map(|row| f32::from_bits(many.row(row)[3])), [-2.5, -4.5]);
+}

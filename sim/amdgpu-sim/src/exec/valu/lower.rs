@@ -152,12 +152,14 @@ fn constant_row(l: &mut Lowering, kind: Kind, operand: Operand, high: bool) -> O
         Kind::P16 => l.constant_row(constant32(operand)?),
         Kind::PF16 => l.constant_row(constant16(operand)?),
         Kind::Mix => l.constant_row(if high { constant16(operand)? } else { constant32(operand)? }),
-        Kind::PF32 => {
-            let bits = u64::from(constant32(operand)?);
-            l.constant_row_pair(bits | bits << 32)
-        }
+        Kind::PF32 => l.constant_row_pair(in_both(constant32(operand)?)),
         Kind::U64 | Kind::I64 | Kind::F64 => l.constant_row_pair(constant64(operand, wide(kind))?),
     }
+}
+
+/// A constant of packed 32-bit operands: both halves are the same.
+fn in_both(bits: u32) -> u64 {
+    u64::from(bits) | u64::from(bits) << 32
 }
 
 fn wide(kind: Kind) -> Wide {
@@ -178,8 +180,8 @@ fn scalar(l: &mut Lowering, kind: Kind, operand: Operand) -> Option<u16> {
     if let Some(bits) = bits {
         return l.slot(Operand::Literal(bits));
     }
-    if kind == Kind::PF32 && constant32(operand).is_some() {
-        return None;
+    if let (Kind::PF32, Some(bits)) = (kind, constant32(operand)) {
+        return l.constant_slots(in_both(bits));
     }
     if kind.wide() { l.slot64(operand, wide(kind)) } else { l.slot(operand) }
 }

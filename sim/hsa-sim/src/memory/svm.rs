@@ -1,0 +1,516 @@
+//! Shared virtual memory: memory of the program's own whose pages have attributes, and which agents may use if those say so.
+//!
+//! Host and GPUs use the same bytes at the same addresses, so that nothing ever moves: where memory is to be preferred or was
+//! prefetched to is kept to be read back. Access is what counts: agents have none before they are given it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use amdgpu_sim::{AllocKind, Memory, Rights};
+
+use super::{GRANULE, host_memory, pointer};
+use crate::abi::{
+    HSA_STATUS_ERROR, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT,
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+};
+use crate::agent::{AgentId, AgentSet};
+use crate::runtime::Result;
+
+/// How many pages are moved at once, as a power of two: what the driver begins with, and the most (1 GiB).
+const GRANULARITY: (u8, u8) = (9, 18);
+
+/// What agents may do with pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Use them. They may move to the agent then.
+    Accessible,
+    /// Use them where they are.
+    InPlace,
+    /// Nothing.
+    None,
+}
+
+/// The attributes of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Attributes {
+    /// One agent at a time writes it.
+    pub(crate) coarse: bool,
+    pub(crate) read_only: bool,
+    pub(crate) hive_local: bool,
+    pub(crate) read_mostly: bool,
+    pub(crate) executable: bool,
+    granularity: u8,
+    pub(crate) preferred: Option<AgentId>,
+    pub(crate) prefetched: Option<AgentId>,
+    accessible: AgentSet,
+    in_place: AgentSet,
+    /// Whether the first page was made resident, so that it shows when other memory has taken its place.
+    marked: bool,
+}
+
+impl Default for Attributes {
+    /// Of memory for which nothing was said: fine-grained, and the host's.
+    fn default() -> Self {
+        Self {
+            coarse: false,
+            read_only: false,
+            hive_local: false,
+            read_mostly: false,
+            executable: false,
+            granularity: GRANULARITY.0,
+            preferred: None,
+            prefetched: None,
+            accessible: AgentSet::of(AgentId::CPU),
+            in_place: AgentSet::default(),
+            marked: false,
+        }
+    }
+}
+
+impl Attributes {
+    pub(crate) fn access(&self, agent: AgentId) -> Access {
+        match (self.accessible.contains(agent), self.in_place.contains(agent)) {
+            (_, true) => Access::InPlace,
+            (true, false) => Access::Accessible,
+            (false, false) => Access::None,
+        }
+    }
+
+    pub(crate) fn set_access(&mut self, agent: AgentId, access: Access) {
+        self.accessible = self.accessible.without(agent);
+        self.in_place = self.in_place.without(agent);
+        match access {
+            Access::Accessible => self.accessible = self.accessible.with(agent),
+            Access::InPlace => self.in_place = self.in_place.with(agent),
+            Access::None => {}
+        }
+    }
+
+    /// How many pages are moved at once, as a power of two.
+    pub(crate) fn granularity(&self) -> u64 {
+        self.granularity.into()
+    }
+
+    pub(crate) fn set_granularity(&mut self, power: u64) {
+        self.granularity = power.min(GRANULARITY.1.into()) as u8;
+    }
+
+    /// What the GPUs may do.
+    fn rights(&self) -> Rights {
+        let rights = self.accessible.union(self.in_place).rights();
+        if self.read_only { Rights { write: AgentSet::default().rights().write, ..rights } } else { rights }
+    }
+}
+
+/// Whole pages: the first byte, and the one behind the last.
+pub(crate) type Pages = (u64, u64);
+
+/// The pages that a range touches.
+pub(crate) fn pages(address: u64, size: u64) -> Result<Pages> {
+    let end = address.checked_add(size).and_then(|end| end.checked_next_multiple_of(GRANULE));
+    match end {
+        Some(end) if address != 0 && size > 0 => Ok((address - address % GRANULE, end)),
+        _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+    }
+}
+
+/// Something for each page: ranges that are apart, by their start, with their end.
+#[derive(Clone, Debug)]
+struct Ranges<T>(BTreeMap<u64, (u64, T)>);
+
+impl<T> Default for Ranges<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Copy + PartialEq> Ranges<T> {
+    /// Parts of `within`: from, to, and what is there.
+    fn parts(&self, within: Pages) -> Vec<(u64, u64, Option<T>)> {
+        let mut parts = Vec::new();
+        let mut at = within.0;
+        let before = self.0.range(..within.0).next_back();
+        for (&start, &(end, value)) in before.into_iter().chain(self.0.range(within.0..within.1)) {
+            let (from, to) = (start.max(within.0), end.min(within.1));
+            if from < to {
+                if at < from {
+                    parts.push((at, from, None));
+                }
+                parts.push((from, to, Some(value)));
+                at = to;
+            }
+        }
+        if at < within.1 {
+            parts.push((at, within.1, None));
+        }
+        parts
+    }
+
+    /// Takes all of `within` out.
+    fn remove(&mut self, within: Pages) {
+        let before = self.0.range(..within.0).next_back().map(|(start, _)| *start);
+        let touched: Vec<_> =
+            before.into_iter().chain(self.0.range(within.0..within.1).map(|(start, _)| *start)).collect();
+        for start in touched {
+            let Some((end, value)) = self.0.remove(&start) else { continue };
+            if start < within.0 {
+                self.0.insert(start, (end.min(within.0), value));
+            }
+            if end > within.1 {
+                self.0.insert(start.max(within.1), (end, value));
+            }
+        }
+    }
+
+    /// Puts a value at pages where there is none. Neighbours that are alike become one.
+    fn insert(&mut self, (mut from, mut to): Pages, value: T) {
+        if let Some((&start, &(end, other))) = self.0.range(..from).next_back() {
+            if end == from && other == value {
+                from = start;
+            }
+        }
+        if let Some(&(end, other)) = self.0.get(&to) {
+            if other == value {
+                self.0.remove(&to);
+                to = end;
+            }
+        }
+        self.0.insert(from, (to, value));
+    }
+
+    /// The ranges that reach into `within`, whole.
+    fn touching(&self, within: Pages) -> Vec<(Pages, T)> {
+        let before = self.0.range(..within.0).next_back();
+        let all = before.into_iter().chain(self.0.range(within.0..within.1));
+        let all = all.map(|(&start, &(end, value))| ((start, end), value));
+        all.filter(|((_, end), _)| *end > within.0).collect()
+    }
+}
+
+/// All of it.
+#[derive(Default)]
+pub(crate) struct Svm {
+    state: Mutex<State>,
+    /// Whether GPUs were given memory that the program may unmap without a word.
+    watches: AtomicBool,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    attributes: Ranges<Attributes>,
+    /// What the GPUs know of it: pages, and what they may do.
+    given: Ranges<Rights>,
+    /// Memory that was reserved here: base and end.
+    reserved: BTreeMap<u64, u64>,
+}
+
+/// Takes memory of the host, at an address that is wanted if it is free.
+fn map(len: usize, wanted: u64) -> Option<u64> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, which replaces none: the address is no more than a hint.
+    let place = unsafe { libc::mmap(pointer(wanted), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    (place != libc::MAP_FAILED).then_some(place as u64)
+}
+
+fn unmap((from, to): Pages) {
+    if from < to {
+        // SAFETY: mapped here, and nobody is to use it any more.
+        unsafe { libc::munmap(pointer(from), (to - from) as usize) };
+    }
+}
+
+/// Whether all these pages are mapped in this process, whatever may be done with them.
+fn is_mapped((from, to): Pages) -> bool {
+    // SAFETY: asks for nothing to be done, of pages that are there or not.
+    unsafe { libc::msync(pointer(from), (to - from) as usize, libc::MS_ASYNC) == 0 }
+}
+
+/// Makes a page resident; false if that can't be.
+fn make_resident(page: u64) -> bool {
+    let populate = |advice| {
+        // SAFETY: the page's bytes stay as they are, if there is one.
+        unsafe { libc::madvise(pointer(page), GRANULE as usize, advice) == 0 }
+    };
+    populate(libc::MADV_POPULATE_WRITE) || populate(libc::MADV_POPULATE_READ)
+}
+
+/// Whether a page is resident.
+fn is_resident(page: u64) -> bool {
+    let mut resident = 0_u8;
+    // SAFETY: a place for the one answer.
+    unsafe { libc::mincore(pointer(page), GRANULE as usize, &mut resident) == 0 && resident & 1 != 0 }
+}
+
+/// What is mapped in this process, in order: from, to, and whether it may be read and written.
+fn mappings() -> Vec<(u64, u64, bool)> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mapping = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let (from, to) = fields.next()?.split_once('-')?;
+        let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+        Some((from, to, fields.next()?.starts_with("rw")))
+    };
+    maps.lines().filter_map(mapping).collect()
+}
+
+/// Whether all these pages may be read and written.
+fn is_usable((from, to): Pages) -> bool {
+    let parts = mappings().into_iter().filter(|(start, end, usable)| *usable && *start < to && from < *end);
+    parts.map(|(start, end, _)| end.min(to) - start.max(from)).sum::<u64>() == to - from
+}
+
+impl State {
+    fn is_reserved(&self, (from, to): Pages) -> bool {
+        self.reserved.range(..=from).next_back().is_some_and(|(_, end)| to <= *end)
+    }
+
+    /// Forgets what the program has unmapped.
+    fn forget_unmapped(&mut self, space: &Memory) {
+        let is_gone = |pages: &Pages| !self.is_reserved(*pages) && !is_mapped(*pages);
+        let all = self.attributes.0.iter().map(|(from, (to, _))| (*from, *to));
+        let all = all.chain(self.given.0.iter().map(|(from, (to, _))| (*from, *to)));
+        let gone: Vec<Pages> = all.filter(is_gone).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let mappings = mappings();
+        for pages in gone {
+            let mut at = pages.0;
+            for &(from, to, _) in mappings.iter().filter(|(from, to, _)| *from < pages.1 && pages.0 < *to) {
+                self.forget(space, (at, from));
+                at = to;
+            }
+            self.forget(space, (at, pages.1));
+        }
+    }
+
+    /// Forgets pages that are gone.
+    fn forget(&mut self, space: &Memory, pages: Pages) {
+        if pages.0 >= pages.1 {
+            return;
+        }
+        self.attributes.remove(pages);
+        let touched = self.given.touching(pages);
+        self.given.remove(pages);
+        for ((from, to), _) in touched {
+            // What was registered there, and is no more if other memory has been allocated there since.
+            let _ = space.unregister_host(from);
+            for ((from, to), rights) in self.given.touching((from, to)) {
+                // SAFETY: as in `give`.
+                let _ = unsafe { register(space, (from, to), rights) };
+            }
+        }
+    }
+
+    /// Forgets what was said of memory in whose place there is other memory by now: the program has unmapped it without a word,
+    /// and mapped anew. Access stays: whoever maps memory for agents gives it at once.
+    fn forget_remapped(&mut self, space: &Memory, pages: Pages) {
+        for ((from, to), old) in self.attributes.touching(pages) {
+            if old.marked && !self.is_reserved((from, to)) && !is_resident(from) {
+                let Attributes { accessible, in_place, .. } = old;
+                let attributes = Attributes { accessible, in_place, ..Attributes::default() };
+                self.attributes.0.insert(from, (to, attributes));
+                // Where that fails, they keep the rights that they have.
+                let _ = self.give(space, (from, to));
+            }
+        }
+    }
+
+    /// Sees to it that [`forget_remapped`](Self::forget_remapped) can tell, for ranges that touch or follow these pages.
+    fn mark(&mut self, pages: Pages) {
+        for ((from, to), attributes) in self.attributes.touching((pages.0, pages.1.saturating_add(1))) {
+            let marked = !self.is_reserved((from, to)) && make_resident(from);
+            self.attributes.0.insert(from, (to, Attributes { marked, ..attributes }));
+        }
+    }
+
+    /// What the GPUs should know of `within`.
+    fn wanted(&self, within: Pages) -> Ranges<Rights> {
+        let nothing = AgentSet::default().rights();
+        let mut wanted = Ranges::default();
+        for (from, to, attributes) in self.attributes.parts(within) {
+            let rights = attributes.map_or(nothing, |attributes| attributes.rights());
+            if rights != nothing {
+                wanted.insert((from, to), rights);
+            }
+        }
+        wanted
+    }
+
+    /// Tells the GPUs what they may do with pages, where that has changed.
+    fn give(&mut self, space: &Memory, pages: Pages) -> Result<()> {
+        let old = self.given.touching(pages);
+        let around = old.iter().fold(pages, |(from, to), ((start, end), _)| (from.min(*start), to.max(*end)));
+        let new: Vec<(Pages, Rights)> = self.wanted(around).touching(around);
+        if new == old {
+            return Ok(());
+        }
+        let added = new.iter().filter(|(pages, _)| !self.is_reserved(*pages)).any(|(pages, _)| !is_usable(*pages));
+        if added {
+            return Err(HSA_STATUS_ERROR);
+        }
+        for ((from, _), _) in &old {
+            // It was registered, and nothing else takes it away.
+            let _ = space.unregister_host(*from);
+        }
+        self.given.remove(around);
+        for (n, (pages, rights)) in new.iter().enumerate() {
+            // SAFETY: memory that is there, and is unregistered before it is unmapped, or before the next kernel starts. What the
+            // program does with it while kernels run is for the program to order, as HSA asks.
+            let registered = unsafe { register(space, *pages, *rights) };
+            if registered.is_err() {
+                for ((from, _), _) in &new[..n] {
+                    let _ = space.unregister_host(*from);
+                }
+                for (pages, rights) in old {
+                    // SAFETY: as above.
+                    if unsafe { register(space, pages, rights) }.is_ok() {
+                        self.given.0.insert(pages.0, (pages.1, rights));
+                    }
+                }
+                return Err(HSA_STATUS_ERROR);
+            }
+        }
+        self.given.0.extend(new.into_iter().map(|((from, to), rights)| (from, (to, rights))));
+        Ok(())
+    }
+}
+
+/// Makes pages known to the GPUs.
+///
+/// # Safety
+/// As of [`Memory::register_host`].
+unsafe fn register(space: &Memory, (from, to): Pages, rights: Rights) -> Result<()> {
+    // SAFETY: as the caller vouches.
+    unsafe { space.register_host(pointer(from).cast(), to - from) }.map_err(|error| super::status_of(&error))?;
+    space.set_rights(from, rights).map_err(|error| super::status_of(&error))
+}
+
+impl Svm {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves memory of the host for it, at an address that is wanted if it is free.
+    pub(crate) fn reserve(&self, size: u64, wanted: u64, align: u64) -> Result<u64> {
+        let (invalid, none) = (HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        let align = align.max(GRANULE);
+        if size == 0 || !align.is_power_of_two() || wanted % GRANULE != 0 {
+            return Err(invalid);
+        }
+        // The host would give addresses for more, and memory only for as much as it has.
+        let size = size.checked_next_multiple_of(GRANULE).filter(|size| *size <= host_memory()).ok_or(none)?;
+        let whole = size.checked_add(align - GRANULE).ok_or(none)?;
+        let start = map(usize::try_from(whole).map_err(|_| none)?, wanted).ok_or(none)?;
+        let base = start.next_multiple_of(align);
+        unmap((start, base));
+        unmap((base + size, start + whole));
+        let mut state = self.state();
+        state.reserved.insert(base, base + size);
+        Ok(base)
+    }
+
+    /// Gives such memory back; `None` if it was not reserved here.
+    pub(crate) fn unreserve(&self, space: &Memory, base: u64, size: u64) -> Option<Result<()>> {
+        let mut state = self.state();
+        let end = *state.reserved.get(&base)?;
+        if size.checked_next_multiple_of(GRANULE) != Some(end - base) {
+            return Some(Err(HSA_STATUS_ERROR_INVALID_ALLOCATION));
+        }
+        state.attributes.remove((base, end));
+        // With no attributes nobody may use it, which can't fail.
+        let _ = state.give(space, (base, end));
+        state.reserved.remove(&base);
+        unmap((base, end));
+        Some(Ok(()))
+    }
+
+    /// Whether pages can have attributes: mapped, and not known to the GPUs for another reason.
+    pub(crate) fn check(&self, space: &Memory, pages: Pages) -> Result<()> {
+        let mut state = self.state();
+        state.forget_unmapped(space);
+        state.forget_remapped(space, pages);
+        let fits = is_mapped(pages) && !in_use(space, &state, pages);
+        if fits { Ok(()) } else { Err(HSA_STATUS_ERROR) }
+    }
+
+    /// Whether there is memory at these pages.
+    pub(crate) fn is_there(&self, pages: Pages) -> bool {
+        is_mapped(pages)
+    }
+
+    /// Changes the attributes of pages; all or none.
+    pub(crate) fn change(&self, space: &Memory, pages: Pages, change: impl Fn(&mut Attributes)) -> Result<()> {
+        self.check(space, pages)?;
+        let mut state = self.state();
+        let before = state.attributes.clone();
+        let parts = before.parts(pages);
+        state.attributes.remove(pages);
+        for (from, to, attributes) in parts {
+            let mut attributes = attributes.unwrap_or_default();
+            change(&mut attributes);
+            // Not one with its neighbours, which may go without it.
+            state.attributes.0.insert(from, (to, attributes));
+        }
+        let given = state.give(space, pages);
+        match given {
+            Ok(()) => state.mark(pages),
+            Err(_) => state.attributes = before,
+        }
+        let watches = state.given.0.iter().any(|(from, (to, _))| !state.is_reserved((*from, *to)));
+        self.watches.store(watches, Ordering::Release);
+        given
+    }
+
+    /// The attributes of pages, those that are alike once.
+    pub(crate) fn attributes(&self, space: &Memory, pages: Pages) -> Result<Vec<Attributes>> {
+        self.check(space, pages)?;
+        let mut all: Vec<Attributes> = Vec::new();
+        for (_, _, attributes) in self.state().attributes.parts(pages) {
+            let attributes = attributes.unwrap_or_default();
+            if !all.contains(&attributes) {
+                all.push(attributes);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Forgets what the program has unmapped. To be called before a kernel starts, which would use it, and before its addresses are
+    /// used for other memory.
+    pub(crate) fn forget_unmapped(&self, space: &Memory) {
+        if self.watches.load(Ordering::Acquire) {
+            self.state().forget_unmapped(space);
+        }
+    }
+
+    /// Forgets what was said of memory that the program is about to lock: it may be in the place of other memory, which was unmapped
+    /// without a word.
+    pub(crate) fn give_way(&self, space: &Memory, pages: Pages) {
+        if self.watches.load(Ordering::Acquire) {
+            let mut state = self.state();
+            let touched = state.given.touching(pages).into_iter().map(|(given, _)| given);
+            let foreign: Vec<Pages> = touched.filter(|given| !state.is_reserved(*given)).collect();
+            for (from, to) in foreign {
+                state.forget(space, (from.max(pages.0), to.min(pages.1)));
+            }
+        }
+    }
+
+    /// Gives everything back.
+    pub(crate) fn clear(&self, space: &Memory) {
+        let State { given, reserved, .. } = std::mem::take(&mut *self.state());
+        // It was registered, and nothing else takes it away.
+        given.0.keys().for_each(|from| drop(space.unregister_host(*from)));
+        reserved.into_iter().for_each(unmap);
+        self.watches.store(false, Ordering::Release);
+    }
+}
+
+/// Whether any of these pages is known to the GPUs, and not by its attributes.
+fn in_use(space: &Memory, state: &State, (from, to): Pages) -> bool {
+    let ours = |base: u64| state.given.0.contains_key(&base);
+    let in_it = |base: u64, end: u64| base < to && from < end;
+    let others = space.allocations().into_iter().filter(|allocation| in_it(allocation.base, allocation.end()));
+    others.into_iter().any(|allocation| allocation.kind != AllocKind::Registered || !ours(allocation.base))
+}
