@@ -14,7 +14,6 @@ mod memory_ipc;
 mod memory_pitched;
 mod memory_pool;
 mod memory_views;
-mod memory_virtual;
 mod module;
 mod module_global;
 mod order;

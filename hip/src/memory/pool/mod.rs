@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use hip_sys::{
-    hipMemAccessDesc, hipMemLocation, hipMemLocationTypeDevice, hipMemPool_t, hipMemPoolAttr,
+    hipErrorOutOfMemory, hipMemAccessDesc, hipMemLocation, hipMemLocationTypeDevice, hipMemPool_t, hipMemPoolAttr,
     hipMemPoolAttrReleaseThreshold, hipMemPoolAttrReservedMemCurrent, hipMemPoolAttrReservedMemHigh,
     hipMemPoolAttrUsedMemCurrent, hipMemPoolAttrUsedMemHigh, hipMemPoolReuseAllowInternalDependencies,
     hipMemPoolReuseAllowOpportunistic, hipMemPoolReuseFollowEventDependencies,
@@ -24,7 +24,7 @@ pub use share::PoolPointer;
 pub(crate) use state::DevicePools;
 
 use super::{Allocation, DeviceBuffer, Owner, byte_len};
-use crate::call::check;
+use crate::call::{check, failed};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
@@ -355,7 +355,10 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
                 (status, "hipMallocAsync")
             }
         };
-        check(status, function, || format!("{bytes} bytes on device {}", device.index()))
+        let what = || format!("{bytes} bytes on device {}", device.index());
+        check(status, function, what)?;
+        // HIP 5.7 says so when a pool runs out.
+        if pointer.is_null() { Err(failed(hipErrorOutOfMemory, function, what())) } else { Ok(()) }
     })?;
     memory.adopt(pointer, bytes, Owner::Queue(Arc::clone(&stream.inner), pool.cloned()));
     Ok(memory)

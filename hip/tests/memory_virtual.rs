@@ -1,8 +1,13 @@
 //! Addresses and memory apart.
+//!
+//! Apart from the other tests: with calls of other threads beside these, the runtime of 6.4 now and then crashes.
 
+#[path = "gpu/common.rs"]
+#[allow(dead_code, reason = "of the tests in tests/gpu too")]
+mod common;
+
+use common::{device, kernel, skipped, supported};
 use hip::{AddressRange, Device, DeviceBuffer, Error, LaunchConfig, PhysicalMemory, Stream};
-
-use crate::{device, kernel, skipped, supported};
 
 /// A piece of memory, as small as can be, where the runtime has virtual memory management.
 fn piece(device: &Device) -> Option<PhysicalMemory> {
