@@ -1,10 +1,12 @@
-//! The address range that device memory is given from: so an address tells that it is the GPU's, after the memory has been freed too.
+//! The address ranges that device memory is given from: so an address tells that it is the GPU's, after the memory has been freed too.
 //!
-//! The range is reserved once and is writable as a whole; the system gives pages as they are used. A block that is freed is given out
+//! A range is reserved when those before it are used up, and is writable as a whole; the system gives pages as they are used. No range is
+//! given back before the end. A block that is freed is given out
 //! again as late as may be: a small one when the quarantine of [`Memory`](super::Memory) lets it go, a large one when some more of its size have
 //! been freed. Host code that still reads a freed block finds zeros or old bytes, and does not crash.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pages::{self, PAGE};
@@ -14,20 +16,25 @@ use super::storage::GUARD;
 const LARGE: u64 = 64 << 10;
 /// Large blocks of a size that lie idle before one of them is used again.
 const IDLE: usize = 4;
-/// The largest and the smallest range that is asked for.
+/// Bytes of a range, unless a block needs more.
+const RANGE: u64 = 1 << 30;
+/// The most and the fewest bytes of addresses that are asked for in all.
 const MOST: u64 = 4 << 40;
-const LEAST: u64 = 1 << 30;
+const LEAST: u64 = RANGE;
 
-/// A reserved range of addresses.
+/// Reserved ranges of addresses.
 pub(super) struct Arena {
-    base: u64,
-    size: u64,
+    /// Bytes of addresses that may be reserved in all.
+    limit: u64,
     blocks: Mutex<Blocks>,
 }
 
 #[derive(Default)]
 struct Blocks {
-    /// Bytes from the start on that have been given out at least once.
+    ranges: Vec<Range<u64>>,
+    /// Bytes of all ranges.
+    reserved: u64,
+    /// Bytes from the start of the last range on that have been given out at least once.
     used: u64,
     /// Freed blocks by their sizes, the oldest first.
     free: BTreeMap<u64, VecDeque<u64>>,
@@ -40,30 +47,55 @@ pub(crate) struct Piece {
     bytes: u64,
 }
 
-impl Arena {
-    /// Reserves several times `memory` bytes of addresses, or less where the system does not give as much; `None` where it gives
-    /// next to nothing.
-    pub(super) fn new(memory: u64) -> Option<Arc<Self>> {
-        let mut size = memory.saturating_mul(4).clamp(LEAST, MOST).next_multiple_of(PAGE);
-        loop {
-            if let Some(base) = pages::reserve(size, 0) {
-                // SAFETY: the range that was reserved just now.
-                if unsafe { pages::commit(base, size) }.is_some() {
-                    return Some(Arc::new(Self { base, size, blocks: Mutex::default() }));
-                }
-                // SAFETY: as above; nobody has seen it.
-                unsafe { pages::release(base, size) };
-            }
-            size = (size / 8).next_multiple_of(PAGE);
-            if size < LEAST {
+impl Blocks {
+    /// The start of `bytes` bytes that were never given out, from the last range or a new one; `None` if `limit` is reached, or
+    /// the system gives no more addresses.
+    fn fresh(&mut self, bytes: u64, limit: u64) -> Option<u64> {
+        let left = self.ranges.last().map_or(0, |range| range.end - range.start - self.used);
+        if left < bytes {
+            let size = bytes.checked_next_multiple_of(RANGE)?;
+            if size > limit - self.reserved {
                 return None;
             }
+            let base = pages::reserve(size, 0)?;
+            // SAFETY: the range that was reserved just now.
+            if unsafe { pages::commit(base, size) }.is_none() {
+                // SAFETY: as above; nobody has seen it.
+                unsafe { pages::release(base, size) };
+                return None;
+            }
+            self.ranges.push(base..base + size);
+            self.reserved += size;
+            self.used = 0;
         }
+        let start = self.ranges.last()?.start + self.used;
+        self.used += bytes;
+        Some(start)
     }
 
-    /// Whether an address is in the range.
+    /// A freed block of `bytes` bytes, if so many of them lie idle that it has rested long enough.
+    fn rested(&mut self, bytes: u64) -> Option<(u64, u64)> {
+        let enough = if bytes <= LARGE { 1 } else { IDLE };
+        let queue = self.free.get_mut(&bytes).filter(|queue| queue.len() >= enough)?;
+        queue.pop_front().map(|start| (start, bytes))
+    }
+
+    /// Any freed block that is not too small.
+    fn any(&mut self, bytes: u64) -> Option<(u64, u64)> {
+        self.free.range_mut(bytes..).find_map(|(&bytes, queue)| queue.pop_front().map(|start| (start, bytes)))
+    }
+}
+
+impl Arena {
+    /// Addresses for several times `memory` bytes.
+    pub(super) fn new(memory: u64) -> Arc<Self> {
+        let limit = memory.saturating_mul(4).clamp(LEAST, MOST).next_multiple_of(RANGE);
+        Arc::new(Self { limit, blocks: Mutex::default() })
+    }
+
+    /// Whether an address is in one of the ranges.
     pub(super) fn contains(&self, address: u64) -> bool {
-        address.wrapping_sub(self.base) < self.size
+        self.blocks().ranges.iter().any(|range| range.contains(&address))
     }
 
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
@@ -71,7 +103,7 @@ impl Arena {
     }
 
     /// `size` zeroed bytes aligned to `align` (a power of two), which no other piece touches, and the address of the first; `None` if
-    /// the range is full.
+    /// the ranges are full.
     pub(super) fn allocate(self: &Arc<Self>, size: u64, align: u64) -> Option<(Piece, u64)> {
         let over = if align > PAGE { align } else { 0 };
         let wanted = size.checked_add(GUARD)?.checked_add(over)?;
@@ -82,42 +114,33 @@ impl Arena {
             wanted.checked_next_multiple_of((wanted.checked_next_power_of_two()? / 16).max(PAGE))?
         };
         let mut blocks = self.blocks();
-        let is_full = self.size - blocks.used < wanted;
-        let enough = if wanted <= LARGE || is_full { 1 } else { IDLE };
-        let idle = |(bytes, queue): (&u64, &mut VecDeque<u64>)| {
-            if queue.len() < enough { None } else { queue.pop_front().map(|start| (start, *bytes)) }
+        let (start, bytes) = match blocks.rested(wanted) {
+            Some(again) => again,
+            None => match blocks.fresh(wanted, self.limit) {
+                Some(start) => return Some(self.piece(start, wanted, align)),
+                None => blocks.any(wanted)?,
+            },
         };
-        let again = match is_full {
-            // Any that is not too small will do.
-            true => blocks.free.range_mut(wanted..).find_map(idle),
-            false => blocks.free.get_mut(&wanted).and_then(|queue| idle((&wanted, queue))),
-        };
-        let (start, bytes) = match again {
-            Some((start, bytes)) => {
-                drop(blocks);
-                if bytes <= LARGE {
-                    let place = std::ptr::with_exposed_provenance_mut::<u8>(start as usize);
-                    // SAFETY: a block that is in the queue of free ones is nobody's, and it has just been taken out.
-                    unsafe { place.write_bytes(0, bytes as usize) };
-                }
-                (start, bytes)
-            }
-            None if is_full => return None,
-            None => {
-                let start = self.base + blocks.used;
-                blocks.used += wanted;
-                (start, wanted)
-            }
-        };
-        let base = start.next_multiple_of(align);
-        Some((Piece { arena: Arc::clone(self), start, bytes }, base))
+        drop(blocks);
+        if bytes <= LARGE {
+            let place = std::ptr::with_exposed_provenance_mut::<u8>(start as usize);
+            // SAFETY: a block that is in the queue of free ones is nobody's, and it has just been taken out.
+            unsafe { place.write_bytes(0, bytes as usize) };
+        }
+        Some(self.piece(start, bytes, align))
+    }
+
+    fn piece(self: &Arc<Self>, start: u64, bytes: u64, align: u64) -> (Piece, u64) {
+        (Piece { arena: Arc::clone(self), start, bytes }, start.next_multiple_of(align))
     }
 }
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: every piece holds the arena, so none is left.
-        unsafe { pages::release(self.base, self.size) }
+        for range in &self.blocks().ranges {
+            // SAFETY: every piece holds the arena, so none is left.
+            unsafe { pages::release(range.start, range.end - range.start) }
+        }
     }
 }
 
@@ -142,7 +165,7 @@ mod tests {
 
     #[test]
     fn pieces_are_zeroed_aligned_and_apart() {
-        let arena = Arena::new(1 << 30).unwrap();
+        let arena = Arena::new(1 << 30);
         let mut pieces = Vec::new();
         for round in 0..3 {
             for (size, align) in [(1, 256), (4096, 4096), (100, 1 << 20), (300 << 10, 256), (3 << 20, 4096)] {
@@ -156,18 +179,33 @@ mod tests {
             assert!(pieces.windows(2).all(|pair| pair[0].0 + pair[0].1 + GUARD <= pair[1].0));
             pieces.truncate(pieces.len() / 2);
         }
-        assert!(!arena.contains(arena.base - 1) && !arena.contains(arena.base + arena.size));
+        let range = arena.blocks().ranges[0].clone();
+        assert!(!arena.contains(range.start - 1) && !arena.contains(range.end));
     }
 
     #[test]
     fn a_full_range_gives_what_has_been_freed() {
-        let arena = Arena::new(1).unwrap();
-        assert_eq!(arena.size, LEAST);
+        let arena = Arena::new(1);
         assert!(arena.allocate(u64::MAX - 10, 256).is_none() && arena.allocate(LEAST, 256).is_none());
         for _ in 0..100 {
             let (_piece, base) = arena.allocate(100 << 20, 256).unwrap();
             assert_eq!(bytes(base, 1)[0], 0);
             bytes(base, 1)[0] = 9;
         }
+    }
+
+    #[test]
+    fn ranges_are_reserved_as_they_are_needed() {
+        let arena = Arena::new(1 << 30);
+        let ranges = || arena.blocks().ranges.len();
+        assert_eq!(ranges(), 0);
+        let small = arena.allocate(600 << 20, 256).unwrap();
+        let large = arena.allocate(2 << 30, 4096).unwrap();
+        assert_eq!(ranges(), 2);
+        for (base, size) in [(small.1, 600 << 20), (large.1, 2 << 30)] {
+            assert!(arena.contains(base) && arena.contains(base + size - 1));
+            bytes(base, size)[size as usize - 1] = 1;
+        }
+        assert!(arena.allocate(1 << 30, 256).is_none(), "as much as there may be");
     }
 }

@@ -304,8 +304,8 @@ pub struct Memory {
     freed: Mutex<Freed>,
     /// Address ranges of [`reserve`](Self::reserve), by their starts. Locked after `table`.
     reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
-    /// Where device memory is given from; made with the first. None where the system gives no such range: then it is the host's heap.
-    arena: OnceLock<Option<Arc<Arena>>>,
+    /// Where device memory is given from; made with the first. Where the system gives no such ranges it is the host's heap.
+    arena: OnceLock<Arc<Arena>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
     /// Whether it is kept which bytes of new allocations are written.
@@ -377,15 +377,15 @@ impl Memory {
 
     /// Zeroed memory: a GPU's from a range of its own, the host's from the heap.
     fn storage(&self, owner: Option<Agent>, size: u64, align: u64) -> Option<(Storage, u64)> {
-        let arena = || self.arena.get_or_init(|| Arena::new(self.total())).as_ref();
-        let piece = owner.and_then(|_| arena()?.allocate(size, align));
+        let arena = || self.arena.get_or_init(|| Arena::new(self.total()));
+        let piece = owner.and_then(|_| arena().allocate(size, align));
         piece.map(|(piece, base)| (Storage::Piece(piece), base)).or_else(|| Storage::zeroed(size, align))
     }
 
     /// Whether an address is of those that GPUs' memory is given from: what is there is no memory of the program's own, even where
     /// nothing is allocated any more. (A system that gives no such range makes it always false.)
     pub fn is_device_range(&self, address: u64) -> bool {
-        self.arena.get().and_then(Option::as_ref).is_some_and(|arena| arena.contains(address))
+        self.arena.get().is_some_and(|arena| arena.contains(address))
     }
 
     /// Refuses `size` bytes where the owner's limit does; returns what to say if the host has none.
