@@ -16,11 +16,14 @@ use super::storage::GUARD;
 const LARGE: u64 = 64 << 10;
 /// Large blocks of a size that lie idle before one of them is used again.
 const IDLE: usize = 4;
-/// Bytes of a range, unless a block needs more.
-const RANGE: u64 = 1 << 30;
+/// Bytes of the first range, unless a block needs more; each later range is as large as all before it, up to [`RANGE_MOST`]. A small start
+/// costs little where many GPUs are made, as in tests under valgrind, which notes each page.
+const RANGE_FIRST: u64 = 64 << 20;
+/// Bytes of the largest range, unless a block needs more.
+const RANGE_MOST: u64 = 1 << 30;
 /// The most and the fewest bytes of addresses that are asked for in all.
 const MOST: u64 = 4 << 40;
-const LEAST: u64 = RANGE;
+const LEAST: u64 = RANGE_MOST;
 
 /// Reserved ranges of addresses.
 pub(super) struct Arena {
@@ -53,7 +56,8 @@ impl Blocks {
     fn fresh(&mut self, bytes: u64, limit: u64) -> Option<u64> {
         let left = self.ranges.last().map_or(0, |range| range.end - range.start - self.used);
         if left < bytes {
-            let size = bytes.checked_next_multiple_of(RANGE)?;
+            let size =
+                bytes.checked_next_multiple_of(self.reserved.clamp(RANGE_FIRST, RANGE_MOST).next_power_of_two())?;
             if size > limit - self.reserved {
                 return None;
             }
@@ -89,7 +93,7 @@ impl Blocks {
 impl Arena {
     /// Addresses for several times `memory` bytes.
     pub(super) fn new(memory: u64) -> Arc<Self> {
-        let limit = memory.saturating_mul(4).clamp(LEAST, MOST).next_multiple_of(RANGE);
+        let limit = memory.saturating_mul(4).clamp(LEAST, MOST).next_multiple_of(RANGE_MOST);
         Arc::new(Self { limit, blocks: Mutex::default() })
     }
 
