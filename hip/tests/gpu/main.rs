@@ -4,6 +4,7 @@
 
 mod common;
 mod device;
+mod dlpack;
 #[cfg(unix)]
 mod fork;
 mod launch;
