@@ -247,9 +247,10 @@ impl Loader {
         Ok(Arc::clone(list))
     }
 
-    /// The symbol of a handle.
-    pub(crate) fn symbol(&self, symbol: hsa_executable_symbol_t) -> Result<Arc<Symbol>> {
-        self.symbols.get(symbol.handle).ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)
+    /// Looks at the symbol of a handle.
+    pub(crate) fn with_symbol<R>(&self, symbol: hsa_executable_symbol_t, look: impl FnOnce(&Symbol) -> R) -> Result<R> {
+        let looked = self.symbols.with(symbol.handle, |symbol| look(symbol));
+        looked.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)
     }
 
     /// The loaded code object of a handle.

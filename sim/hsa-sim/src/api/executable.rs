@@ -312,9 +312,8 @@ functions! {
 
     /// A fact of a symbol.
     fn hsa_executable_symbol_get_info(symbol: hsa_executable_symbol_t, attribute: u32, value: *mut c_void) {
-        let symbol = runtime()?.loader.symbol(symbol)?;
         // SAFETY: the caller vouches for `value`.
-        unsafe { symbol_info(&symbol, attribute, value) }
+        runtime()?.loader.with_symbol(symbol, |symbol| unsafe { symbol_info(symbol, attribute, value) })?
     }
 
     /// Calls a function for each symbol.
