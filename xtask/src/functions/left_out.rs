@@ -39,7 +39,10 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipEvent(Create|RecordWithFlags)|hipStream(Create|AddCallback)|hipGraphInstantiate(WithParams)?", ANOTHER_FORM),
     (r"hipModuleLoad(FatBinary)?|hipLibraryLoadFromFile|hipLinkAddFile|hipDrvGetError(Name|String)", ANOTHER_FORM),
     (r"hip(Drv)?PointerGetAttributes?|hipExtGetLastError|hipStream(WaitValue|WriteValue)32", ANOTHER_FORM),
-    (r"hipModuleOccupancy.*WithFlags|hipStreamGetCaptureInfo(_v2)?|hipGraphAddNode|hipCreateChannelDesc", ANOTHER_FORM),
+    (
+        r"hipMemRangeGetAttributes|hipModuleOccupancy.*WithFlags|hipStreamGetCaptureInfo(_v2)?|hipGraphAddNode|hipCreateChannelDesc",
+        ANOTHER_FORM,
+    ),
     (r"hipDrvGraph.*|hipGraphExecNodeSetParams", ANOTHER_FORM),
     (r"hipGraph.*Node(Get(Params|Event|Graph|Attribute))|hipGraphExecGetFlags|hipHostGetFlags", READ_BACK),
     (r"hip(Get|Tex)(Object|Texture)?Object(Get)?(Resource|ResourceView|Texture)Desc|hipGetChannelDesc", READ_BACK),
