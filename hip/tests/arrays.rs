@@ -1,5 +1,7 @@
 //! Arrays of `ndarray` that lie in every order, and shapes that do not fit.
 
+#![allow(clippy::reversed_empty_ranges, reason = "ndarray counts from the end below 0")]
+
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
 mod common;
