@@ -10,6 +10,9 @@ use crate::test::checked_cargo;
 /// Unit tests of `hip` that call nothing in C: how arguments are laid out, geometry, views, shapes, formats of code objects.
 const TESTS: [&str; 7] = ["args::", "dlpack::", "geometry::", "launches::", "memory::", "typed::", "usage::"];
 
+/// Tests of these that go by the last bit of `powi`, which Miri changes on purpose.
+const LEFT_OUT: &str = "float8::";
+
 /// Cases of each property: Miri takes a thousand times as long as the machine.
 const CASES: &str = "4";
 
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.args(["run", "nightly", "cargo", "miri", "test", "-p", "hip", "--lib"]);
     command.args(["--features", "half,complex,ndarray", "--"]);
     match args.filters.is_empty() {
-        true => command.args(TESTS),
+        true => command.args(TESTS).args(["--skip", LEFT_OUT]),
         false => command.args(&args.filters),
     };
     // Proptest looks for a folder to keep failures in, which isolation forbids.
