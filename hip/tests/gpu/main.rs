@@ -2,6 +2,8 @@
 //!
 //! With neither, the tests pass by saying that they were skipped; `tests/no_gpu.rs` then has something to test.
 
+#[cfg(feature = "rocm-7-1")]
+mod batch;
 mod common;
 mod device;
 #[cfg(unix)]

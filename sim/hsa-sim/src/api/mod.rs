@@ -115,7 +115,7 @@ pub static EXPORTS: &[Export] = &{
 };
 
 /// Runs a function's body; a panic becomes a status. Told of in the log, if one was asked for.
-fn guard(name: &str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+fn guard(name: &'static str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
     crate::leaving::enter();
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => HSA_STATUS_SUCCESS,
