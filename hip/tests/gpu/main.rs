@@ -2,6 +2,7 @@
 //!
 //! With neither, the tests pass by saying that they were skipped; `tests/no_gpu.rs` then has something to test.
 
+mod array;
 mod common;
 mod device;
 #[cfg(unix)]
@@ -22,6 +23,7 @@ mod peer;
 mod process;
 mod stream;
 mod stress;
+mod texture;
 mod threads;
 mod typed;
 
