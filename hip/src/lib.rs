@@ -134,6 +134,8 @@ pub use graph::{
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};
+#[cfg(feature = "rocm-7-1")]
+pub use memory::CopyBatch;
 #[cfg(unix)]
 pub use memory::PoolPointer;
 pub use memory::{

@@ -8,6 +8,7 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod functions;
 mod fuzz;
 mod isa;
 mod kernels;
@@ -54,6 +55,7 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
+    Functions(functions::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
+        Task::Functions(args) => functions::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),

@@ -96,12 +96,12 @@ impl fmt::Debug for Node {
 
 /// A copy for a graph: from where to where.
 pub struct GraphCopy<'a> {
-    pub(super) destination: *mut c_void,
-    pub(super) source: *mut c_void,
-    pub(super) bytes: usize,
+    pub(crate) destination: *mut c_void,
+    pub(crate) source: *mut c_void,
+    pub(crate) bytes: usize,
     pub(super) kind: hipMemcpyKind,
-    pub(super) device: Device,
-    pub(super) accesses: [Access<'a>; 2],
+    pub(crate) device: Device,
+    pub(crate) accesses: [Access<'a>; 2],
 }
 
 fn same_len(destination: usize, source_len: usize) -> Result<()> {
@@ -145,6 +145,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(destination.len(), source.len())?;
+        source.admit(destination.device(), "the source")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),
@@ -166,6 +167,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(destination.len(), source.len())?;
+        destination.admit(source.device(), "the destination")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),

@@ -3,6 +3,8 @@
 //! With neither, the tests pass by saying that they were skipped; `tests/no_gpu.rs` then has something to test.
 
 mod array;
+#[cfg(feature = "rocm-7-1")]
+mod batch;
 mod common;
 mod device;
 #[cfg(unix)]

@@ -447,6 +447,10 @@ fn graphs_allocate_memory() {
     drop(exec);
     if let Some(info) = supported(device.graph_memory()) {
         assert!(info.used_high >= info.used && info.reserved_high >= info.reserved, "{info:?}");
+        assert!(info.used_high > 0, "{info:?}");
+        device.reset_graph_memory_highs().unwrap();
+        let after = device.graph_memory().unwrap();
+        assert!(after.used_high < info.used_high && after.used_high >= after.used, "{info:?}, then {after:?}");
     }
     supported(device.trim_graph_memory());
 }
