@@ -61,6 +61,7 @@
 //! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
 //! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
 //! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
+//! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -101,6 +102,8 @@ mod context;
 mod device;
 mod error;
 mod event;
+#[cfg(unix)]
+mod external;
 mod graph;
 #[cfg(feature = "rocm-7-1")]
 mod library;
@@ -128,6 +131,8 @@ pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_g
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::{Event, EventOptions, IpcEventHandle};
+#[cfg(unix)]
+pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
     CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
     NodeKind,

@@ -8,6 +8,8 @@ mod batch;
 mod common;
 mod device;
 #[cfg(unix)]
+mod external;
+#[cfg(unix)]
 mod fork;
 mod launch;
 mod memory;
