@@ -7,6 +7,7 @@ mod array;
 mod batch;
 mod common;
 mod device;
+mod dlpack;
 #[cfg(unix)]
 mod external;
 #[cfg(unix)]

@@ -10,7 +10,7 @@
 //! - `image`: images and samplers, as far as the GPU has them.
 //! - `queue`: AQL queues, each with a thread that carries out its packets. `loader`: code objects and their symbols.
 //! - `driver`: the files in which the kernel's driver tells of the GPUs, for programs that read them by themselves.
-//! - `events`: faults, and how the program hears of them.
+//! - `events`: faults, and how the program hears of them. `leaving`: the end of the process while others are at work.
 #![cfg(target_os = "linux")]
 
 #[doc(hidden)]
@@ -23,6 +23,7 @@ mod events;
 mod handles;
 mod image;
 mod info;
+mod leaving;
 mod loader;
 mod log;
 mod memory;
