@@ -56,6 +56,7 @@ impl ExternalMemory {
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
         not_empty("the size of imported memory", bytes)?;
         device.activate()?;
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
         let description = hipExternalMemoryHandleDesc {
             type_: hipExternalMemoryHandleTypeOpaqueFd,
             handle: hipExternalMemoryHandleDesc_handle { fd: fd.as_raw_fd() },
@@ -86,6 +87,7 @@ impl ExternalMemory {
         }
         let device = self.device;
         device.activate()?;
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
         let description = hipExternalMemoryBufferDesc {
             offset: offset as u64,
             size: bytes as u64,

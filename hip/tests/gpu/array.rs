@@ -195,6 +195,7 @@ fn kernels_read_and_write_surfaces() {
         let mut surface = Surface::new(&mut array).unwrap();
         // SAFETY: the kernel keeps to the sizes.
         unsafe { double.launch(&stream, LaunchConfig::new((2, 1), (8, 8)), (&mut surface, 9, 5, 3)) }.unwrap();
+        // SAFETY: refused for its arguments.
         let wrong = unsafe { double.launch(&stream, LaunchConfig::new(1, 1), (&mut surface, 9u64, 5, 3)) };
         assert!(matches!(wrong, Err(Error::Argument { .. })), "{wrong:?}");
     }

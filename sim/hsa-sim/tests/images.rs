@@ -92,12 +92,13 @@ fn texels_go_in_and_out_and_from_image_to_image() {
     let (hsa, gpu, images) = open();
     let of = plane(5, 3);
     let mut info = hsa_ext_image_data_info_t::default();
-    // SAFETY: here and below: pointers to what each function takes or gives, and images that are there.
+    // SAFETY: pointers to what the function takes or gives, and images that are there; so below.
     let status = unsafe { (images.hsa_ext_image_data_get_info)(gpu, &of, HSA_ACCESS_PERMISSION_RW, &mut info) };
     assert_eq!((status, info.alignment, info.size), (HSA_STATUS_SUCCESS, 256, 3 * 256));
     let [first, second] = [0, 1].map(|_| {
         let data = memory(&hsa, gpu, info.size);
         let mut image = hsa_ext_image_t::default();
+        // SAFETY: as above.
         let status = unsafe { (images.hsa_ext_image_create)(gpu, &of, data, HSA_ACCESS_PERMISSION_RW, &mut image) };
         assert_eq!(status, HSA_STATUS_SUCCESS);
         image
@@ -105,9 +106,12 @@ fn texels_go_in_and_out_and_from_image_to_image() {
     assert_ne!(first, second);
     let source: Vec<f32> = (0..15_u16).map(f32::from).collect();
     let (whole, inner) = (region([0; 3], [5, 3, 1]), region([1, 1, 0], [3, 2, 1]));
-    let export = |image, part: &hsa_ext_image_region_t, out: &mut [f32]| unsafe {
-        (images.hsa_ext_image_export)(gpu, image, out.as_mut_ptr().cast(), 0, 0, part)
+    let export = |image, part: &hsa_ext_image_region_t, out: &mut [f32]| {
+        let memory = out.as_mut_ptr().cast();
+        // SAFETY: as above; `out` has room for as many texels.
+        unsafe { (images.hsa_ext_image_export)(gpu, image, memory, 0, 0, part) }
     };
+    // SAFETY: as above.
     unsafe {
         let status = (images.hsa_ext_image_import)(gpu, source.as_ptr().cast(), 20, 60, first, &whole);
         assert_eq!(status, HSA_STATUS_SUCCESS);
@@ -129,6 +133,7 @@ fn texels_go_in_and_out_and_from_image_to_image() {
     // Beyond the image.
     assert_eq!(export(first, &region([3, 0, 0], [3, 1, 1]), &mut out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
     assert_eq!(export(first, &region([0, 0, u32::MAX], [1, 1, 1]), &mut out), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    // SAFETY: as above.
     unsafe {
         assert_eq!((images.hsa_ext_image_destroy)(gpu, first), HSA_STATUS_SUCCESS);
         assert_eq!((images.hsa_ext_image_destroy)(gpu, first), HSA_STATUS_ERROR_INVALID_ARGUMENT, "a second time");
@@ -141,9 +146,9 @@ fn what_is_no_image_and_no_sampler_is_refused() {
     let (hsa, gpu, images) = open();
     let data = memory(&hsa, gpu, 1 << 16);
     let mut image = hsa_ext_image_t::default();
-    let mut create = |of: hsa_ext_image_descriptor_t, data: *const c_void| unsafe {
-        // SAFETY: as above.
-        (images.hsa_ext_image_create)(gpu, &of, data, HSA_ACCESS_PERMISSION_RW, &mut image)
+    let mut create = |of: hsa_ext_image_descriptor_t, data: *const c_void| {
+        // SAFETY: pointers to what the function takes or gives, or what it must refuse.
+        unsafe { (images.hsa_ext_image_create)(gpu, &of, data, HSA_ACCESS_PERMISSION_RW, &mut image) }
     };
     let unknown = hsa_ext_image_format_t { channel_type: 77, channel_order: 3 };
     for (of, data, status) in [
@@ -166,6 +171,7 @@ fn what_is_no_image_and_no_sampler_is_refused() {
         filter_mode,
         address_modes: [mode; 3],
     };
+    // SAFETY: as above.
     let mut make = |of| unsafe { (images.hsa_ext_sampler_create_v2)(gpu, &of, &mut sampler) };
     for bad in [of(2, 0, 0), of(0, 2, 0), of(0, 0, 5)] {
         assert_eq!(make(bad), HSA_STATUS_ERROR_INVALID_ARGUMENT, "{bad:?}");
