@@ -6,6 +6,8 @@ mod array;
 #[cfg(feature = "rocm-7-1")]
 mod batch;
 mod common;
+#[cfg(target_os = "linux")]
+mod debug;
 mod device;
 mod dlpack;
 #[cfg(unix)]
