@@ -9,7 +9,7 @@
 //! - `memory`: pools, locked host memory, copies. `signal`: signals and who waits for them.
 //! - `queue`: AQL queues, each with a thread that carries out its packets. `loader`: code objects and their symbols.
 //! - `driver`: the files in which the kernel's driver tells of the GPUs, for programs that read them by themselves.
-//! - `events`: faults, and how the program hears of them.
+//! - `events`: faults, and how the program hears of them. `leaving`: the end of the process while others are at work.
 #![cfg(target_os = "linux")]
 
 #[doc(hidden)]
@@ -21,6 +21,7 @@ mod driver;
 mod events;
 mod handles;
 mod info;
+mod leaving;
 mod loader;
 mod log;
 mod memory;

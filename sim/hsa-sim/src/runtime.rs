@@ -52,6 +52,7 @@ impl Runtime {
         };
         let signals = Signals::new()?;
         let agents = Agents::new(&settings);
+        crate::leaving::watch();
         if settings.profile.is_some() {
             crate::observe::write_profile_at_exit();
         }
@@ -105,6 +106,7 @@ pub(crate) fn shut_down() -> Result<()> {
     let users = USERS.load(Ordering::Acquire).checked_sub(1).ok_or(HSA_STATUS_ERROR_NOT_INITIALIZED)?;
     USERS.store(users, Ordering::Release);
     if users == 0 {
+        crate::leaving::take_down();
         runtime.queues.clear();
         runtime.loader.clear();
         runtime.signals.clear();

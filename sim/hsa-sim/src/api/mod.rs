@@ -116,6 +116,7 @@ pub static EXPORTS: &[Export] = &{
 
 /// Runs a function's body; a panic becomes a status. Told of in the log, if one was asked for.
 fn guard(name: &'static str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+    crate::leaving::enter();
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
@@ -127,6 +128,7 @@ fn guard(name: &'static str, body: impl FnOnce() -> Result<()>) -> hsa_status_t 
 
 /// Runs a function's body; what it gives when that fails or panics is `other`.
 fn guard_or<T>(other: T, body: impl FnOnce() -> Result<T>) -> T {
+    crate::leaving::enter();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         Ok(Err(_)) | Err(_) => other,
