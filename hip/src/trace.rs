@@ -64,11 +64,18 @@ mod off {
     #[inline(always)]
     pub(crate) fn free(_: Device, _: usize) {}
 
-    #[inline(always)]
-    pub(crate) fn wait(_: Device, _: u64) {}
+    /// No span.
+    pub(crate) struct Nothing;
 
     #[inline(always)]
-    pub(crate) fn module_load(_: Device, _: usize) {}
+    pub(crate) fn wait(_: Device, _: u64) -> Nothing {
+        Nothing
+    }
+
+    #[inline(always)]
+    pub(crate) fn module_load(_: Device, _: usize) -> Nothing {
+        Nothing
+    }
 }
 
 #[cfg(not(feature = "tracing"))]
