@@ -79,6 +79,20 @@ impl Places {
     }
 }
 
+/// Bits that the numbers of handles are apart. HIP 6.4 keeps memory by its handle in a table of addresses, where it takes up eight bytes:
+/// handles that are nearer to each other are taken for one another. (In ROCm's own library they are addresses.)
+const APART: u32 = 6;
+
+/// The handle for a number of the table.
+fn handle_of(number: u64) -> hsa_amd_vmem_alloc_handle_t {
+    hsa_amd_vmem_alloc_handle_t { handle: number.rotate_left(APART) }
+}
+
+/// The number of the table for a handle.
+fn number_of(handle: hsa_amd_vmem_alloc_handle_t) -> u64 {
+    handle.handle.rotate_right(APART)
+}
+
 fn granules(size: u64) -> Result<()> {
     if size > 0 && size % GRANULE == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
 }
@@ -173,18 +187,17 @@ impl Virtual {
     /// A handle for memory that has been counted, which is counted off if there can be none.
     fn keep(&self, physical: Arc<Physical>, pool: Pool, kind: u32) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let backing = Arc::new(Backing { physical, pool, kind, used: Arc::clone(&self.used) });
-        let handle = self.handles.insert(backing).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        Ok(hsa_amd_vmem_alloc_handle_t { handle })
+        self.handles.insert(backing).map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
     /// The memory of a handle.
     pub(crate) fn get(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<Arc<Backing>> {
-        self.handles.get(handle.handle).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        self.handles.get(number_of(handle)).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
     /// Gives a handle up. The memory stays while it is mapped.
     pub(crate) fn release(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<()> {
-        self.handles.remove(handle.handle).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        self.handles.remove(number_of(handle)).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
     /// One more handle of the memory that is mapped at an address.
@@ -194,8 +207,8 @@ impl Virtual {
         let (_, mapping) = found
             .filter(|(base, mapping)| address - **base < mapping.size)
             .ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        let handle = self.handles.insert(Arc::clone(&mapping.backing)).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        Ok(hsa_amd_vmem_alloc_handle_t { handle })
+        let number = self.handles.insert(Arc::clone(&mapping.backing));
+        number.map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
     /// Maps memory to reserved addresses. Kernels can't use it until they are [allowed](Self::allow).
@@ -298,5 +311,29 @@ impl Virtual {
         mapped.keys().for_each(|base| drop(space.unmap(*base)));
         reserved.keys().for_each(|base| drop(space.unreserve(*base)));
         self.handles.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_sim::{Config, Settings};
+
+    use super::*;
+    use crate::memory::PoolKind;
+
+    #[test]
+    fn handles_are_as_far_apart_as_addresses_are() {
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let memory = Virtual::default();
+        let pool = Pool { agent: AgentId(1), kind: PoolKind::DeviceCoarse };
+        let mut handles: Vec<u64> = (0..20).map(|_| memory.create(&agents, pool, GRANULE, 0).unwrap().handle).collect();
+        handles.sort_unstable();
+        assert!(handles.windows(2).all(|pair| pair[1] - pair[0] >= 8), "{handles:x?}");
+        for handle in handles {
+            let beside = hsa_amd_vmem_alloc_handle_t { handle: handle + 8 };
+            assert!(memory.get(beside).is_err());
+            assert_eq!(memory.release(hsa_amd_vmem_alloc_handle_t { handle }), Ok(()));
+        }
+        assert_eq!(memory.used(pool.agent), 0);
     }
 }
