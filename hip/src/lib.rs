@@ -89,12 +89,31 @@
 //!   ([`HipError::fault`]).
 //! - **Levels.** The highest `rocm-*` feature that is on is the API level: the oldest runtime that will do. Newer ones are fine.
 
+//!
+//! # Tracing
+//! With the feature `tracing` the crate tells [`tracing`](https://docs.rs/tracing) what it does, under the target `hip`. Numbers are in bytes;
+//! `device` is a device's index, `stream` the number of a stream in this program, which `Debug` of a [`Stream`] shows too.
+//!
+//! | name | what | level | fields |
+//! |---|---|---|---|
+//! | `launch` | event: a kernel or graph is queued | trace | `device`, `stream`; `kernel`, `grid`, `block`, `shared_bytes`, or `graph` |
+//! | `copy` | event: a copy is queued, or made at once (no `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
+//! | `allocation` | event: there is new memory | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
+//! | `free` | event: memory is given back | trace | `device`, `address` |
+//! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
+//! | `module_load` | span: code is checked and loaded | debug | `device`, `bytes` |
+//!
+//! Without the feature none of it is compiled.
+
 mod arch;
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod attribute;
 mod backend;
 mod call;
 mod context;
 mod device;
+pub mod dlpack;
 mod error;
 mod event;
 mod graph;
@@ -107,12 +126,15 @@ mod properties;
 mod runtime;
 mod settings;
 mod stream;
+mod trace;
 mod usage;
 
 pub use bytemuck;
 #[cfg(feature = "half")]
 pub use half;
 pub use hip_sys as sys;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 #[cfg(feature = "complex")]
 pub use num_complex;
 

@@ -10,14 +10,17 @@ mod ci;
 mod coverage;
 mod functions;
 mod fuzz;
+mod hsa;
 mod isa;
 mod kernels;
 mod leaks;
+mod miri;
 mod msrv;
 mod paths;
 mod process;
 mod rocm;
 mod steps;
+mod stress;
 mod test;
 mod workspace;
 
@@ -36,6 +39,7 @@ mod workspace;
   cargo xtask kernels          compile the examples' kernels anew
   cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
   cargo xtask bench            measure the figures of README's table
+  cargo xtask stress           ten minutes of random work of 32 threads on ROCm's HIP runtime
   cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
 
@@ -59,7 +63,9 @@ enum Task {
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
+    Miri(miri::Args),
     Msrv(msrv::Args),
+    Stress(stress::Args),
 }
 
 fn main() -> ExitCode {
@@ -75,7 +81,9 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),
+        Task::Miri(args) => miri::run(&args),
         Task::Msrv(args) => msrv::run(&args),
+        Task::Stress(args) => stress::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

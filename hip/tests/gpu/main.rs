@@ -5,7 +5,10 @@
 #[cfg(feature = "rocm-7-1")]
 mod batch;
 mod common;
+#[cfg(target_os = "linux")]
+mod debug;
 mod device;
+mod dlpack;
 #[cfg(unix)]
 mod fork;
 mod launch;
