@@ -58,6 +58,10 @@
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
 //! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
+//! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
+//! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
+//! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
+//! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -106,6 +110,7 @@
 //! Without the feature none of it is compiled.
 
 mod arch;
+mod array;
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod attribute;
@@ -116,6 +121,8 @@ mod device;
 pub mod dlpack;
 mod error;
 mod event;
+#[cfg(unix)]
+mod external;
 mod graph;
 #[cfg(feature = "rocm-7-1")]
 mod library;
@@ -126,6 +133,7 @@ mod properties;
 mod runtime;
 mod settings;
 mod stream;
+mod texture;
 mod trace;
 mod usage;
 
@@ -139,13 +147,17 @@ pub use ndarray;
 pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
+pub use array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::{Event, EventOptions, IpcEventHandle};
+#[cfg(unix)]
+pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
-    CaptureMode, Graph, GraphCopy, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
+    CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
+    NodeKind,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};
@@ -176,6 +188,7 @@ pub use runtime::proc_address;
 pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
 pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
 pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
+pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 
 /// What [`kernel!`] is made of; no part of the interface.
 #[doc(hidden)]

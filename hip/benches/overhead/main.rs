@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use counter::Instructions;
 use hip::sys::{
     hipError_t, hipFree, hipFreeAsync, hipFunction_t, hipGetDevice, hipMalloc, hipMallocAsync, hipMemcpy,
-    hipMemcpyAsync, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipModuleLaunchKernel, hipStream_t, hipSuccess,
+    hipMemcpyAsync, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipModuleLaunchKernel, hipStream_t,
+    hipStreamSynchronize, hipSuccess,
 };
 use hip::{Device, DeviceBuffer, LaunchConfig, Module, PinnedBuffer, Stream};
 
@@ -281,6 +282,17 @@ fn copies(bench: &mut Bench<'_>, device: &Device, elements: usize) -> Result<(),
                     let host = host.borrow();
                     // SAFETY: both sides hold as many bytes.
                     expect(unsafe { hipMemcpy(address, host.as_ptr().cast(), bytes, hipMemcpyHostToDevice) });
+                }),
+            ),
+            (
+                "hipMemcpy, hipStreamSynchronize",
+                Box::new(|| {
+                    let host = host.borrow();
+                    // SAFETY: both sides hold as many bytes; null is the default stream, on which the copy is.
+                    unsafe {
+                        expect(hipMemcpy(address, host.as_ptr().cast(), bytes, hipMemcpyHostToDevice));
+                        expect(hipStreamSynchronize(ptr::null_mut()));
+                    }
                 }),
             ),
             ("copy_from_slice", Box::new(|| buffer.borrow_mut().copy_from_slice(&host.borrow()).expect("a copy"))),

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::{
     DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice, PitchedSliceMut,
 };
+use crate::texture::{Surface, Texture};
 use crate::usage::{Access, AccessKind};
 
 const ARGUMENT: &str = "a launch argument";
@@ -89,6 +90,14 @@ impl<'a> Arguments<'a> {
     fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
         self.packed.pointer(pointer as u64, "a buffer", type_name)?;
         self.touch(access);
+        Ok(())
+    }
+
+    /// The handle of a texture or surface, which points to what the device reads of it.
+    fn object(&mut self, device: Device, handle: u64, what: &'static str, touched: [Access<'a>; 2]) -> Result<()> {
+        self.device.expect(device, ARGUMENT)?;
+        self.packed.pointer(handle, what, "its texels")?;
+        touched.into_iter().for_each(|access| self.touch(access));
         Ok(())
     }
 }
@@ -184,6 +193,8 @@ impl<'a> Packed<'a> {
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
 /// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
+/// | `hipTextureObject_t` | [`&Texture`](crate::Texture) |
+/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
@@ -258,6 +269,24 @@ impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         self.admit(arguments.device, ARGUMENT)?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+    }
+}
+
+impl KernelArg for &Texture<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a texture", self.accesses())
+    }
+}
+
+impl KernelArg for &Surface<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a surface", self.accesses(AccessKind::Read))
+    }
+}
+
+impl KernelArg for &mut Surface<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a surface", self.accesses(AccessKind::Write))
     }
 }
 

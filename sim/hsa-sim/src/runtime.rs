@@ -10,6 +10,7 @@ use crate::abi::{
 use crate::agent::Agents;
 use crate::config;
 use crate::events::Events;
+use crate::image::Objects;
 use crate::loader::Loader;
 use crate::memory::Memories;
 use crate::queue::Queues;
@@ -25,6 +26,7 @@ pub(crate) struct Runtime {
     pub(crate) profile: Option<std::path::PathBuf>,
     pub(crate) signals: Signals,
     pub(crate) memory: Memories,
+    pub(crate) images: Objects,
     pub(crate) queues: Queues,
     pub(crate) loader: Loader,
     pub(crate) events: Events,
@@ -64,6 +66,7 @@ impl Runtime {
             profile: settings.profile,
             signals,
             memory: Memories::default(),
+            images: Objects::default(),
             queues: Queues::default(),
             loader: Loader::default(),
             events: Events::default(),
@@ -111,6 +114,7 @@ pub(crate) fn shut_down() -> Result<()> {
         runtime.loader.clear();
         runtime.signals.clear();
         runtime.memory.clear(&runtime.agents);
+        runtime.images.clear();
         runtime.events.clear();
     }
     Ok(())

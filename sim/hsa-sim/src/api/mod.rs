@@ -2,6 +2,7 @@
 
 mod agent;
 mod executable;
+mod image;
 mod ipc;
 mod isa;
 mod loader;
@@ -71,9 +72,10 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 15] = [
+const LISTS: [&[Export]; 16] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
+    image::FUNCTIONS,
     ipc::FUNCTIONS,
     isa::FUNCTIONS,
     loader::FUNCTIONS,
