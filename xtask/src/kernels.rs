@@ -180,9 +180,8 @@ fn same_loaded(one: &[u8], other: &[u8]) -> bool {
     type Section = (String, u64, Vec<u8>);
     fn loaded(bytes: &[u8]) -> Option<Vec<Section>> {
         let file = object::File::parse(bytes).ok()?;
-        let alloc = u64::from(elf::SHF_ALLOC);
         let kept = file.sections().filter(|section| match section.flags() {
-            SectionFlags::Elf { sh_flags } => sh_flags & alloc != 0,
+            SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & elf::SHF_ALLOC.0 != 0,
             _ => false,
         });
         kept.map(|section| Some((section.name().ok()?.to_owned(), section.address(), section.data().ok()?.to_vec())))

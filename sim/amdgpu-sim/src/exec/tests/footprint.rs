@@ -446,7 +446,7 @@ fn registers_that_are_read_and_written_are_those_of_the_table() {
             // Some runs of every form; more until everything that is named has shown.
             for n in 0..40_000 {
                 let complete = seen.all.iter().all(|part| seen.found.contains(part) || idle(form.op, *part));
-                if seen.runs >= before + if complete { 6 } else { 200 } {
+                if seen.runs >= before + if complete { 6 } else { 600 } {
                     break;
                 }
                 let Some((_, inst)) = form.words(arch, &mut || random.next()) else { continue };
