@@ -105,7 +105,8 @@ impl Writer {
         } else if self.below(4) == 0 {
             let add = inst(Op::global_atomic_add, Operand::None, &[address, data, base]);
             let returns = Inst { dst: self.register(), mods: Mods { glc: true, ..size }, ..add };
-            self.code.push(if self.below(2) == 0 { returns } else { Inst { mods: size, ..add } });
+            let chosen = if self.below(2) == 0 { returns } else { Inst { mods: size, ..add } };
+            self.code.push(chosen);
             return;
         } else {
             inst(self.pick(&stores), Operand::None, &[address, data, base])

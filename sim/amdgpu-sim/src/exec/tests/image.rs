@@ -697,7 +697,9 @@ fn samples() {
         for n in 0..8 * 2 * 3 * 2 * 2 {
             let (clamp, filter, reduction) = (n % 8, n / 8 % 2, n / 16 % 3);
             let (unnormalized, by_instruction, border) = (n / 48 % 2 == 1, n / 96 % 2 == 1, random.next() as u32 % 3);
-            let sampler = Sampling { clamp, filter, border, reduction, unnormalized: unnormalized && !by_instruction };
+            let unnormalized_by_it = unnormalized && !by_instruction;
+            let sampler =
+                Sampling { clamp, filter, border, reduction, unnormalized: unnormalized_by_it, ..Sampling::default() };
             let image = Description { pitch: size[0] + 1, ..Description::new(kind, size, 4, FLOAT) };
             let mut code = mimg(Op::image_sample, Image { da, ..all(0b1001) }, false);
             if let Some(image) = &mut code.mods.image {
