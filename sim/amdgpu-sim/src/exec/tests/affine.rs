@@ -348,8 +348,9 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
     let mut after = vec![0; SIZE];
     memory.read(base, &mut after).expect("inside");
     let rows = wave.rows[..REGISTERS as usize + 1].to_vec();
-    // Carries that nobody reads are not computed.
+    // Carries that nobody reads are not computed, and VCCZ is brought up to date with EXECZ.
     wave.set_slot64(slot::VCC, 0);
+    wave.set_slot(slot::VCCZ, 0);
     let slots = wave.slots[..usize::from(slot::SINK)].to_vec();
     let pc = (stop == Stop::Trap).then(|| program.source_at(wave.pc).address);
     Some(After { rows, slots, memory: after, lds, stop, trap: wave.trap.clone(), pc, instructions: wave.instructions })
