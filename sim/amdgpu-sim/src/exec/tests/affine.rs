@@ -8,7 +8,7 @@ use crate::isa::inst::{Dpp, Sdwa, SdwaSel, SdwaUnused};
 use crate::memory::AllocKind;
 
 /// Programs, and about how many groups of instructions each has.
-const PROGRAMS: u64 = 2000;
+const PROGRAMS: u64 = 3000;
 const GROUPS: u64 = 24;
 /// A program that has carried out so many goes round for ever.
 const MOST_INSTRUCTIONS: u64 = 1000;
@@ -51,7 +51,7 @@ impl Writer {
 
     fn scalar(&mut self) -> Operand {
         match self.below(4) {
-            0 if self.below(8) == 0 => Operand::Special(Special::Execz),
+            0 if self.below(8) == 0 => Operand::Special(Special::Vccz),
             0 => Operand::Int(self.below(20) as i8 - 4),
             1 => Operand::Literal(self.pick(&[0x3f, 0xff, 0x3ff, 0xffff_fff0, 0x1_0000, 0x7fff_fff8])),
             _ => s(self.below(6) as u16),
@@ -177,7 +177,12 @@ impl Writer {
                 let other = self.pair_or_base();
                 self.push(Op::v_lshl_add_u64, v(wide), &[v(pair), by, other]);
             }
-            15 => self.push(Op::v_lshlrev_b64, v(wide), &[by, v(pair)]),
+            15 => {
+                // Both halves may be runs.
+                let high = self.register();
+                self.push(Op::v_mov_b32, v(pair + 1), &[high]);
+                self.push(Op::v_lshlrev_b64, v(wide), &[by, v(pair)]);
+            }
             0 => self.push(Op::v_mov_b32, dst, &[a]),
             1 | 2 => self.push(Op::v_add_u32, dst, &[a, b]),
             3 => self.push(Op::v_sub_u32, dst, &[a, b]),
@@ -348,7 +353,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
     let mut after = vec![0; SIZE];
     memory.read(base, &mut after).expect("inside");
     let rows = wave.rows[..REGISTERS as usize + 1].to_vec();
-    // Carries that nobody reads are not computed, and VCCZ is brought up to date with EXECZ.
+    // Carries that nobody reads are not computed, and VCCZ is brought up to date where it is read.
     wave.set_slot64(slot::VCC, 0);
     wave.set_slot(slot::VCCZ, 0);
     let slots = wave.slots[..usize::from(slot::SINK)].to_vec();
@@ -414,7 +419,7 @@ fn random_programs_give_the_same_with_runs_held_and_without() {
 fn nothing_is_held_beside_images() {
     let image = Inst {
         mods: Mods { image: Some(Default::default()), ..Mods::default() },
-        ..inst(Op::image_load, v(4), &[v(0), Operand::None, s(16)])
+        ..inst(Op::image_load, v(4), &[v(12), Operand::None, s(16)])
     };
     let code = [
         inst(Op::v_lshlrev_b32, v(1), &[Operand::Int(2), v(0)]),
