@@ -174,6 +174,13 @@ impl Device {
         Stream { inner: Arc::clone(inner) }
     }
 
+    /// A device that is none, for tests of what calls no runtime.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Self {
+        static STATE: std::sync::OnceLock<DeviceState> = std::sync::OnceLock::new();
+        Self { state: STATE.get_or_init(|| DeviceState::new(0, true)) }
+    }
+
     /// The index as C has it (`hipDevice_t`).
     pub(crate) fn raw(&self) -> c_int {
         // Made from a c_int.
@@ -195,6 +202,7 @@ impl Device {
         if self.state.only { Ok(()) } else { self.switch() }
     }
 
+    #[cold]
     fn switch(&self) -> Result<()> {
         let mut current: c_int = -1;
         // SAFETY: `current` is valid for a write.
@@ -203,18 +211,22 @@ impl Device {
     }
 
     /// `Ok` if `other` is this device.
+    #[inline]
     pub(crate) fn expect(&self, other: Self, what: &'static str) -> Result<()> {
-        if *self == other {
-            Ok(())
-        } else {
-            Err(Error::WrongDevice { what, expected: self.index(), found: other.index() })
-        }
+        if *self == other { Ok(()) } else { Err(self.expected(other, what)) }
+    }
+
+    #[cold]
+    fn expected(&self, other: Self, what: &'static str) -> Error {
+        Error::WrongDevice { what, expected: self.index(), found: other.index() }
     }
 }
 
 impl PartialEq for Device {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.index() == other.index()
+        // The table of devices is made once.
+        ptr::eq(self.state, other.state)
     }
 }
 

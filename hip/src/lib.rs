@@ -58,6 +58,10 @@
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
 //! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
+//! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
+//! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
+//! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
+//! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -89,14 +93,36 @@
 //!   ([`HipError::fault`]).
 //! - **Levels.** The highest `rocm-*` feature that is on is the API level: the oldest runtime that will do. Newer ones are fine.
 
+//!
+//! # Tracing
+//! With the feature `tracing` the crate tells [`tracing`](https://docs.rs/tracing) what it does, under the target `hip`. Numbers are in bytes;
+//! `device` is a device's index, `stream` the number of a stream in this program, which `Debug` of a [`Stream`] shows too.
+//!
+//! | name | what | level | fields |
+//! |---|---|---|---|
+//! | `launch` | event: a kernel or graph is queued | trace | `device`, `stream`; `kernel`, `grid`, `block`, `shared_bytes`, or `graph` |
+//! | `copy` | event: a copy is queued, or made at once (no `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
+//! | `allocation` | event: there is new memory | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
+//! | `free` | event: memory is given back | trace | `device`, `address` |
+//! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
+//! | `module_load` | span: code is checked and loaded | debug | `device`, `bytes` |
+//!
+//! Without the feature none of it is compiled.
+
 mod arch;
+mod array;
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod attribute;
 mod backend;
 mod call;
 mod context;
 mod device;
+pub mod dlpack;
 mod error;
 mod event;
+#[cfg(unix)]
+mod external;
 mod graph;
 #[cfg(feature = "rocm-7-1")]
 mod library;
@@ -107,26 +133,36 @@ mod properties;
 mod runtime;
 mod settings;
 mod stream;
+mod texture;
+mod trace;
 mod usage;
 
 pub use bytemuck;
 #[cfg(feature = "half")]
 pub use half;
 pub use hip_sys as sys;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 #[cfg(feature = "complex")]
 pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
+pub use array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::{Event, EventOptions, IpcEventHandle};
+#[cfg(unix)]
+pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
-    CaptureMode, Graph, GraphCopy, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node, NodeKind,
+    CaptureMode, Graph, GraphCopy, GraphCopy3, GraphExec, GraphFill, GraphMemoryInfo, InstantiateOptions, Node,
+    NodeKind,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};
+#[cfg(feature = "rocm-7-1")]
+pub use memory::CopyBatch;
 #[cfg(unix)]
 pub use memory::PoolPointer;
 pub use memory::{
@@ -152,6 +188,7 @@ pub use runtime::proc_address;
 pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
 pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
 pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
+pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 
 /// What [`kernel!`] is made of; no part of the interface.
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! The library API of ROCm 7.1: code that is loaded without choosing a device.
 
+#[cfg(feature = "rocm-7-2")]
+use std::ffi::CStr;
 use std::ffi::{CString, c_uint};
 use std::fmt;
 use std::ptr;
@@ -98,6 +100,26 @@ impl Library {
         let status = unsafe { hip_sys::hipLibraryGetKernel(&mut raw, self.inner.raw, c_name.as_ptr()) };
         check(status, "hipLibraryGetKernel", || format!("the kernel {name:?}"))?;
         Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), name: name.into() })
+    }
+
+    /// All kernels (`hipLibraryEnumerateKernels`, `hipKernelGetName`), in no order.
+    #[cfg(feature = "rocm-7-2")]
+    pub fn kernels(&self) -> Result<Vec<LibraryKernel>> {
+        let mut raw: Vec<hipKernel_t> = vec![ptr::null_mut(); self.kernel_count()?];
+        let room = c_uint::try_from(raw.len()).unwrap_or(c_uint::MAX);
+        // SAFETY: `raw` has room for as many kernels; the library is loaded.
+        let status = unsafe { hip_sys::hipLibraryEnumerateKernels(raw.as_mut_ptr(), room, self.inner.raw) };
+        check(status, "hipLibraryEnumerateKernels", || format!("{room} kernels"))?;
+        let named = |raw: hipKernel_t| {
+            let mut name = ptr::null();
+            // SAFETY: `name` is valid for a write; the kernel is of a library that is loaded.
+            let status = unsafe { hip_sys::hipKernelGetName(&mut name, raw) };
+            check(status, "hipKernelGetName", || "a kernel of a library".to_owned())?;
+            // SAFETY: the call has succeeded, and so gives a terminated string that lives as long as the library.
+            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into();
+            Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), name })
+        };
+        raw.into_iter().map(named).collect()
     }
 
     /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this library's.

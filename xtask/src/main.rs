@@ -8,15 +8,19 @@ mod bench;
 mod bindgen;
 mod ci;
 mod coverage;
+mod functions;
 mod fuzz;
+mod hsa;
 mod isa;
 mod kernels;
 mod leaks;
+mod miri;
 mod msrv;
 mod paths;
 mod process;
 mod rocm;
 mod steps;
+mod stress;
 mod test;
 mod workspace;
 
@@ -35,6 +39,7 @@ mod workspace;
   cargo xtask kernels          compile the examples' kernels anew
   cargo xtask isa 7.2          compare the software GPU's decoder with LLVM's on ROCm's libraries
   cargo xtask bench            measure the figures of README's table
+  cargo xtask stress           ten minutes of random work of 32 threads on ROCm's HIP runtime
   cargo xtask fuzz             ten minutes of hostile input for the software GPU
   cargo xtask ci               check everything that has to hold before a change goes in
 
@@ -54,10 +59,13 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
+    Functions(functions::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     Leaks(leaks::Args),
+    Miri(miri::Args),
     Msrv(msrv::Args),
+    Stress(stress::Args),
 }
 
 fn main() -> ExitCode {
@@ -69,10 +77,13 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
+        Task::Functions(args) => functions::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Leaks(args) => leaks::run(&args),
+        Task::Miri(args) => miri::run(&args),
         Task::Msrv(args) => msrv::run(&args),
+        Task::Stress(args) => stress::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,13 +4,13 @@
 //! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
 //! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use rocm_sdk::install::debian::usable;
 
-use crate::process::{capture, cargo};
+use crate::hsa::{self as hsa_sim, Profile};
+use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
 use crate::{leaks, paths, workspace};
@@ -133,12 +133,15 @@ fn raw_at(level: &str, raw: &[&str], offline: bool) -> Step {
 }
 
 /// The condition that a release is there.
-fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
+pub(crate) fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
     move || match rocm::is_present(release) {
         true => Ok(()),
         false => Err(format!("ROCm {name} is not there (cargo xtask rocm fetch {name})", name = release.name)),
     }
 }
+
+/// Features of `hip` that lead to other crates, and have tests of their own.
+const INTEROP: &[&str] = &["half", "complex", "ndarray", "bytes", "tracing"];
 
 /// What does not compile does not run on any runtime either: it is tried in the steps without one.
 const BUT_MISUSE: [&str; 3] = ["--", "--skip", "misuse_does_not_compile"];
@@ -170,44 +173,19 @@ fn real(release: &'static Release, offline: bool) -> Step {
     Step::commands(format!("real {}", release.name), about, commands).when(fetched(release))
 }
 
-/// Where `libhsa-runtime64.so.1` over the software GPU is put for the steps `hsa`.
-fn hsa_folder() -> PathBuf {
-    paths::fetched("hsa")
-}
-
-/// Builds the library that those steps put in the place of ROCm's own.
+/// Builds the library that the steps `hsa` put in the place of ROCm's own.
 fn hsa_library(offline: bool) -> Step {
     let about = "libhsa-runtime64 over the software GPU";
-    Step::call("build hsa-sim", about, move || {
-        let mut command = checked_cargo("build", offline);
-        let messages = capture(command.args(["-p", "hsa-sim", "--message-format", "json"]))?;
-        let built = messages.lines().rev().find_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let ours = message["target"]["name"] == "libhsa-runtime64";
-            ours.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
-        });
-        let built = built.context("cargo built libhsa-runtime64, but did not say where")?;
-        std::fs::create_dir_all(hsa_folder())?;
-        let place = hsa_folder().join("libhsa-runtime64.so.1");
-        // Beside it first: a program may have the old one open.
-        let beside = hsa_folder().join("new");
-        std::fs::copy(&built, &beside).with_context(|| format!("copying {}", built.display()))?;
-        std::fs::rename(&beside, &place).with_context(|| format!("writing {}", place.display()))
-    })
+    Step::call("build hsa-sim", about, move || hsa_sim::build(offline, Profile::Dev).map(drop))
 }
 
 /// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
 /// its usual one.
 fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> Step {
-    let tree = rocm::tree(release);
-    let folders = format!("{}:{}", hsa_folder().display(), tree.libraries().display());
-    let runner = [tree.loader().display().to_string(), "--library-path".to_owned(), folders];
-    let runner: Vec<String> = runner.iter().map(|word| format!("{word:?}")).collect();
-    let config = format!("target.'cfg(all())'.runner=[{}]", runner.join(","));
     let mut command = checked_cargo("test", offline);
-    command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
-    command.args(["-p", "hip", "--features", &feature(release)]);
-    command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+    command.args(["--no-fail-fast", "--lib", "--tests", "--no-default-features", "-p", "hip"]);
+    command.args(["--features", &[&[feature(release).as_str()], INTEROP].concat().join(",")]);
+    hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
     let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
@@ -218,7 +196,7 @@ fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> 
     }
     Step::command(name, about, command).when(move || {
         fetched(release)()?;
-        if hsa_folder().join("libhsa-runtime64.so.1").exists() {
+        if hsa_sim::is_built(Profile::Dev) {
             Ok(())
         } else {
             Err("hsa-sim was not built (step `build hsa-sim`)".to_owned())
@@ -276,7 +254,7 @@ pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The level of a release, as a feature.
-fn feature(release: &Release) -> String {
+pub(crate) fn feature(release: &Release) -> String {
     format!("rocm-{}", release.name.replace('.', "-"))
 }
 

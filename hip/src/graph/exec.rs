@@ -106,7 +106,7 @@ impl Graph {
             graph: Arc::clone(&self.inner),
             resources: self.resources.clone(),
             name: name_of(&self.resources),
-            usage: Usage::default(),
+            usage: Usage::concurrent(),
         })
     }
 }
@@ -154,7 +154,7 @@ impl GraphExec {
             stream.inner.watch(&host.report);
         }
         let mut records = self.lock_records();
-        let launch = Launching { kernel: &self.name, grid: [0; 3], block: [0; 3] };
+        let launch = Launching { kernel: &self.name, config: None };
         let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
             // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
             let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };

@@ -40,6 +40,20 @@ impl Device {
         })
     }
 
+    /// Begins to count the highest amounts of [`graph_memory`](Self::graph_memory) anew (`hipDeviceSetGraphMemAttribute`).
+    pub fn reset_graph_memory_highs(&self) -> Result<()> {
+        self.activate()?;
+        for attribute in [hip_sys::hipGraphMemAttrUsedMemHigh, hip_sys::hipGraphMemAttrReservedMemHigh] {
+            let mut zero = 0u64;
+            // SAFETY: both attributes are 64-bit numbers, for which `zero` is valid.
+            let status = unsafe {
+                hip_sys::hipDeviceSetGraphMemAttribute(self.raw(), attribute, ptr::from_mut(&mut zero).cast())
+            };
+            check(status, "hipDeviceSetGraphMemAttribute", || format!("{attribute:?} of device {}", self.index()))?;
+        }
+        Ok(())
+    }
+
     /// Gives memory back that graphs have reserved and do not use (`hipDeviceGraphMemTrim`).
     pub fn trim_graph_memory(&self) -> Result<()> {
         self.activate()?;

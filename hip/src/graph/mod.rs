@@ -17,7 +17,7 @@ use hip_sys::{hipGraph_t, hipGraphNode_t};
 pub use capture::CaptureMode;
 pub use exec::{GraphExec, InstantiateOptions};
 pub use memory::GraphMemoryInfo;
-pub use node::{GraphCopy, GraphFill, Node, NodeKind};
+pub use node::{GraphCopy, GraphCopy3, GraphFill, Node, NodeKind};
 
 use crate::call::check;
 use crate::device::Device;

@@ -9,11 +9,15 @@ use bytemuck::Pod;
 use hip_sys::{hipError_t, hipGraphNode_t, hipMemcpyKind};
 
 use super::{Graph, HostCall};
+use crate::array::{ArraySlice, ArraySliceMut, End, Texel, copy_node};
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::memory::{DevicePtr, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, byte_len};
+use crate::memory::{
+    DevicePtr, DeviceSlice, DeviceSliceMut, Extent, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut,
+    byte_len,
+};
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 use crate::usage::Access;
 
@@ -92,12 +96,12 @@ impl fmt::Debug for Node {
 
 /// A copy for a graph: from where to where.
 pub struct GraphCopy<'a> {
-    pub(super) destination: *mut c_void,
-    pub(super) source: *mut c_void,
-    pub(super) bytes: usize,
+    pub(crate) destination: *mut c_void,
+    pub(crate) source: *mut c_void,
+    pub(crate) bytes: usize,
     pub(super) kind: hipMemcpyKind,
-    pub(super) device: Device,
-    pub(super) accesses: [Access<'a>; 2],
+    pub(crate) device: Device,
+    pub(crate) accesses: [Access<'a>; 2],
 }
 
 fn same_len(destination: usize, source_len: usize) -> Result<()> {
@@ -141,6 +145,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(destination.len(), source.len())?;
+        source.admit(destination.device(), "the source")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),
@@ -162,6 +167,7 @@ impl<'a> GraphCopy<'a> {
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(destination.len(), source.len())?;
+        destination.admit(source.device(), "the destination")?;
         Ok(Self {
             destination: destination.pointer(),
             source: source.pointer(),
@@ -176,6 +182,93 @@ impl<'a> GraphCopy<'a> {
 impl fmt::Debug for GraphCopy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes from {:?} to {:?}", self.bytes, self.source, self.destination)
+    }
+}
+
+/// A copy of two or three dimensions for a graph: between pitched memory and arrays of one device.
+pub struct GraphCopy3<'a> {
+    pub(super) parameters: hip_sys::hipMemcpy3DParms,
+    extent: Extent,
+    pub(super) device: Device,
+    pub(super) accesses: [Access<'a>; 2],
+}
+
+impl<'a> GraphCopy3<'a> {
+    /// Between pitched memory: rows of equal length, as many, in as many planes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    pub fn pitched<T: Pod>(
+        destination: PitchedSliceMut<'a, T>,
+        source: impl Into<PitchedSlice<'a, T>>,
+    ) -> Result<Self> {
+        let source = source.into();
+        let (to, from) = (End::Memory(destination.pitched_pointer()), End::Memory(source.pitched_pointer()));
+        let accesses = [destination.access(), source.access()];
+        Self::new::<T>(
+            [to, from],
+            [destination.extent(), source.extent()],
+            [destination.device(), source.device()],
+            accesses,
+        )
+    }
+
+    /// From pitched memory to an array.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    pub fn to_array<T: Texel>(
+        destination: impl Into<ArraySliceMut<'a, T>>,
+        source: impl Into<PitchedSlice<'a, T>>,
+    ) -> Result<Self> {
+        let (destination, source) = (destination.into(), source.into());
+        let (to, from) = (destination.end(), End::Memory(source.pitched_pointer()));
+        let accesses = [destination.access(), source.access()];
+        Self::new::<T>(
+            [to, from],
+            [destination.extent(), source.extent()],
+            [destination.device(), source.device()],
+            accesses,
+        )
+    }
+
+    /// From an array to pitched memory.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
+    pub fn from_array<T: Texel>(
+        destination: PitchedSliceMut<'a, T>,
+        source: impl Into<ArraySlice<'a, T>>,
+    ) -> Result<Self> {
+        let source = source.into();
+        let (to, from) = (End::Memory(destination.pitched_pointer()), source.end());
+        let accesses = [destination.access(), source.access()];
+        Self::new::<T>(
+            [to, from],
+            [destination.extent(), source.extent()],
+            [destination.device(), source.device()],
+            accesses,
+        )
+    }
+
+    fn new<T>(ends: [End; 2], extents: [Extent; 2], devices: [Device; 2], accesses: [Access<'a>; 2]) -> Result<Self> {
+        let ([to, from], [extent, source]) = (ends, extents);
+        if extent != source {
+            return Err(Error::InvalidValue {
+                what: "the extent of the source of a copy in a graph",
+                value: source.to_string(),
+                allowed: format!("that of the destination, {extent}"),
+            });
+        }
+        devices[0].expect(devices[1], "the source")?;
+        let parameters = copy_node::<T>(to, from, extent, hip_sys::hipMemcpyDeviceToDevice);
+        Ok(Self { parameters, extent, device: devices[0], accesses })
+    }
+}
+
+impl fmt::Debug for GraphCopy3<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a copy of {} elements", self.extent)
     }
 }
 
@@ -338,6 +431,22 @@ impl Graph {
             let GraphCopy { destination, source, bytes, kind, .. } = copy;
             // SAFETY: the graph and the nodes are alive; both sides hold `bytes` bytes, and are kept by the graph.
             unsafe { hip_sys::hipGraphAddMemcpyNode1D(node, graph, before, count, destination, source, bytes, kind) }
+        })
+    }
+
+    /// Adds a copy of two or three dimensions (`hipGraphAddMemcpyNode`). What [`add_copy`](Self::add_copy) says of nodes without a path
+    /// between them holds for it.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for no elements.
+    pub fn add_copy_3d(&mut self, after: &[Node], copy: GraphCopy3<'_>) -> Result<Node> {
+        self.inner.device.expect(copy.device, "the copy")?;
+        not_empty(copy.extent.elements().unwrap_or(usize::MAX))?;
+        self.resources.keep(&copy.accesses)?;
+        let asked = || format!("{copy:?}");
+        self.add(NodeKind::Copy, after, "hipGraphAddMemcpyNode", asked, |node, graph, before, count| {
+            // SAFETY: the graph and the nodes are alive; both sides hold the box, and are kept by the graph.
+            unsafe { hip_sys::hipGraphAddMemcpyNode(node, graph, before, count, &copy.parameters) }
         })
     }
 

@@ -12,6 +12,7 @@ use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::stream::StreamInner;
+use crate::trace;
 use crate::usage::{Access, AccessKind, Usage};
 
 /// One allocation. Given back when dropped, after all work that uses it.
@@ -48,6 +49,23 @@ pub(crate) enum Owner {
     Part(Box<dyn Keeper>),
 }
 
+impl Owner {
+    /// Tells of memory that has come.
+    #[inline]
+    fn trace(&self, device: Device, bytes: usize, address: *mut c_void) {
+        let kind = match self {
+            Self::Nobody => return,
+            Self::Malloc => "device",
+            Self::Managed => "managed",
+            Self::Host { .. } => "pinned",
+            Self::Registered(_) | Self::Borrowed => "registered",
+            Self::Queue(..) => "stream-ordered",
+            Self::Keeper(_) | Self::Part(_) => "other",
+        };
+        trace::allocation(device, kind, bytes, address.addr());
+    }
+}
+
 /// What holds memory that other parts of the crate, or others, have made.
 pub(crate) trait Keeper: Send + Sync {
     /// Whether `device`, which is not the memory's own, may do an access of `kind`.
@@ -72,6 +90,7 @@ impl Allocation {
         bytes: usize,
         owner: Owner,
     ) -> Self {
+        owner.trace(*device, bytes, pointer);
         Self { pointer, host, bytes, device: *device, usage: Usage::default(), owner }
     }
 
@@ -107,11 +126,13 @@ impl Allocation {
 
     /// Takes over memory that was allocated meanwhile.
     pub(crate) fn adopt(&mut self, pointer: *mut c_void, bytes: usize, owner: Owner) {
+        owner.trace(self.device, bytes, pointer);
         (self.pointer, self.bytes, self.owner) = (pointer, bytes, owner);
     }
 
     /// As [`adopt`](Self::adopt), for memory of the host.
     pub(crate) fn adopt_host(&mut self, host: *mut c_void, bytes: usize, owner: Owner) {
+        owner.trace(self.device, bytes, host);
         (self.host, self.bytes, self.owner) = (host, bytes, owner);
     }
 
@@ -192,6 +213,7 @@ impl GiveBack {
     fn run(self) {
         let (pointer, host) =
             (ptr::with_exposed_provenance_mut(self.pointer), ptr::with_exposed_provenance_mut::<c_void>(self.host));
+        trace::free(self.device, if self.host == 0 { self.pointer } else { self.host });
         if self.device.activate().is_err() {
             return;
         }
@@ -224,6 +246,7 @@ fn release_borrowed(usage: &Usage, device: Device, host: *mut c_void) {
     if context::is_forked() {
         return; // the parent's devices know nothing of a child's memory
     }
+    trace::free(device, host.addr());
     if !usage.finish() {
         // The streams could not say; the device as a whole may.
         let stopped = [Status::ILLEGAL_ADDRESS, Status::LAUNCH_TIMEOUT, Status::ASSERT, Status::LAUNCH_FAILURE];
@@ -258,6 +281,9 @@ fn free_in_order(stream: &Arc<StreamInner>, usage: &Usage, pointer: *mut c_void)
         check(status, "hipFreeAsync", || format!("{pointer:p}"))
     };
     let freed = context::ordered(|| stream.submit(&[Access::write(usage)], None, queue));
+    if tried {
+        trace::free(stream.device(), pointer.addr());
+    }
     match (freed, tried) {
         (Ok(()), _) => Freed::Queued,
         (Err(_), true) => Freed::Refused,

@@ -198,6 +198,10 @@ impl<T> DeviceBuffer<T> {
         Self { memory, len, elements: PhantomData }
     }
 
+    pub(crate) fn into_allocation(self) -> Allocation {
+        self.memory
+    }
+
     pub(crate) fn allocation(&self) -> &Allocation {
         &self.memory
     }

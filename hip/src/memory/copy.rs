@@ -7,6 +7,7 @@ use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
+use crate::trace;
 use crate::usage::AccessKind;
 
 fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
@@ -25,6 +26,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
         }
         self.usage().wait(AccessKind::Read)?;
         self.device().activate()?;
+        trace::copy(Some(self.device()), None, "device to host", self.byte_len());
         // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued writes to the source;
         // the call returns when the copy is done. Any bytes are a value of T.
         let status = unsafe {
@@ -60,6 +62,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
             return Ok(());
         }
         let accesses = [self.access(), destination.access()];
+        trace::copy(Some(self.device()), Some(stream.inner.id()), "device to pinned", self.byte_len());
         stream.inner.submit(&accesses, None, |raw| {
             // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or touched by the host
             // before it is over.
@@ -91,6 +94,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         }
         self.usage().wait(AccessKind::Write)?;
         self.device().activate()?;
+        trace::copy(Some(self.device()), None, "host to device", self.byte_len());
         // SAFETY: both sides hold `byte_len` bytes, borrowed for the call, and nothing that is queued uses the destination.
         let status = unsafe {
             hip_sys::hipMemcpy(self.pointer(), source.as_ptr().cast(), self.byte_len(), hipMemcpyHostToDevice)
@@ -117,6 +121,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         let accesses = [self.access(), source.access()];
+        trace::copy(Some(self.device()), Some(stream.inner.id()), "pinned to device", self.byte_len());
         stream.inner.submit(&accesses, None, |raw| {
             // SAFETY: both sides hold `byte_len` bytes; both note the use, and are not freed or written to by the host
             // before it is over.
@@ -144,6 +149,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         }
         let (to, from, bytes) = (self.device(), source.device(), self.byte_len());
         let accesses = [self.access(), source.access()];
+        trace::copy(Some(to), Some(stream.inner.id()), "device to device", bytes);
         stream.inner.submit(&accesses, None, |raw| {
             let (status, function) = if to == from {
                 // SAFETY: both sides hold `bytes` bytes and do not overlap, for one is borrowed to write to; both note

@@ -2,6 +2,8 @@
 
 mod allocation;
 mod attributes;
+#[cfg(feature = "rocm-7-1")]
+mod batch;
 mod buffer;
 mod cast;
 mod chunks;
@@ -24,6 +26,8 @@ use std::ops::{Bound, RangeBounds};
 use std::ptr;
 
 pub use attributes::{PointerAttributes, PointerKind};
+#[cfg(feature = "rocm-7-1")]
+pub use batch::CopyBatch;
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};

@@ -178,3 +178,49 @@ impl<T: Pod> PinnedBuffer<T> {
         Ok(buffer)
     }
 }
+
+impl<T> PinnedBuffer<T> {
+    /// `len` elements of `T` are in `memory`, aligned.
+    pub(crate) fn from_allocation(memory: Allocation, len: usize) -> Self {
+        Self { memory, len, elements: PhantomData }
+    }
+
+    pub(crate) fn into_allocation(self) -> Allocation {
+        self.memory
+    }
+}
+
+#[cfg(feature = "bytes")]
+impl PinnedBuffer<u8> {
+    /// The bytes as [`bytes::Bytes`], in place, after all queued work that uses them: to be cut up, shared and sent with no copy. The memory
+    /// is given back with the last of them.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// let pinned = hip::PinnedBuffer::from_slice(&hip::Device::get(0)?, b"head and body")?;
+    /// let address = pinned.as_slice()?.as_ptr();
+    /// let mut body = pinned.into_bytes()?;
+    /// assert_eq!(body.as_ptr(), address);
+    /// assert_eq!(body.split_to(5), "head ");
+    /// assert_eq!(body, "and body");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// An error of the queued work comes back here.
+    pub fn into_bytes(self) -> Result<bytes::Bytes> {
+        /// Nothing is queued, and nobody can queue more.
+        struct Idle(PinnedBuffer<u8>);
+
+        impl AsRef<[u8]> for Idle {
+            fn as_ref(&self) -> &[u8] {
+                // SAFETY: as many bytes from hipHostMalloc, initialised; they were waited for, and nobody else has the buffer.
+                unsafe { std::slice::from_raw_parts(self.0.elements(), self.0.len) }
+            }
+        }
+
+        self.synchronize()?;
+        Ok(bytes::Bytes::from_owner(Idle(self)))
+    }
+}

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::{
     DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PitchedBuffer, PitchedSlice, PitchedSliceMut,
 };
+use crate::texture::{Surface, Texture};
 use crate::usage::{Access, AccessKind};
 
 const ARGUMENT: &str = "a launch argument";
@@ -34,24 +35,32 @@ struct Packed<'a> {
     count: usize,
 }
 
+/// A pointer to each argument, as `hipModuleLaunchKernel` wants them.
+pub(crate) type Pointers = SmallVec<[*mut c_void; 16]>;
+
 impl<'a> Arguments<'a> {
+    #[inline]
     pub(crate) fn new(kernel: &'a KernelInfo, device: Device) -> Self {
         Self { packed: Packed::new(kernel), device, accesses: SmallVec::new() }
     }
 
     /// Checks the number of arguments, so that no parameter is left unset.
+    #[inline]
     pub(crate) fn finish(&self) -> Result<()> {
         self.expect_count(self.packed.count)
     }
 
+    #[inline]
     pub(crate) fn expect_count(&self, given: usize) -> Result<()> {
         self.packed.expect_count(given)
     }
 
+    #[inline]
     pub(crate) fn touch(&mut self, access: Access<'a>) {
         self.accesses.push(access);
     }
 
+    #[inline]
     pub(crate) fn accesses(&self) -> &[Access<'a>] {
         &self.accesses
     }
@@ -60,35 +69,86 @@ impl<'a> Arguments<'a> {
     ///
     /// Behind them come pointers to zero for hidden arguments that an old runtime takes for the caller's: HIP 5.7 reads a
     /// pointer from behind the end for them.
-    pub(crate) fn pointers(&mut self) -> SmallVec<[*mut c_void; 16]> {
-        static ZERO: u64 = 0;
-        let base: *mut u8 = self.packed.bytes.as_mut_ptr().cast();
-        let KernelInfo { parameters, late_hidden, .. } = self.packed.kernel;
-        let given = parameters.iter().map(|parameter| base.wrapping_add(parameter.offset).cast());
-        let hidden = std::iter::repeat_n(ptr::from_ref(&ZERO).cast_mut().cast(), *late_hidden);
-        given.chain(hidden).collect()
+    pub(crate) fn pointers(&mut self) -> Pointers {
+        let mut pointers = Pointers::new();
+        self.point_to(&mut pointers);
+        pointers
     }
 
+    /// As [`pointers`](Self::pointers), into an empty list.
+    #[inline]
+    pub(crate) fn point_to(&mut self, pointers: &mut Pointers) {
+        let base: *mut u8 = self.packed.bytes.as_mut_ptr().cast();
+        let KernelInfo { parameters, late_hidden, .. } = self.packed.kernel;
+        for parameter in parameters {
+            pointers.push(base.wrapping_add(parameter.offset).cast());
+        }
+        point_to_hidden(pointers, *late_hidden);
+    }
+
+    #[inline]
     fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, type_name: &'static str) -> Result<()> {
         self.packed.pointer(pointer as u64, "a buffer", type_name)?;
         self.touch(access);
         Ok(())
     }
+
+    /// The handle of a texture or surface, which points to what the device reads of it.
+    fn object(&mut self, device: Device, handle: u64, what: &'static str, touched: [Access<'a>; 2]) -> Result<()> {
+        self.device.expect(device, ARGUMENT)?;
+        self.packed.pointer(handle, what, "its texels")?;
+        touched.into_iter().for_each(|access| self.touch(access));
+        Ok(())
+    }
+}
+
+/// Adds pointers to zero for hidden arguments that an old runtime takes for the caller's.
+#[inline]
+pub(crate) fn point_to_hidden<const N: usize>(pointers: &mut SmallVec<[*mut c_void; N]>, count: usize)
+where
+    [*mut c_void; N]: smallvec::Array<Item = *mut c_void>,
+{
+    static ZERO: u64 = 0;
+    for _ in 0..count {
+        pointers.push(ptr::from_ref(&ZERO).cast_mut().cast());
+    }
 }
 
 impl<'a> Packed<'a> {
+    #[inline]
     fn new(kernel: &'a KernelInfo) -> Self {
-        Self { kernel, bytes: SmallVec::from_elem(0, kernel.explicit_bytes.div_ceil(8)), count: 0 }
+        // Filled where it lies: moving it costs more than the rest.
+        Self { kernel, bytes: SmallVec::new(), count: 0 }
     }
 
+    /// Makes room for all arguments: zeros.
+    #[inline]
+    fn make_room(&mut self) {
+        let words = self.kernel.explicit_bytes.div_ceil(8);
+        if self.bytes.len() < words {
+            self.bytes.resize(words, 0);
+        }
+    }
+
+    #[inline]
     fn expect_count(&self, given: usize) -> Result<()> {
         let expected = self.kernel.parameters.len();
-        if given == expected {
-            return Ok(());
-        }
-        Err(Error::ArgumentCount { signature: self.kernel.to_string(), expected, given })
+        if given == expected { Ok(()) } else { Err(self.another_count(given)) }
     }
 
+    #[cold]
+    fn another_count(&self, given: usize) -> Error {
+        let expected = self.kernel.parameters.len();
+        Error::ArgumentCount { signature: self.kernel.to_string(), expected, given }
+    }
+
+    #[cold]
+    fn another_kind(&self, index: usize, given: String) -> Error {
+        let expected = self.kernel.parameters[index].to_string();
+        Error::Argument { signature: self.kernel.to_string(), index, expected, given }
+    }
+
+    #[inline]
     fn value(&mut self, bytes: &[u8], type_name: &'static str) -> Result<()> {
         self.put(
             bytes,
@@ -97,10 +157,12 @@ impl<'a> Packed<'a> {
         )
     }
 
+    #[inline]
     fn pointer(&mut self, address: u64, what: &'static str, type_name: &'static str) -> Result<()> {
         self.put(&address.to_ne_bytes(), |kind, _| *kind == ParameterKind::Pointer, || format!("{what} of {type_name}"))
     }
 
+    #[inline]
     fn put(
         &mut self,
         bytes: &[u8],
@@ -112,13 +174,9 @@ impl<'a> Packed<'a> {
             return self.expect_count(index + 1);
         };
         if !fits(&parameter.kind, parameter.size) {
-            return Err(Error::Argument {
-                signature: self.kernel.to_string(),
-                index,
-                expected: parameter.to_string(),
-                given: given(),
-            });
+            return Err(self.another_kind(index, given()));
         }
+        self.make_room();
         let memory: &mut [u8] = bytemuck::cast_slice_mut(&mut self.bytes);
         // Inside: `explicit_bytes` is the end of the last parameter, and the sizes agree.
         memory[parameter.offset..parameter.offset + bytes.len()].copy_from_slice(bytes);
@@ -135,6 +193,8 @@ impl<'a> Packed<'a> {
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
 /// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
+/// | `hipTextureObject_t` | [`&Texture`](crate::Texture) |
+/// | `hipSurfaceObject_t` | [`&mut Surface`](crate::Surface), or `&Surface` if it is only read |
 /// | any pointer | [`DevicePtr`] |
 ///
 /// Values must have the size of the parameter. Pointers are told from numbers: an address as `u64` is no pointer.
@@ -209,6 +269,24 @@ impl<T: Pod> KernelArg for PitchedSliceMut<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         self.admit(arguments.device, ARGUMENT)?;
         arguments.buffer(self.pointer(), self.access(), std::any::type_name::<T>())
+    }
+}
+
+impl KernelArg for &Texture<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a texture", self.accesses())
+    }
+}
+
+impl KernelArg for &Surface<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a surface", self.accesses(AccessKind::Read))
+    }
+}
+
+impl KernelArg for &mut Surface<'_> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.object(self.device(), self.as_raw() as u64, "a surface", self.accesses(AccessKind::Write))
     }
 }
 

@@ -1,17 +1,18 @@
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
 use hip_sys::hipFunction_t;
 
+use super::args::Pointers;
 use super::{Arguments, KernelArgs, KernelInfo, LaunchConfig, ModuleInner};
 use crate::attribute::FunctionAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::{Launching, Stream};
-use crate::usage::Access;
+use crate::usage::{Access, Accesses};
 
 /// A kernel of a [`Module`](super::Module) (`hipFunction_t`). Cheap to clone; it keeps the module loaded.
 #[derive(Clone)]
@@ -57,6 +58,7 @@ impl Kernel {
 
     /// The device that it runs on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> Device {
         self.module.device()
     }
@@ -187,15 +189,36 @@ impl Kernel {
     ///   allocated and no one else uses it: a launch does not know of such memory, keep it until the stream is done;
     /// - leaves bytes in the buffers that may be read as their element types ([`Pod`](crate::Pod) types take any).
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
-        self.device().expect(stream.device(), "the stream")?;
-        let mut arguments = self.arguments(config, &args)?;
-        let mut pointers = arguments.pointers();
+        let device = self.device();
+        device.expect(stream.device(), "the stream")?;
+        let mut arguments = Arguments::new(&self.info, device);
+        self.bind(&args, &mut arguments)?;
+        let mut pointers = Pointers::new();
+        arguments.point_to(&mut pointers);
+        // SAFETY: there is a pointer a parameter, to as many bytes as the code object says that it has; the list of what is touched
+        // has all buffers and the module. The caller answers for the kernel.
+        unsafe { self.queue(stream, config, &mut pointers, arguments.accesses()) }
+    }
+
+    /// Queues a launch whose arguments have been checked: checks its size.
+    ///
+    /// # Safety
+    /// That of [`launch`](Self::launch); there is one pointer a parameter, to as many bytes as the code object says that it has, and
+    /// `accesses` lists the buffers among them and the module.
+    #[inline]
+    pub(super) unsafe fn queue<'a>(
+        &self,
+        stream: &Stream,
+        config: LaunchConfig,
+        pointers: &mut [*mut c_void],
+        accesses: impl Accesses<'a>,
+    ) -> Result<()> {
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
         let LaunchConfig { grid, block, shared_bytes } = config;
-        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
-            // SAFETY: the function's module is loaded and notes the launch; there is one pointer a parameter, to as many
-            // bytes as the code object says that it has, valid during the call, which copies them; the buffers note their use.
-            // The caller answers for the kernel.
+        let check_size = || config.check(&self.info, self.device().properties()?);
+        stream.inner.submit_launch(accesses, self.named(config), check_size, |raw| {
+            // SAFETY: the function's module is loaded and notes the launch; the arguments are as the kernel takes them, valid during
+            // the call, which copies them; the buffers note their use. The caller answers for the kernel.
             let status = unsafe {
                 hip_sys::hipModuleLaunchKernel(
                     self.raw,
@@ -220,21 +243,30 @@ impl Kernel {
         let device = self.device();
         config.check(&self.info, device.properties()?)?;
         let mut arguments = Arguments::new(&self.info, device);
-        arguments.expect_count(args.count())?;
-        args.bind_all(&mut arguments)?;
-        arguments.finish()?;
-        arguments.touch(self.access());
+        self.bind(args, &mut arguments)?;
         Ok(arguments)
     }
 
+    /// Adds what `args` are, which must be all that the kernel takes, and that the launch uses the module.
+    #[inline]
+    fn bind<'a, A: KernelArgs>(&'a self, args: &'a A, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.expect_count(args.count())?;
+        args.bind_all(arguments)?;
+        arguments.finish()?;
+        arguments.touch(self.access());
+        Ok(())
+    }
+
     /// A launch's use of its module.
+    #[inline]
     pub(crate) fn access(&self) -> Access<'_> {
         Access::launch(self.module.usage())
     }
 
     /// The launch, for an error that it may cause later.
+    #[inline]
     pub(crate) fn named(&self, config: LaunchConfig) -> Launching<'_> {
-        Launching { kernel: &self.name, grid: config.grid.array(), block: config.block.array() }
+        Launching { kernel: &self.name, config: Some(config) }
     }
 
     pub(crate) fn describe(&self, config: LaunchConfig) -> String {

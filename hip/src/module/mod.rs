@@ -39,6 +39,7 @@ use crate::Arch;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::trace;
 use crate::usage::Usage;
 
 /// Code loaded on a device (`hipModule_t`). Cheap to clone: a clone is the same module, and the code stays loaded as long
@@ -75,6 +76,7 @@ impl Module {
     /// # Errors
     /// [`Error::Image`] if it is neither, or compressed and the feature is off; [`Error::Architecture`] if it has no code for the device, with what it has.
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
+        let _span = trace::module_load(*device, image.len());
         let object = image::select(image, &device.properties()?.arch)?;
         let image = Image::copy(&object.bytes);
         device.activate()?;
@@ -102,6 +104,7 @@ impl Module {
     /// # Errors
     /// Those of [`load`](Self::load); what the runtime logged is in the error.
     pub fn load_with(device: &Device, image: &[u8], options: &LoadOptions) -> Result<(Self, LoadLog)> {
+        let _span = trace::module_load(*device, image.len());
         let object = image::select(image, &device.properties()?.arch)?;
         let image = Image::copy(&object.bytes);
         device.activate()?;
@@ -195,10 +198,12 @@ pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<Box<[u8]>> {
 }
 
 impl ModuleInner {
+    #[inline]
     pub(crate) fn device(&self) -> Device {
         self.device
     }
 
+    #[inline]
     pub(crate) fn usage(&self) -> &Usage {
         &self.usage
     }

@@ -8,13 +8,13 @@ use std::ptr;
 use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
+use super::args::point_to_hidden;
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
-use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{DevicePtr, DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
-use crate::usage::Access;
+use crate::usage::{Access, Accesses};
 
 /// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
 ///
@@ -190,8 +190,10 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
-    fn pointer(&mut self) -> *mut c_void {
-        if self.value.is_null() { ptr::from_mut(&mut self.address).cast() } else { self.value.cast_mut() }
+    #[inline]
+    fn pointer(&self) -> *mut c_void {
+        // It is read only.
+        if self.value.is_null() { ptr::from_ref(&self.address).cast_mut().cast() } else { self.value.cast_mut() }
     }
 }
 
@@ -313,46 +315,43 @@ impl TypedKernel {
         &self,
         stream: &Stream,
         config: LaunchConfig,
-        mut arguments: [Held<'_>; N],
+        arguments: [Held<'_>; N],
     ) -> Result<()> {
         let kernel = &self.kernel;
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
-        config.check(kernel.info(), device.properties()?)?;
-        let mut accesses: SmallVec<[Access<'_>; 16]> = SmallVec::new();
         for argument in &arguments {
-            if let Some((other, access)) = argument.touched {
+            if let Some((other, _)) = argument.touched {
                 device.expect(other, "a launch argument")?;
-                accesses.push(access);
             }
         }
-        accesses.push(kernel.access());
-        let mut pointers: SmallVec<[*mut c_void; 24]> = arguments.iter_mut().map(Held::pointer).collect();
-        // See Arguments::pointers.
-        static ZERO: u64 = 0;
-        pointers.extend(std::iter::repeat_n(ptr::from_ref(&ZERO).cast_mut().cast(), kernel.info().late_hidden));
-        let LaunchConfig { grid, block, shared_bytes } = config;
-        stream.inner.submit(&accesses, Some(kernel.named(config)), |raw| {
-            // SAFETY: the function's module is loaded and notes the launch; there is one pointer a parameter, to as many
-            // bytes as the code object says that it has, valid during the call, which copies them; the buffers note their use.
-            // The caller answers for the kernel.
-            let status = unsafe {
-                hip_sys::hipModuleLaunchKernel(
-                    kernel.as_raw(),
-                    grid.x,
-                    grid.y,
-                    grid.z,
-                    block.x,
-                    block.y,
-                    block.z,
-                    shared_bytes,
-                    raw,
-                    if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() },
-                    ptr::null_mut(),
-                )
-            };
-            check(status, "hipModuleLaunchKernel", || kernel.describe(config))
-        })
+        let mut pointers = arguments.each_ref().map(Held::pointer);
+        let late_hidden = kernel.info().late_hidden;
+        let accesses = Touched { arguments: &arguments, module: kernel.access() };
+        if late_hidden == 0 {
+            // SAFETY: there is a pointer a parameter, to as many bytes as it has, which `load` has compared; the list of what is
+            // touched has all buffers and the module. The caller answers for the kernel.
+            return unsafe { kernel.queue(stream, config, &mut pointers, accesses) };
+        }
+        let mut pointers: SmallVec<[*mut c_void; 16]> = pointers.into_iter().collect();
+        point_to_hidden(&mut pointers, late_hidden);
+        // SAFETY: as above; what is behind the parameters is for hidden arguments.
+        unsafe { kernel.queue(stream, config, &mut pointers, accesses) }
+    }
+}
+
+/// What a launch touches: the memory behind its arguments, and its module.
+#[derive(Clone, Copy)]
+struct Touched<'a, const N: usize> {
+    arguments: &'a [Held<'a>; N],
+    module: Access<'a>,
+}
+
+impl<'a, const N: usize> Accesses<'a> for Touched<'a, N> {
+    #[inline]
+    fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
+        self.arguments.iter().all(|argument| argument.touched.is_none_or(|(_, access)| test(access)))
+            && test(self.module)
     }
 }
 

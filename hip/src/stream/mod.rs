@@ -3,21 +3,22 @@
 mod capture;
 mod finished;
 mod host;
+mod launches;
 mod signal;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use hip_sys::{hipEvent_t, hipStream_t};
 
 pub(crate) use capture::{Capture, keep};
 pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
+pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
 
 use crate::call::{check, failed};
@@ -25,7 +26,9 @@ use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::event::Event;
-use crate::usage::{self, Access, Pending};
+use crate::trace;
+use crate::usage::{self, Access, Accesses, Pending};
+use launches::Launches;
 
 /// A queue of work on one device: copies, fills and kernels run in the order in which they were queued.
 ///
@@ -96,36 +99,8 @@ struct Queue {
     /// Reports of the graphs that were launched here, whose host functions do not know of the stream.
     graphs: Vec<Arc<Report>>,
     /// Launches since the last time that the host saw all work done: named when an error comes back late.
-    launches: VecDeque<Launch>,
+    launches: Launches,
 }
-
-/// A launch, for the error that it may cause later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Launch {
-    kernel: Arc<str>,
-    grid: [u32; 3],
-    block: [u32; 3],
-}
-
-/// A launch that is being queued.
-#[derive(Clone, Copy)]
-pub(crate) struct Launching<'a> {
-    pub(crate) kernel: &'a Arc<str>,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-}
-
-impl fmt::Display for Launch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.block == [0; 3] {
-            return f.write_str(&self.kernel); // a graph
-        }
-        let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
-        write!(f, "{}<<<({gx}, {gy}, {gz}), ({bx}, {by}, {bz})>>>", self.kernel)
-    }
-}
-
-const LAUNCHES_REMEMBERED: usize = 8;
 
 // SAFETY: a hipStream_t is a handle that the HIP runtime lets any thread use, several at a time (the runtime locks
 // its queues); it is destroyed only in Drop, when no other reference exists. All else in here is Send and Sync.
@@ -262,6 +237,7 @@ impl Stream {
 
     /// The device that the stream is on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> Device {
         self.inner.device
     }
@@ -344,21 +320,6 @@ impl fmt::Debug for Stream {
     }
 }
 
-impl Queue {
-    /// Notes a launch for errors, unless it is the last one again.
-    fn remember(&mut self, launch: Option<Launching<'_>>) {
-        let Some(Launching { kernel, grid, block }) = launch else { return };
-        let again = |last: &Launch| Arc::ptr_eq(&last.kernel, kernel) && last.grid == grid && last.block == block;
-        if self.launches.back().is_some_and(again) {
-            return;
-        }
-        if self.launches.len() == LAUNCHES_REMEMBERED {
-            self.launches.pop_front();
-        }
-        self.launches.push_back(Launch { kernel: Arc::clone(kernel), grid, block });
-    }
-}
-
 impl StreamInner {
     pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -396,9 +357,29 @@ impl StreamInner {
         }
     }
 
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What tells streams apart, for the life of the program; never 0.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // Tickets only grow and the lists are whole after every statement.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As `lock`, if nobody has it locked.
+    pub(crate) fn try_lock(&self) -> Option<impl Sized + '_> {
+        match self.queue.try_lock() {
+            Ok(queue) => Some(queue),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Queues one piece of work that touches `accesses`, after whatever must come before it.
@@ -413,6 +394,40 @@ impl StreamInner {
         self.submit_numbered(accesses, launch, queue).map(drop)
     }
 
+    /// As [`submit`](Self::submit) for a launch of a kernel, with `check` asked first, unless the stream's last launch was the same.
+    #[inline]
+    pub(crate) fn submit_launch<'a>(
+        self: &Arc<Self>,
+        accesses: impl Accesses<'a>,
+        launch: Launching<'_>,
+        check: impl FnOnce() -> Result<()>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<()> {
+        if self.is_captured() || !accesses.all(|access| !access.usage.needs_order()) {
+            check()?;
+            return self.submit(&accesses.list(), Some(launch), queue);
+        }
+        self.device.activate()?;
+        let mut state = self.lock();
+        let known = state.launches.is_last(&launch);
+        if !known {
+            check()?;
+        }
+        let Launching { kernel, config } = launch;
+        trace::launch(self.device, self.id, kernel, config);
+        let ticket = state.issued + 1;
+        if self.is_captured() || !accesses.all(|access| access.usage.mark_alone(self, access.kind, ticket)) {
+            drop(state);
+            return self.submit_after_others(&accesses.list(), Some(launch), queue).map(drop);
+        }
+        state.issued = ticket;
+        queue(self.raw)?;
+        if !known {
+            state.launches.remember(launch);
+        }
+        Ok(())
+    }
+
     /// As [`submit`](Self::submit), and returns the ticket; 0 for work that went into a graph.
     pub(crate) fn submit_numbered(
         self: &Arc<Self>,
@@ -420,11 +435,14 @@ impl StreamInner {
         launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
+        if let Some(Launching { kernel, config }) = launch {
+            trace::launch(self.device, self.id, kernel, config);
+        }
         if self.is_captured() {
             return self.submit_captured(accesses, launch, queue).map(|()| 0);
         }
         // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
-        let _order = if accesses.iter().any(|access| access.usage.is_kept()) { Some(usage::order()) } else { None };
+        let _order = if accesses.iter().any(|access| access.usage.needs_order()) { Some(usage::order()) } else { None };
         self.device.activate()?;
         let mut state = self.lock();
         if !self.is_captured() {
@@ -433,7 +451,9 @@ impl StreamInner {
             if accesses.iter().all(|access| access.usage.mark_alone(self, access.kind, ticket)) {
                 state.issued = ticket;
                 queue(self.raw)?;
-                state.remember(launch);
+                if let Some(launch) = launch {
+                    state.launches.remember(launch);
+                }
                 return Ok(ticket);
             }
         }
@@ -473,7 +493,9 @@ impl StreamInner {
             access.usage.mark(self, access.kind, ticket, &mut retired);
         }
         queue(self.raw)?;
-        state.remember(launch);
+        if let Some(launch) = launch {
+            state.launches.remember(launch);
+        }
         Ok(ticket)
     }
 
@@ -562,6 +584,7 @@ impl StreamInner {
         self.refuse_captured("waiting for its work")?;
         self.device.activate()?;
         let issued = self.lock().issued;
+        let _span = trace::wait(self.device, self.id);
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamSynchronize(self.raw) };
         if status.0 != 0 {
@@ -582,9 +605,7 @@ impl StreamInner {
         let launches = std::mem::take(&mut self.lock().launches);
         let mut text = format!("{what}{}", self.describe());
         if !launches.is_empty() {
-            let names: Vec<String> = launches.iter().map(Launch::to_string).collect();
-            text += "; launched since it was last known to be well: ";
-            text += &names.join(", ");
+            text += &format!("; launched since it was last known to be well: {launches}");
         }
         text
     }

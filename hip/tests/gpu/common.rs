@@ -6,6 +6,7 @@ use hip::{Backend, Device, Kernel, Module};
 
 const KERNELS_GFX90A: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
 const KERNELS_GFX942: &[u8] = include_bytes!("../kernels/kernels.gfx942.co");
+const IMAGES_GFX90A: &[u8] = include_bytes!("../kernels/images.gfx90a.co");
 pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
 
 /// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
@@ -66,6 +67,28 @@ pub(crate) fn module() -> Option<Module> {
 
 pub(crate) fn kernel(name: &str) -> Option<Kernel> {
     Some(module()?.kernel(name).unwrap())
+}
+
+/// The device to test on, if it has images.
+pub(crate) fn images() -> Option<Device> {
+    let device = device()?;
+    if device.has_images().unwrap() {
+        return Some(device);
+    }
+    skipped(&format_args!("{device} has no images"));
+    None
+}
+
+/// A kernel of `images.hip`, if they are for this device.
+pub(crate) fn image_kernel(device: &Device, name: &str) -> Option<Kernel> {
+    match Module::load(device, IMAGES_GFX90A) {
+        Ok(module) => Some(module.kernel(name).unwrap()),
+        Err(error @ hip::Error::Architecture { .. }) => {
+            skipped(&error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Runs one test of this program again in a process of its own, with environment variables set, where the test finds

@@ -2,8 +2,16 @@
 //!
 //! With neither, the tests pass by saying that they were skipped; `tests/no_gpu.rs` then has something to test.
 
+mod array;
+#[cfg(feature = "rocm-7-1")]
+mod batch;
 mod common;
+#[cfg(target_os = "linux")]
+mod debug;
 mod device;
+mod dlpack;
+#[cfg(unix)]
+mod external;
 #[cfg(unix)]
 mod fork;
 mod launch;
@@ -22,6 +30,7 @@ mod peer;
 mod process;
 mod stream;
 mod stress;
+mod texture;
 mod threads;
 mod typed;
 

@@ -150,6 +150,14 @@ fn a_library_names_its_kernels_and_a_kernel_keeps_it_loaded() {
     let device = module.device();
     let Some(library) = supported(Library::load(&device, kernels(&device))) else { return };
     assert_eq!(library.kernel_count().unwrap(), module.kernels().len());
+    #[cfg(feature = "rocm-7-2")]
+    {
+        let mut names: Vec<String> = library.kernels().unwrap().iter().map(|kernel| kernel.name().to_owned()).collect();
+        let mut expected: Vec<String> = module.kernels().map(|kernel| kernel.name.clone()).collect();
+        names.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(names, expected);
+    }
     let kernel = library.kernel("vector_add").unwrap();
     drop(library);
     assert_eq!(kernel.name(), "vector_add");

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip::{
-    CaptureMode, Device, DeviceBuffer, Error, Event, Graph, GraphCopy, GraphFill, InstantiateOptions, LaunchConfig,
-    Module, NodeKind, PinnedBuffer, Stream,
+    Array, ArrayShape, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3,
+    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Stream,
 };
 
-use common::{device, module, supported};
+use common::{device, module, skipped, supported};
 
 const ONE: LaunchConfig =
     LaunchConfig { grid: hip::Dim3::new(1, 1, 1), block: hip::Dim3::new(64, 1, 1), shared_bytes: 0 };
@@ -447,6 +447,10 @@ fn graphs_allocate_memory() {
     drop(exec);
     if let Some(info) = supported(device.graph_memory()) {
         assert!(info.used_high >= info.used && info.reserved_high >= info.reserved, "{info:?}");
+        assert!(info.used_high > 0, "{info:?}");
+        device.reset_graph_memory_highs().unwrap();
+        let after = device.graph_memory().unwrap();
+        assert!(after.used_high < info.used_high && after.used_high >= after.used, "{info:?}, then {after:?}");
     }
     supported(device.trim_graph_memory());
 }
@@ -463,4 +467,59 @@ fn a_graph_is_written_as_dot() {
     std::fs::remove_file(&path).unwrap();
     assert!(text.contains("digraph"), "{text}");
     assert!(graph.write_dot("/nowhere/at/all.dot", false).is_err());
+}
+
+#[test]
+fn copies_of_two_and_three_dimensions_are_nodes() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let stream = Stream::new(&device).unwrap();
+    let source: Vec<u32> = (0..5 * 4 * 3).collect();
+    for extent in [Extent::new_3d(5, 4, 3), Extent::new_2d(5, 12)] {
+        let from = PitchedBuffer::from_slice(&device, extent, &source).unwrap();
+        let mut to = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
+        let mut part = PitchedBuffer::<u32>::zeroed(&device, extent).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        let copy = GraphCopy3::pitched(to.as_slice_mut(), &from).unwrap();
+        let first = graph.add_copy_3d(&[], copy).unwrap();
+        assert_eq!(first.kind(), NodeKind::Copy);
+        let corner = to.region(1..3, 2.., ..).unwrap();
+        let copy = GraphCopy3::pitched(part.region_mut(..2, 2.., ..).unwrap(), corner).unwrap();
+        graph.add_copy_3d(&[first], copy).unwrap();
+        let differs = GraphCopy3::pitched(part.as_slice_mut(), to.region(1.., .., ..).unwrap());
+        assert!(matches!(differs, Err(Error::InvalidValue { .. })), "{differs:?}");
+        let none = GraphCopy3::pitched(part.region_mut(..0, .., ..).unwrap(), to.region(..0, .., ..).unwrap()).unwrap();
+        assert!(matches!(graph.add_copy_3d(&[], none), Err(Error::InvalidValue { .. })));
+        let exec = graph.instantiate().unwrap();
+        drop((graph, from)); // kept by what is instantiated
+        exec.launch(&stream).unwrap();
+        assert_eq!(to.to_vec().unwrap(), source);
+        let expected = to.region(1..3, 2.., ..).unwrap().to_vec().unwrap();
+        assert_eq!(part.region(..2, 2.., ..).unwrap().to_vec().unwrap(), expected);
+        assert_eq!(part.to_vec().unwrap().iter().filter(|number| **number != 0).count(), expected.len());
+    }
+}
+
+#[test]
+fn copies_to_and_from_arrays_are_nodes() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    if !device.has_images().unwrap() {
+        skipped(&format_args!("{device} has no images"));
+        return;
+    }
+    let stream = Stream::new(&device).unwrap();
+    let source: Vec<u32> = (1..=5 * 4 * 3).collect();
+    for shape in [ArrayShape::Volume(5, 4, 3), ArrayShape::LayeredPlane(5, 4, 3), ArrayShape::Plane(5, 12)] {
+        let from = PitchedBuffer::from_slice(&device, shape.extent(), &source).unwrap();
+        let mut to = PitchedBuffer::<u32>::zeroed(&device, shape.extent()).unwrap();
+        let mut array = Array::<u32>::zeroed(&device, shape).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        let first = graph.add_copy_3d(&[], GraphCopy3::to_array(&mut array, &from).unwrap()).unwrap();
+        graph.add_copy_3d(&[first], GraphCopy3::from_array(to.as_slice_mut(), &array).unwrap()).unwrap();
+        let exec = graph.instantiate().unwrap();
+        drop((graph, array)); // which the graph keeps
+        exec.launch(&stream).unwrap();
+        assert_eq!(to.to_vec().unwrap(), source, "{shape}");
+    }
 }

@@ -47,10 +47,15 @@ impl<T: Clone> Handles<T> {
 
     /// What a handle stands for.
     pub(crate) fn get(&self, handle: u64) -> Option<T> {
+        self.with(handle, T::clone)
+    }
+
+    /// Looks at what a handle stands for. Meanwhile nothing can be put in or taken out.
+    pub(crate) fn with<R>(&self, handle: u64, look: impl FnOnce(&T) -> R) -> Option<R> {
         let (index, generation) = split(handle)?;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let slot = inner.slots.get(index).filter(|slot| slot.generation == generation)?;
-        slot.value.clone()
+        slot.value.as_ref().map(look)
     }
 
     /// Takes a value out; its handle is stale from now on.

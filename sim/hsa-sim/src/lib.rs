@@ -7,9 +7,10 @@
 //! - `abi`: HSA's C types. `api`: its C functions, which check what they are given and catch every panic.
 //! - `runtime`: the process's state. `agent`: what CPU and GPUs say of themselves.
 //! - `memory`: pools, locked host memory, copies. `signal`: signals and who waits for them.
+//! - `image`: images and samplers, as far as the GPU has them.
 //! - `queue`: AQL queues, each with a thread that carries out its packets. `loader`: code objects and their symbols.
 //! - `driver`: the files in which the kernel's driver tells of the GPUs, for programs that read them by themselves.
-//! - `events`: faults, and how the program hears of them.
+//! - `events`: faults, and how the program hears of them. `leaving`: the end of the process while others are at work.
 #![cfg(target_os = "linux")]
 
 #[doc(hidden)]
@@ -20,7 +21,9 @@ mod config;
 mod driver;
 mod events;
 mod handles;
+mod image;
 mod info;
+mod leaving;
 mod loader;
 mod log;
 mod memory;

@@ -47,7 +47,12 @@ struct State {
     loaded: Vec<(u64, Arc<Loaded>)>,
     /// Symbols by agent and name.
     symbols: HashMap<(AgentId, String), u64>,
+    /// The same in order, once it has been asked for: HIP 5.7 asks once for each kernel, and Tensile has thousands in one file.
+    in_order: Option<Arc<[Named]>>,
 }
+
+/// A symbol of an agent.
+pub(crate) type Named = (AgentId, hsa_executable_symbol_t);
 
 /// A code object that has been loaded.
 pub(crate) struct Loaded {
@@ -188,6 +193,7 @@ impl Loader {
             let (address, bytes) = module.global(name)?;
             Some((name.to_owned(), What::Variable(address, bytes)))
         });
+        state.in_order = None;
         for (name, what) in kernels.chain(globals).collect::<Vec<_>>() {
             let symbol = Symbol { agent, name: name.clone(), what };
             let handle = self.symbols.insert(Arc::new(symbol)).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
@@ -228,22 +234,23 @@ impl Loader {
         found.map(|handle| hsa_executable_symbol_t { handle: *handle }).ok_or(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)
     }
 
-    /// The symbols of an executable, sorted by name; of one agent, if it is given.
-    pub(crate) fn symbols(
-        &self,
-        executable: hsa_executable_t,
-        agent: Option<AgentId>,
-    ) -> Result<Vec<(AgentId, hsa_executable_symbol_t)>> {
+    /// The symbols of an executable, sorted by agent and name.
+    pub(crate) fn symbols(&self, executable: hsa_executable_t) -> Result<Arc<[Named]>> {
         let executable = self.executable(executable)?;
-        let state = executable.state();
-        let mut found: Vec<_> = state.symbols.iter().filter(|((of, _), _)| agent.is_none_or(|a| a == *of)).collect();
-        found.sort();
-        Ok(found.into_iter().map(|((of, _), handle)| (*of, hsa_executable_symbol_t { handle: *handle })).collect())
+        let mut state = executable.state();
+        let State { symbols, in_order, .. } = &mut *state;
+        let list = in_order.get_or_insert_with(|| {
+            let mut all: Vec<_> = symbols.iter().collect();
+            all.sort();
+            all.into_iter().map(|((of, _), handle)| (*of, hsa_executable_symbol_t { handle: *handle })).collect()
+        });
+        Ok(Arc::clone(list))
     }
 
-    /// The symbol of a handle.
-    pub(crate) fn symbol(&self, symbol: hsa_executable_symbol_t) -> Result<Arc<Symbol>> {
-        self.symbols.get(symbol.handle).ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)
+    /// Looks at the symbol of a handle.
+    pub(crate) fn with_symbol<R>(&self, symbol: hsa_executable_symbol_t, look: impl FnOnce(&Symbol) -> R) -> Result<R> {
+        let looked = self.symbols.with(symbol.handle, |symbol| look(symbol));
+        looked.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)
     }
 
     /// The loaded code object of a handle.

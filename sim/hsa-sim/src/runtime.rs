@@ -10,6 +10,7 @@ use crate::abi::{
 use crate::agent::Agents;
 use crate::config;
 use crate::events::Events;
+use crate::image::Objects;
 use crate::loader::Loader;
 use crate::memory::Memories;
 use crate::queue::Queues;
@@ -25,6 +26,7 @@ pub(crate) struct Runtime {
     pub(crate) profile: Option<std::path::PathBuf>,
     pub(crate) signals: Signals,
     pub(crate) memory: Memories,
+    pub(crate) images: Objects,
     pub(crate) queues: Queues,
     pub(crate) loader: Loader,
     pub(crate) events: Events,
@@ -52,6 +54,7 @@ impl Runtime {
         };
         let signals = Signals::new()?;
         let agents = Agents::new(&settings);
+        crate::leaving::watch();
         if settings.profile.is_some() {
             crate::observe::write_profile_at_exit();
         }
@@ -63,6 +66,7 @@ impl Runtime {
             profile: settings.profile,
             signals,
             memory: Memories::default(),
+            images: Objects::default(),
             queues: Queues::default(),
             loader: Loader::default(),
             events: Events::default(),
@@ -105,10 +109,12 @@ pub(crate) fn shut_down() -> Result<()> {
     let users = USERS.load(Ordering::Acquire).checked_sub(1).ok_or(HSA_STATUS_ERROR_NOT_INITIALIZED)?;
     USERS.store(users, Ordering::Release);
     if users == 0 {
+        crate::leaving::take_down();
         runtime.queues.clear();
         runtime.loader.clear();
         runtime.signals.clear();
         runtime.memory.clear(&runtime.agents);
+        runtime.images.clear();
         runtime.events.clear();
     }
     Ok(())

@@ -255,6 +255,74 @@ fn much_in_flight() {
     std::process::exit(3);
 }
 
+/// Threads wait in the runtime, each in its own way, as the main thread ends the process. What they wait for never ends, or about then.
+///
+/// After that they call HIP no more: what a call finds that begins while HIP takes itself down is up to HIP.
+#[test]
+fn a_process_ends_while_threads_wait() {
+    for end in ["never", "soon"] {
+        let variables = [("HIP_SIM_BUDGET", "1000000000"), ("HSA_SIM_TEST_KERNELS_END", end)];
+        let ended = |release: &str, _: bool, text: &str| {
+            let fine = text.contains("leaving") && text.contains("ended with exit status: 3");
+            assert!(fine, "ROCm {release}, kernels end {end}: {text}");
+        };
+        // What goes wrong there does so now and then.
+        for _ in 0..3 {
+            if !elsewhere("a_process_ends_while_threads_wait", &variables, ended) {
+                threads_wait(end == std::env::var("HSA_SIM_TEST_KERNELS_END").unwrap());
+            }
+        }
+    }
+}
+
+/// Does not return.
+fn threads_wait(never: bool) {
+    const THREADS: u64 = 8;
+    let ready = std::sync::Barrier::new(THREADS as usize);
+    let launched = std::sync::Barrier::new(THREADS as usize + 1);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (ready, launched) = (&ready, &launched);
+            scope.spawn(move || {
+                let (mut stream, mut event) = (null_mut(), null_mut());
+                let (data, increment, forever) = (buffer(), kernel(c"increment"), kernel(c"wait_for_ever"));
+                let mut bytes = [0_u8; 64];
+                let to = bytes.as_mut_ptr().cast::<c_void>();
+                // SAFETY: places for the handles, handles of this thread; copies are inside the buffers.
+                unsafe {
+                    ok(hipStreamCreateWithFlags(&mut stream, hipStreamNonBlocking));
+                    ok(hipEventCreate(&mut event));
+                    // Everything queued so far has ended: for the default stream HIP waits at the process's end.
+                    ok(hipDeviceSynchronize());
+                    ready.wait();
+                    if never {
+                        launch(forever, 4, 64, stream, &data);
+                    } else {
+                        (0..300 * (thread + 1)).for_each(|_| launch(increment, 4, 64, stream, &data));
+                    }
+                    launched.wait();
+                    // Told of a kernel that is cut off, if that comes before the process's end.
+                    let _ = match thread % 4 {
+                        0 => hipStreamSynchronize(stream),
+                        1 => {
+                            let _ = hipEventRecord(event, stream);
+                            hipEventSynchronize(event)
+                        }
+                        2 => hipMemcpyWithStream(to, data, 64, hipMemcpyDeviceToHost, stream),
+                        _ => hipDeviceSynchronize(),
+                    };
+                }
+                std::thread::sleep(std::time::Duration::from_secs(60));
+            });
+        }
+        launched.wait();
+        // The others come to where they wait.
+        std::thread::sleep(std::time::Duration::from_millis(if never { 30 } else { 5 }));
+        println!("leaving");
+        std::process::exit(3);
+    });
+}
+
 #[test]
 fn memory_is_mapped_to_reserved_addresses() {
     if elsewhere("memory_is_mapped_to_reserved_addresses", &[], |release, success, text| {

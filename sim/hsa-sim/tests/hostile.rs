@@ -361,6 +361,14 @@ fn wrong_memory(hsa: &Hsa, gpu: hsa_agent_t) {
     assert_eq!(free(memory), HSA_STATUS_SUCCESS);
     assert_eq!(free(memory), HSA_STATUS_ERROR_INVALID_ALLOCATION);
     assert_eq!(call!(hsa.hsa_amd_memory_unlock(*mut c_void = own)), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    // A lock of a part, as it may be left over from other memory there, is no limit for copies of the whole.
+    let (mut from, mut to) = (vec![7_u8; 1 << 16], vec![0_u8; 1 << 16]);
+    let (part, mut agents) = (from.as_mut_ptr().cast::<c_void>(), null_mut());
+    let locked = call!(hsa.hsa_amd_memory_lock(*mut c_void = part, usize = 5000, *mut hsa_agent_t = null_mut(), i32 = 0, *mut *mut c_void = &mut agents));
+    assert_eq!(locked, HSA_STATUS_SUCCESS);
+    assert_eq!(copy(to.as_mut_ptr().cast(), part, to.len()), HSA_STATUS_SUCCESS);
+    assert!(to == from);
+    assert_eq!(call!(hsa.hsa_amd_memory_unlock(*mut c_void = part)), HSA_STATUS_SUCCESS);
     let mut base = null_mut();
     let reserve = |base: &mut *mut c_void, size: usize| call!(hsa.hsa_amd_vmem_address_reserve(*mut *mut c_void = base, usize = size, u64 = 0, u64 = 0));
     assert_eq!(reserve(&mut base, 100), HSA_STATUS_ERROR_INVALID_ARGUMENT);

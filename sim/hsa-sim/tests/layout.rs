@@ -72,6 +72,13 @@ fn facts() -> Vec<Fact> {
         hsa_amd_memory_access_desc_t { permissions agent_handle }
         hsa_ven_amd_loader_segment_descriptor_t { agent executable code_object_storage_type code_object_storage_base code_object_storage_size code_object_storage_offset segment_base segment_size }
         hsa_ven_amd_loader_1_03_pfn_t { hsa_ven_amd_loader_query_host_address hsa_ven_amd_loader_query_segment_descriptors hsa_ven_amd_loader_query_executable hsa_ven_amd_loader_executable_iterate_loaded_code_objects hsa_ven_amd_loader_loaded_code_object_get_info hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size hsa_ven_amd_loader_iterate_executables }
+        hsa_ext_image_format_t { channel_type channel_order }
+        hsa_ext_image_descriptor_t { geometry width height depth array_size format }
+        hsa_ext_image_data_info_t { size alignment }
+        hsa_ext_image_region_t { offset range }
+        hsa_ext_sampler_descriptor_t { coordinate_mode filter_mode address_mode }
+        hsa_ext_sampler_descriptor_v2_t { coordinate_mode filter_mode address_modes }
+        hsa_ext_images_1_pfn_t { hsa_ext_image_get_capability hsa_ext_image_data_get_info hsa_ext_image_create hsa_ext_image_destroy hsa_ext_image_copy hsa_ext_image_import hsa_ext_image_export hsa_ext_image_clear hsa_ext_sampler_create hsa_ext_sampler_destroy hsa_ext_image_get_capability_with_layout hsa_ext_image_data_get_info_with_layout hsa_ext_image_create_with_layout hsa_ext_sampler_create_v2 }
         hsa_kernel_dispatch_packet_t { header setup workgroup_size_x workgroup_size_y workgroup_size_z reserved0 grid_size_x grid_size_y grid_size_z private_segment_size group_segment_size kernel_object kernarg_address reserved2 completion_signal }
         hsa_barrier_and_packet_t { header reserved0 reserved1 dep_signal reserved2 completion_signal }
         hsa_amd_vendor_packet_header_t { header AmdFormat reserved }

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use hip::{Device, DeviceBuffer};
 use libloading::os::unix::{Library, Symbol};
 use num_complex::{Complex32, Complex64};
-use support::libraries::{function, on_each, open};
+use support::libraries::{function, on_each, open, since};
 use support::numbers::raw;
 use support::scalar::{Scalar, assert_agree, real, sample};
 
@@ -343,9 +343,11 @@ fn multiply<T: Scalar>(sparse: &Sparse) {
         let on_gpu = sparse.matrix(&blocks);
         let (inside, dx, dy) = (sparse.upload(&inside), sparse.upload(&x), sparse.upload(&y));
         let info = sparse.made("create_mat_info");
+        // Before 6.0 the one with an analysis has a name of its own.
+        let bsrmv = if since("6.0") { "bsrmv" } else { "bsrmv_ex" };
         // SAFETY: as above.
         let status = unsafe {
-            sparse.function::<BsrMv>(&format!("{}bsrmv", T::LETTER))(
+            sparse.function::<BsrMv>(&format!("{}{bsrmv}", T::LETTER))(
                 sparse.handle,
                 0,
                 PLAIN,

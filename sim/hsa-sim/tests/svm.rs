@@ -314,6 +314,17 @@ fn memory_that_is_not_registered_is_the_hosts_until_it_is_given() {
     let too_much =
         call!(hsa_amd_vmem_address_reserve(*mut *mut c_void = &mut at, usize = 1 << 50, u64 = 0, u64 = flags));
     assert_eq!(too_much, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    // Nor does what the program maps by itself get attributes, of more than the host has.
+    let size = 1_usize << 44;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping.
+    let vast = unsafe { libc::mmap(null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    assert_ne!(vast, libc::MAP_FAILED);
+    let attributes = [(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu.handle)];
+    assert_eq!(set(vast, size, &attributes), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    assert_eq!(set(vast, PAGE, &attributes), OK);
+    // SAFETY: it was mapped here.
+    assert_eq!(unsafe { libc::munmap(vast, size) }, 0);
     // Memory that agents have anyway has no such attributes.
     let size = 2 * PAGE;
     let registered = u64::default();

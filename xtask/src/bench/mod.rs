@@ -6,6 +6,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::hsa::{self, Profile};
+use crate::rocm;
+use crate::test::{checked_cargo, feature, fetched};
+
 mod build;
 mod sizes;
 
@@ -25,6 +29,9 @@ pub(crate) enum Figure {
     Sim,
     /// An empty kernel's launch on the software GPU.
     Launch,
+    /// What `hip` adds to raw hip-sys calls, on AMD's own HIP runtime over the software GPU: launches, allocations, copies. Needs
+    /// ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
+    Overhead,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
     /// fetch 7.2 --with rocblas,hipblas`).
     Hsa,
@@ -52,6 +59,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants(Figure::Sizes) {
         sizes::run()?;
     }
+    if wants(Figure::Overhead) {
+        overhead()?;
+    }
     for (figure, package, bench, features) in [
         (Figure::Call, "hip-sys", "call", ""),
         (Figure::Sim, "amdgpu-sim", "lanes", ""),
@@ -69,6 +79,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             ensure!(status.success(), "cargo bench -p {package} --bench {bench}: {status}");
         }
     }
+    Ok(())
+}
+
+/// The bench `overhead` of `hip`, on ROCm's runtime.
+fn overhead() -> Result<()> {
+    let release = rocm::release("7.2").map_err(anyhow::Error::msg)?;
+    fetched(release)().map_err(anyhow::Error::msg)?;
+    hsa::build(false, Profile::Release)?;
+    let mut cargo = checked_cargo("bench", false);
+    cargo.args(["-p", "hip", "--bench", "overhead", "--no-default-features", "--features", &feature(release)]);
+    hsa::run_on(&mut cargo, release, Profile::Release);
+    let status = cargo.status().context("starting cargo bench")?;
+    ensure!(status.success(), "cargo bench -p hip --bench overhead: {status}");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
+use crate::trace;
 use crate::usage::AccessKind;
 
 /// When a copy is done.
@@ -29,6 +30,7 @@ enum When {
 unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, when: When) -> Result<()> {
     let row = extent.width * size_of::<T>();
     let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
+    trace::copy(None, None, "pitched", row * extent.height * extent.depth);
     if extent.depth == 1 {
         let (to_pointer, from_pointer) = (to.pointer, from.pointer.cast_const());
         let (status, function) = match when {

@@ -134,6 +134,11 @@ macro_rules! common {
                 self.memory.admit(device, $access, what)
             }
 
+            /// As C describes it.
+            pub(crate) fn pitched_pointer(&self) -> hip_sys::hipPitchedPtr {
+                self.side().pitched(self.layout.extent.width * size_of::<T>())
+            }
+
             pub(super) fn side(&self) -> Side {
                 let Layout { pitch, plane, .. } = self.layout;
                 Side { pointer: self.pointer(), pitch, rows: plane.checked_div(pitch).unwrap_or(0) }

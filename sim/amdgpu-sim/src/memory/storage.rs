@@ -43,7 +43,8 @@ impl Heap {
     /// of the first of the bytes, or `None` if the host has no more memory.
     fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
         // The alignment is made here: asking the allocator for it would have it touch (and so commit) every page.
-        let total = size.checked_add(align)?.checked_add(2 * GUARD)?;
+        // The rest of the last unit is nobody else's: programs lock whole pages, and must not meet one of these in them.
+        let total = size.checked_next_multiple_of(align)?.checked_add(align)?.checked_add(2 * GUARD)?;
         let layout = Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()?;
         // SAFETY: the size is not zero, as the guards are in it.
         let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
@@ -90,5 +91,20 @@ impl Block {
         let data = &data[..data.len().min(room)];
         // SAFETY: `offset + data.len()` is within the block, which lives as long as `self`.
         unsafe { super::bulk::write_bytes(self.base + offset, data) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_shares_its_last_page_with_nobody() {
+        for size in [1, 272, 4095, 4096, 4097] {
+            let (heap, base) = Heap::zeroed(size, 4096).unwrap();
+            let end = heap.ptr.as_ptr() as u64 + heap.layout.size() as u64;
+            assert!(base + size.next_multiple_of(4096) <= end, "{size}");
+        }
+        assert!(Heap::zeroed(u64::MAX, 4096).is_none() && Heap::zeroed(u64::MAX - 4096, 4096).is_none());
     }
 }

@@ -5,11 +5,13 @@
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
 mod constants;
+mod image;
 mod packet;
 mod status;
 mod types;
 
 pub use constants::*;
+pub use image::*;
 pub use packet::*;
 pub use status::*;
 pub use types::*;

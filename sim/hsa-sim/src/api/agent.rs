@@ -47,7 +47,7 @@ unsafe fn common(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut 
                 let mut bits = [0_u8; 128];
                 let mut set = |extension: u32| bits[extension as usize / 8] |= 1 << (extension % 8);
                 set(HSA_EXTENSION_AMD_LOADER);
-                // Every GPU of AMD's has it, and without it HIP knows no pitch of rows. Of images there is no more than the limits.
+                // Every GPU of AMD's has it, and without it HIP knows no pitch of rows. Of one without images there are only the limits.
                 if !agent.is_cpu() {
                     set(HSA_EXTENSION_IMAGES);
                 }
@@ -78,15 +78,9 @@ unsafe fn common(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut 
                     },
                 )
             }
-            HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS..=HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS => {
-                put(value, 16384_u32)
+            HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS..=HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => {
+                super::image::limit(attribute, value)
             }
-            HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => put(value, u32::MAX),
-            HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS..=HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => {
-                put(value, [16384_u32; 2])
-            }
-            HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => put(value, [16384_u32, 16384, 8192]),
-            HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => put(value, 8192_u32),
             HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES => put(value, 128_u32),
             HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES => put(value, 64_u32),
             HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS => put(value, 16_u32),

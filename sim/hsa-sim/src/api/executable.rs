@@ -312,17 +312,16 @@ functions! {
 
     /// A fact of a symbol.
     fn hsa_executable_symbol_get_info(symbol: hsa_executable_symbol_t, attribute: u32, value: *mut c_void) {
-        let symbol = runtime()?.loader.symbol(symbol)?;
         // SAFETY: the caller vouches for `value`.
-        unsafe { symbol_info(&symbol, attribute, value) }
+        runtime()?.loader.with_symbol(symbol, |symbol| unsafe { symbol_info(symbol, attribute, value) })?
     }
 
     /// Calls a function for each symbol.
     fn hsa_executable_iterate_symbols(executable: hsa_executable_t, callback: SymbolCallback, data: *mut c_void) {
-        let symbols = runtime()?.loader.symbols(executable, None)?;
+        let symbols = runtime()?.loader.symbols(executable)?;
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         // SAFETY: the caller vouches for the function.
-        each(symbols, |(_, symbol)| unsafe { callback(executable, symbol, data) })
+        each(symbols.iter(), |(_, symbol)| unsafe { callback(executable, *symbol, data) })
     }
 
     /// Calls a function for each symbol of an agent.
@@ -334,10 +333,11 @@ functions! {
     ) {
         let runtime = runtime()?;
         let id = runtime.agents.get(agent)?;
-        let symbols = runtime.loader.symbols(executable, Some(id))?;
+        let symbols = runtime.loader.symbols(executable)?;
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        let symbols = symbols.iter().filter(|(of, _)| *of == id);
         // SAFETY: the caller vouches for the function.
-        each(symbols, |(_, symbol)| unsafe { callback(executable, agent, symbol, data) })
+        each(symbols, |(_, symbol)| unsafe { callback(executable, agent, *symbol, data) })
     }
 
     /// Calls a function for each symbol of all agents: there are none.

@@ -134,6 +134,7 @@ functions! {
         if address.is_null() {
             return Ok(());
         }
+        crate::leaving::take_down();
         runtime.memory.free(&runtime.agents, address as u64)
     }
 

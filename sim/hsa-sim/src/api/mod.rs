@@ -2,6 +2,7 @@
 
 mod agent;
 mod executable;
+mod image;
 mod ipc;
 mod isa;
 mod loader;
@@ -71,9 +72,10 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 15] = [
+const LISTS: [&[Export]; 16] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
+    image::FUNCTIONS,
     ipc::FUNCTIONS,
     isa::FUNCTIONS,
     loader::FUNCTIONS,
@@ -115,7 +117,8 @@ pub static EXPORTS: &[Export] = &{
 };
 
 /// Runs a function's body; a panic becomes a status. Told of in the log, if one was asked for.
-fn guard(name: &str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+fn guard(name: &'static str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
+    crate::leaving::enter();
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
@@ -127,6 +130,7 @@ fn guard(name: &str, body: impl FnOnce() -> Result<()>) -> hsa_status_t {
 
 /// Runs a function's body; what it gives when that fails or panics is `other`.
 fn guard_or<T>(other: T, body: impl FnOnce() -> Result<T>) -> T {
+    crate::leaving::enter();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         Ok(Err(_)) | Err(_) => other,

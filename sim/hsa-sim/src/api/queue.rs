@@ -43,6 +43,7 @@ functions! {
     fn hsa_queue_destroy(queue: *mut hsa_queue_t) {
         let runtime = runtime()?;
         let queue = runtime.queues.get(queue)?;
+        crate::leaving::take_down();
         runtime.queues.destroy(&queue);
         Ok(())
     }

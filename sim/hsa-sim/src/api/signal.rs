@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Export, agents, export, functions, guard_or, list, put};
 use crate::abi::*;
 use crate::events;
+use crate::leaving;
 use crate::runtime::{Result, Runtime, runtime};
 use crate::signal::{Condition, Pending, Signal};
 
@@ -183,6 +184,7 @@ macro_rules! values {
                 guard_or((), || {
                     let signal = runtime()?.signal(signal)?;
                     signal.value().store(value, $store_order);
+                    leaving::stored(signal);
                     if $tell {
                         signal.notify();
                     }
@@ -200,6 +202,7 @@ macro_rules! values {
                 guard_or(NONE, || {
                     let signal = runtime()?.signal(signal)?;
                     let was = signal.value().swap(value, $exchange_order);
+                    leaving::stored(signal);
                     signal.notify();
                     Ok(was)
                 })
@@ -219,6 +222,7 @@ macro_rules! values {
                 guard_or(NONE, || {
                     let signal = runtime()?.signal(signal)?;
                     let was = signal.value().compare_exchange(expected, value, $cas_order, $cas_fail);
+                    leaving::stored(signal);
                     signal.notify();
                     Ok(was.unwrap_or_else(|was| was))
                 })
@@ -234,6 +238,7 @@ macro_rules! values {
                 guard_or((), || {
                     let signal = runtime()?.signal(signal)?;
                     signal.value().$method(value, $change_order);
+                    leaving::stored(signal);
                     signal.notify();
                     Ok(())
                 });
@@ -319,7 +324,9 @@ values! {
 fn wait(signal: hsa_signal_t, condition: u32, other: i64, ticks: u64) -> Result<i64> {
     let signal = runtime()?.signal(signal)?;
     let condition = Condition::new(condition).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-    Ok(signal.wait(condition, other, deadline(ticks)))
+    let value = signal.wait(condition, other, deadline(ticks));
+    leaving::after_wait(|| vec![signal]);
+    Ok(value)
 }
 
 /// Signals with what is wanted of each.
@@ -345,6 +352,10 @@ impl Wanted {
             all.push((runtime.signal(signal)?, condition, value));
         }
         Ok(Self { all })
+    }
+
+    fn signals(&self) -> Vec<Signal> {
+        self.all.iter().map(|(signal, ..)| *signal).collect()
     }
 
     /// Index and value of the first that is as wanted.
@@ -429,6 +440,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_any(
         // SAFETY: the caller vouches for the lists.
         let wanted = unsafe { Wanted::new(runtime, count, signals, conditions, values) }?;
         let found = runtime.signals.wait_any_until(deadline(timeout), || wanted.any());
+        leaving::after_wait(|| wanted.signals());
         let Some((index, value)) = found else { return Ok(u32::MAX) };
         if !result.is_null() {
             // SAFETY: the caller vouches for it.
@@ -456,9 +468,9 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_all(
         let runtime = runtime()?;
         // SAFETY: the caller vouches for the lists.
         let wanted = unsafe { Wanted::new(runtime, count, signals, conditions, values) }?;
-        let Some(values) = runtime.signals.wait_any_until(deadline(timeout), || wanted.every()) else {
-            return Ok(u32::MAX);
-        };
+        let found = runtime.signals.wait_any_until(deadline(timeout), || wanted.every());
+        leaving::after_wait(|| wanted.signals());
+        let Some(values) = found else { return Ok(u32::MAX) };
         if !results.is_null() {
             for (n, value) in values.into_iter().enumerate() {
                 // SAFETY: the caller vouches for as many.

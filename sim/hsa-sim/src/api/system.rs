@@ -16,6 +16,7 @@ const AMD_VERSION: (u16, u16) = (1, 15);
 fn extension(number: u16) -> Option<(&'static std::ffi::CStr, u16, u16)> {
     match u32::from(number) {
         HSA_EXTENSION_AMD_LOADER => Some((c"HSA_EXTENSION_AMD_LOADER", 1, 3)),
+        HSA_EXTENSION_IMAGES => Some((c"HSA_EXTENSION_IMAGES", 1, 0)),
         _ => None,
     }
 }
@@ -29,11 +30,13 @@ unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> runt
     if len == 0 {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let table = super::loader::TABLE;
-    let bytes = (&raw const table).cast::<u8>();
-    let len = len.min(size_of_val(&table));
-    // SAFETY: the table is a struct of pointers without gaps, of which `len` bytes are read.
-    let bytes = unsafe { std::slice::from_raw_parts(bytes, len) };
+    let (images, loader) = (super::image::TABLE, super::loader::TABLE);
+    let (bytes, size) = match u32::from(number) {
+        HSA_EXTENSION_IMAGES => ((&raw const images).cast::<u8>(), size_of_val(&images)),
+        _ => ((&raw const loader).cast::<u8>(), size_of_val(&loader)),
+    };
+    // SAFETY: the table is a struct of pointers without gaps, of which no more than it has is read.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, len.min(size)) };
     // SAFETY: the caller vouches for the place.
     unsafe { put_bytes(place, bytes) }
 }
@@ -71,8 +74,9 @@ functions! {
                 HSA_SYSTEM_INFO_MACHINE_MODEL => put(value, HSA_MACHINE_MODEL_LARGE),
                 HSA_SYSTEM_INFO_EXTENSIONS => {
                     let mut bits = [0_u8; 128];
-                    let loader = HSA_EXTENSION_AMD_LOADER as usize;
-                    bits[loader / 8] |= 1 << (loader % 8);
+                    for extension in [HSA_EXTENSION_IMAGES, HSA_EXTENSION_AMD_LOADER] {
+                        bits[extension as usize / 8] |= 1 << (extension % 8);
+                    }
                     put(value, bits)
                 }
                 HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
@@ -124,7 +128,8 @@ functions! {
     fn hsa_system_get_extension_table(number: u16, major: u16, minor: u16, place: *mut c_void) {
         runtime()?;
         // Functions of each minor version.
-        let functions = [3, 5, 6, 7].get(usize::from(minor)).copied().ok_or(HSA_STATUS_ERROR)?;
+        let functions: &[usize] = if u32::from(number) == HSA_EXTENSION_IMAGES { &[10] } else { &[3, 5, 6, 7] };
+        let functions = functions.get(usize::from(minor)).copied().ok_or(HSA_STATUS_ERROR)?;
         // SAFETY: the caller vouches for the place.
         unsafe { table(number, major, functions * size_of::<usize>(), place) }
     }

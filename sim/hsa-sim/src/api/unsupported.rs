@@ -22,7 +22,6 @@ unsupported! {
     hsa_amd_ais_file_read
     hsa_amd_ais_file_write
     hsa_amd_image_create
-    hsa_amd_image_get_info_max_dim
     hsa_amd_interop_map_buffer
     hsa_amd_interop_unmap_buffer
     hsa_amd_ipc_signal_attach
@@ -44,26 +43,12 @@ unsupported! {
     hsa_code_symbol_get_info
     hsa_executable_load_code_object
     hsa_executable_load_program_code_object
-    hsa_ext_image_clear
-    hsa_ext_image_copy
-    hsa_ext_image_create
-    hsa_ext_image_create_with_layout
-    hsa_ext_image_data_get_info
-    hsa_ext_image_data_get_info_with_layout
-    hsa_ext_image_destroy
-    hsa_ext_image_export
-    hsa_ext_image_get_capability
-    hsa_ext_image_get_capability_with_layout
-    hsa_ext_image_import
     hsa_ext_program_add_module
     hsa_ext_program_create
     hsa_ext_program_destroy
     hsa_ext_program_finalize
     hsa_ext_program_get_info
     hsa_ext_program_iterate_modules
-    hsa_ext_sampler_create
-    hsa_ext_sampler_create_v2
-    hsa_ext_sampler_destroy
     hsa_signal_group_create
     hsa_signal_group_destroy
     hsa_signal_group_wait_any_relaxed

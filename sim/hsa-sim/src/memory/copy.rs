@@ -2,7 +2,7 @@
 
 use std::io::Error;
 
-use amdgpu_sim::Memory;
+use amdgpu_sim::{AllocKind, Memory};
 
 use super::pointer;
 use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
@@ -23,7 +23,8 @@ fn known(space: &Memory, address: u64, len: u64) -> u64 {
 }
 
 /// Whether a range is known to the GPUs; if not, it is the program's own. One that begins in an allocation must not leave it, and
-/// where GPUs' memory is given from nothing is the program's own.
+/// where GPUs' memory is given from nothing is the program's own. What is locked of the program's memory is its own, too: HIP keeps
+/// locks for a while, and in their place there may be other memory by then, which is longer.
 fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
     if address == 0 || address.checked_add(len).is_none() {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -34,6 +35,7 @@ fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
         }
         0 => Ok(false),
         bytes if bytes == len => Ok(true),
+        _ if space.find(address).is_some_and(|allocation| allocation.kind == AllocKind::Registered) => Ok(false),
         _ => Err(HSA_STATUS_ERROR_INVALID_ALLOCATION),
     }
 }

@@ -440,8 +440,12 @@ impl Svm {
         is_mapped(pages)
     }
 
-    /// Changes the attributes of pages; all or none.
+    /// Changes the attributes of pages; all or none. Of more than the host has memory for they can't be changed: without XNACK
+    /// the driver sets memory aside for all that it is told of.
     pub(crate) fn change(&self, space: &Memory, pages: Pages, change: impl Fn(&mut Attributes)) -> Result<()> {
+        if pages.1 - pages.0 > host_memory() {
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         self.check(space, pages)?;
         let mut state = self.state();
         let before = state.attributes.clone();

@@ -28,6 +28,7 @@ enum End {
 
 /// Carries out packets until the queue ends.
 pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
+    crate::leaving::exempt();
     let mut index = 0;
     loop {
         let ready = || {

@@ -40,6 +40,7 @@ impl Watch {
     }
 
     fn work(&self, signals: &Signals) {
+        crate::leaving::exempt();
         let mut list: Vec<Box<dyn Pending>> = Vec::new();
         loop {
             // With nothing to watch there is nothing to look for but more work, of which it is told.

@@ -1,0 +1,371 @@
+//! What this crate adds to raw `hip-sys` calls, in one run: launches, allocations in the order of a stream, copies, and finding
+//! out the current device.
+//!
+//! On ROCm's runtime if it sees a GPU (or the software GPU below it: `cargo xtask bench overhead`), else on the embedded one:
+//! `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches, and the least of many rounds
+//! counts (`ROUNDS`, 100). `call` is the time until a call returns, `done` has its part of the wait behind the batch in it;
+//! behind each are how many times the first case's it is, and, where the machine counts them, the calling thread's instructions
+//! and how many more than the first case's. A word as argument chooses groups.
+
+mod counter;
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::hint::black_box;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use counter::Instructions;
+use hip::sys::{
+    hipError_t, hipFree, hipFreeAsync, hipFunction_t, hipGetDevice, hipMalloc, hipMallocAsync, hipMemcpy,
+    hipMemcpyAsync, hipMemcpyDeviceToHost, hipMemcpyHostToDevice, hipModuleLaunchKernel, hipStream_t,
+    hipStreamSynchronize, hipSuccess,
+};
+use hip::{Device, DeviceBuffer, LaunchConfig, Module, PinnedBuffer, Stream};
+
+const CODE: &[u8] = include_bytes!("../../tests/kernels/kernels.gfx90a.co");
+
+hip::kernel! {
+    struct Empty: fn empty();
+    struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32);
+}
+
+/// A case: its name, and what it does once.
+type Case<'a> = (&'a str, Box<dyn FnMut() + 'a>);
+
+/// The least of each figure of a case, for one call.
+#[derive(Clone, Copy)]
+struct Least {
+    call: Duration,
+    /// With its part of the wait for the device behind the batch.
+    whole: Duration,
+    instructions: u64,
+}
+
+/// How the groups are run.
+struct Bench<'a> {
+    stream: &'a Stream,
+    rounds: u32,
+    filters: Vec<String>,
+    instructions: Option<Instructions>,
+}
+
+impl Bench<'_> {
+    /// Runs a group whose first case is what the others are compared with, `batch` calls at a time.
+    fn group(&mut self, name: &str, batch: u32, cases: &mut [Case<'_>]) {
+        if !self.filters.is_empty() && !self.filters.iter().any(|filter| name.contains(filter.as_str())) {
+            return;
+        }
+        println!("{name}");
+        let results = self.least(batch, cases);
+        for ((name, _), Least { call, whole, instructions }) in cases.iter().zip(&results) {
+            let nanoseconds = |time: &Duration| time.as_secs_f64() * 1e9;
+            let ratio = |time: &Duration, raw: Duration| time.as_secs_f64() / raw.as_secs_f64();
+            print!(
+                "  {name:<32} call {:>9.1} ns {:>6.3}   done {:>9.1} ns {:>6.3}",
+                nanoseconds(call),
+                ratio(call, results[0].call),
+                nanoseconds(whole),
+                ratio(whole, results[0].whole)
+            );
+            match &self.instructions {
+                Some(_) => println!(
+                    "   {instructions:>6} instructions {:>+5}",
+                    *instructions as i64 - results[0].instructions as i64
+                ),
+                None => println!(),
+            }
+        }
+    }
+
+    fn least(&mut self, batch: u32, cases: &mut [Case<'_>]) -> Vec<Least> {
+        let most = Least { call: Duration::MAX, whole: Duration::MAX, instructions: u64::MAX };
+        let mut least = vec![most; cases.len()];
+        for _ in 0..self.rounds {
+            for (best, (_, case)) in least.iter_mut().zip(&mut *cases) {
+                let before = self.instructions.as_mut().map_or(0, Instructions::read);
+                let start = Instant::now();
+                for _ in 0..batch {
+                    case();
+                }
+                best.call = best.call.min(start.elapsed() / batch);
+                let after = self.instructions.as_mut().map_or(0, Instructions::read);
+                self.stream.synchronize().expect("the work is well");
+                best.whole = best.whole.min(start.elapsed() / batch);
+                best.instructions = best.instructions.min((after - before) / u64::from(batch));
+            }
+        }
+        least
+    }
+}
+
+fn main() -> Result<(), hip::Error> {
+    let backend = match hip::sim_if_no_gpu() {
+        Ok(backend) => backend,
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            return Ok(());
+        }
+    };
+    let device = Device::get(0)?;
+    println!("{backend:?}, HIP {:?}, {}", hip::runtime_version()?, device.properties()?.name);
+    let stream = Stream::new(&device)?;
+    let mut bench = Bench {
+        stream: &stream,
+        rounds: std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(100),
+        filters: std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect(),
+        instructions: Instructions::start(),
+    };
+    launches(&mut bench, &device)?;
+    allocations(&mut bench, &device);
+    for elements in [64, 256 << 10] {
+        copies(&mut bench, &device, elements)?;
+    }
+    bench.group(
+        "current device",
+        200,
+        &mut [
+            (
+                "hipGetDevice",
+                Box::new(|| {
+                    let mut index = 0;
+                    // SAFETY: `index` is valid for a write.
+                    expect(unsafe { hipGetDevice(&mut index) });
+                    black_box(index);
+                }),
+            ),
+            ("Device::current", Box::new(|| drop(black_box(Device::current())))),
+        ],
+    );
+    Ok(())
+}
+
+fn launches(bench: &mut Bench<'_>, device: &Device) -> Result<(), hip::Error> {
+    let (stream, config) = (bench.stream, LaunchConfig::new(1, 64));
+    let module = Module::load(device, CODE)?;
+    let (empty, typed) = (module.kernel("empty")?, Empty::load(&module)?);
+    let raw = empty.as_raw();
+    bench.group(
+        "launch: an empty kernel",
+        200,
+        &mut [
+            ("hipModuleLaunchKernel", Box::new(|| launch_raw(raw, stream.as_raw(), &mut []))),
+            (
+                "Kernel::launch",
+                Box::new(|| {
+                    // SAFETY: the kernel does nothing.
+                    unsafe { empty.launch(stream, config, ()) }.expect("launches");
+                }),
+            ),
+            (
+                "kernel!",
+                Box::new(|| {
+                    // SAFETY: the kernel does nothing.
+                    unsafe { typed.launch(stream, config) }.expect("launches");
+                }),
+            ),
+        ],
+    );
+
+    let (add, typed) = (module.kernel("vector_add")?, VectorAdd::load(&module)?);
+    let (a, b) = (DeviceBuffer::<f32>::zeroed(device, 64)?, DeviceBuffer::<f32>::zeroed(device, 64)?);
+    let mut c = DeviceBuffer::<f32>::zeroed(device, 64)?;
+    let c_address = c.as_device_ptr().address();
+    let c = RefCell::new(&mut c);
+    let raw = add.as_raw();
+    bench.group(
+        "launch: 3 buffers and a number",
+        200,
+        &mut [
+            (
+                "hipModuleLaunchKernel",
+                Box::new(|| {
+                    let mut pointers = [a.as_device_ptr().address(), b.as_device_ptr().address(), c_address];
+                    let mut n = 64u32;
+                    let [x, y, z] = &mut pointers;
+                    let mut arguments = [
+                        ptr::from_mut(x).cast(),
+                        ptr::from_mut(y).cast(),
+                        ptr::from_mut(z).cast(),
+                        ptr::from_mut(&mut n).cast(),
+                    ];
+                    launch_raw(raw, stream.as_raw(), &mut arguments);
+                }),
+            ),
+            (
+                "Kernel::launch",
+                Box::new(|| {
+                    // SAFETY: 64 threads, 64 elements.
+                    unsafe { add.launch(stream, config, (&a, &b, &mut **c.borrow_mut(), 64u32)) }.expect("launches");
+                }),
+            ),
+            (
+                "kernel!",
+                Box::new(|| {
+                    // SAFETY: 64 threads, 64 elements.
+                    unsafe { typed.launch(stream, config, &a, &b, &mut **c.borrow_mut(), 64) }.expect("launches");
+                }),
+            ),
+        ],
+    );
+    Ok(())
+}
+
+fn allocations(bench: &mut Bench<'_>, device: &Device) {
+    const BYTES: usize = 4096;
+    let stream = bench.stream;
+    if DeviceBuffer::<u8>::uninit_async(stream, BYTES).is_err() {
+        println!("SKIPPED: no stream-ordered memory here");
+    } else {
+        bench.group(
+            "stream-ordered allocation and free",
+            200,
+            &mut [
+                (
+                    "hipMallocAsync, hipFreeAsync",
+                    Box::new(|| {
+                        let mut memory = ptr::null_mut();
+                        // SAFETY: the stream is alive, `memory` is valid for a write, and is freed once.
+                        unsafe {
+                            expect(hipMallocAsync(&mut memory, BYTES, stream.as_raw()));
+                            expect(hipFreeAsync(black_box(memory), stream.as_raw()));
+                        }
+                    }),
+                ),
+                (
+                    "DeviceBuffer::uninit_async",
+                    Box::new(|| drop(black_box(DeviceBuffer::<u8>::uninit_async(stream, BYTES)).expect("memory"))),
+                ),
+            ],
+        );
+    }
+    bench.group(
+        "allocation and free",
+        20,
+        &mut [
+            (
+                "hipMalloc, hipFree",
+                Box::new(|| {
+                    let mut memory = ptr::null_mut();
+                    // SAFETY: `memory` is valid for a write, and is freed once.
+                    unsafe {
+                        expect(hipMalloc(&mut memory, BYTES));
+                        expect(hipFree(black_box(memory)));
+                    }
+                }),
+            ),
+            (
+                "DeviceBuffer::uninit",
+                Box::new(|| drop(black_box(DeviceBuffer::<u8>::uninit(device, BYTES)).expect("memory"))),
+            ),
+        ],
+    );
+}
+
+fn copies(bench: &mut Bench<'_>, device: &Device, elements: usize) -> Result<(), hip::Error> {
+    let stream = bench.stream;
+    let bytes = elements * size_of::<f32>();
+    let batch = if bytes > 65536 { 4 } else { 50 };
+    let host = RefCell::new(vec![1.0f32; elements]);
+    let mut pinned = PinnedBuffer::<f32>::zeroed(device, elements)?;
+    let pinned_address: *mut c_void = pinned.as_mut_slice()?.as_mut_ptr().cast();
+    let mut buffer = DeviceBuffer::<f32>::zeroed(device, elements)?;
+    let address: *mut c_void = ptr::with_exposed_provenance_mut(buffer.as_device_ptr().address() as usize);
+    let (buffer, pinned) = (RefCell::new(&mut buffer), RefCell::new(&mut pinned));
+    bench.group(
+        &format!("copy: {bytes} bytes to the device"),
+        batch,
+        &mut [
+            (
+                "hipMemcpy",
+                Box::new(|| {
+                    let host = host.borrow();
+                    // SAFETY: both sides hold as many bytes.
+                    expect(unsafe { hipMemcpy(address, host.as_ptr().cast(), bytes, hipMemcpyHostToDevice) });
+                }),
+            ),
+            (
+                "hipMemcpy, hipStreamSynchronize",
+                Box::new(|| {
+                    let host = host.borrow();
+                    // SAFETY: both sides hold as many bytes; null is the default stream, on which the copy is.
+                    unsafe {
+                        expect(hipMemcpy(address, host.as_ptr().cast(), bytes, hipMemcpyHostToDevice));
+                        expect(hipStreamSynchronize(ptr::null_mut()));
+                    }
+                }),
+            ),
+            ("copy_from_slice", Box::new(|| buffer.borrow_mut().copy_from_slice(&host.borrow()).expect("a copy"))),
+        ],
+    );
+    bench.group(
+        &format!("copy: {bytes} bytes to the host"),
+        batch,
+        &mut [
+            (
+                "hipMemcpy",
+                Box::new(|| {
+                    let mut host = host.borrow_mut();
+                    // SAFETY: both sides hold as many bytes.
+                    expect(unsafe { hipMemcpy(host.as_mut_ptr().cast(), address, bytes, hipMemcpyDeviceToHost) });
+                }),
+            ),
+            ("copy_to_slice", Box::new(|| buffer.borrow().copy_to_slice(&mut host.borrow_mut()).expect("a copy"))),
+        ],
+    );
+    bench.group(
+        &format!("copy: {bytes} bytes queued, pinned to the device"),
+        batch,
+        &mut [
+            (
+                "hipMemcpyAsync",
+                Box::new(|| {
+                    // SAFETY: both sides hold as many bytes, until the work is waited for.
+                    let status = unsafe {
+                        hipMemcpyAsync(address, pinned_address, bytes, hipMemcpyHostToDevice, stream.as_raw())
+                    };
+                    expect(status);
+                }),
+            ),
+            (
+                "copy_from_pinned_async",
+                Box::new(|| {
+                    buffer.borrow_mut().copy_from_pinned_async(stream, &**pinned.borrow()).expect("a copy");
+                }),
+            ),
+        ],
+    );
+    bench.group(
+        &format!("copy: {bytes} bytes queued, to pinned memory"),
+        batch,
+        &mut [
+            (
+                "hipMemcpyAsync",
+                Box::new(|| {
+                    // SAFETY: both sides hold as many bytes, until the work is waited for.
+                    let status = unsafe {
+                        hipMemcpyAsync(pinned_address, address, bytes, hipMemcpyDeviceToHost, stream.as_raw())
+                    };
+                    expect(status);
+                }),
+            ),
+            (
+                "copy_to_pinned_async",
+                Box::new(|| {
+                    buffer.borrow().copy_to_pinned_async(stream, &mut **pinned.borrow_mut()).expect("a copy");
+                }),
+            ),
+        ],
+    );
+    Ok(())
+}
+
+fn launch_raw(function: hipFunction_t, stream: hipStream_t, arguments: &mut [*mut c_void]) {
+    let arguments = if arguments.is_empty() { ptr::null_mut() } else { arguments.as_mut_ptr() };
+    // SAFETY: function and stream are alive, and the arguments are the kernel's.
+    expect(unsafe { hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, arguments, ptr::null_mut()) });
+}
+
+fn expect(status: hipError_t) {
+    assert_eq!(status, hipSuccess);
+}

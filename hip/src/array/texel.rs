@@ -1,0 +1,129 @@
+//! What texels are made of.
+
+use std::fmt;
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipChannelFormatDesc, hipChannelFormatKindFloat, hipChannelFormatKindSigned, hipChannelFormatKindUnsigned,
+};
+
+/// What a component of a texel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChannelKind {
+    /// A signed integer.
+    Signed,
+    /// An unsigned integer.
+    Unsigned,
+    /// A floating-point number.
+    Float,
+}
+
+/// How a texel is made: 1, 2 or 4 components of 8, 16 or 32 bits (`hipChannelFormatDesc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChannelFormat {
+    /// What the components are.
+    pub kind: ChannelKind,
+    /// Bits of a component.
+    pub bits: u32,
+    /// Components.
+    pub channels: u32,
+}
+
+impl ChannelFormat {
+    const fn new(kind: ChannelKind, bits: u32, channels: u32) -> Self {
+        Self { kind, bits, channels }
+    }
+
+    pub(crate) fn raw(self) -> hipChannelFormatDesc {
+        let bits = |channel: u32| if channel < self.channels { self.bits as i32 } else { 0 };
+        let kind = match self.kind {
+            ChannelKind::Signed => hipChannelFormatKindSigned,
+            ChannelKind::Unsigned => hipChannelFormatKindUnsigned,
+            ChannelKind::Float => hipChannelFormatKindFloat,
+        };
+        hipChannelFormatDesc { x: bits(0), y: bits(1), z: bits(2), w: bits(3), f: kind }
+    }
+}
+
+impl fmt::Display for ChannelFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            ChannelKind::Signed => "signed",
+            ChannelKind::Unsigned => "unsigned",
+            ChannelKind::Float => "float",
+        };
+        write!(f, "{} x {kind} {}", self.channels, self.bits)
+    }
+}
+
+/// An element of an [`Array`](crate::Array), and of what is read as a [`Texture`](crate::Texture): a number, or `[number; 2]` or
+/// `[number; 4]`. Numbers are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, and with the feature `half` also `half::f16`.
+///
+/// There are no texels of three components.
+pub trait Texel: Pod + sealed::Sealed {
+    /// How it is made.
+    const FORMAT: ChannelFormat;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! texels {
+    ($($(#[$attribute:meta])* $type:ty: $kind:ident $bits:literal;)*) => {
+        $(
+            $(#[$attribute])*
+            impl sealed::Sealed for $type {}
+            $(#[$attribute])*
+            impl sealed::Sealed for [$type; 2] {}
+            $(#[$attribute])*
+            impl sealed::Sealed for [$type; 4] {}
+            $(#[$attribute])*
+            impl Texel for $type {
+                const FORMAT: ChannelFormat = ChannelFormat::new(ChannelKind::$kind, $bits, 1);
+            }
+            $(#[$attribute])*
+            impl Texel for [$type; 2] {
+                const FORMAT: ChannelFormat = ChannelFormat::new(ChannelKind::$kind, $bits, 2);
+            }
+            $(#[$attribute])*
+            impl Texel for [$type; 4] {
+                const FORMAT: ChannelFormat = ChannelFormat::new(ChannelKind::$kind, $bits, 4);
+            }
+        )*
+    };
+}
+
+texels! {
+    u8: Unsigned 8;
+    i8: Signed 8;
+    u16: Unsigned 16;
+    i16: Signed 16;
+    u32: Unsigned 32;
+    i32: Signed 32;
+    f32: Float 32;
+    #[cfg(feature = "half")]
+    half::f16: Float 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_whole<T: Texel>() {
+        let ChannelFormat { bits, channels, .. } = T::FORMAT;
+        assert_eq!((bits * channels) as usize, 8 * size_of::<T>(), "{}", T::FORMAT);
+        let raw = T::FORMAT.raw();
+        let set = [raw.x, raw.y, raw.z, raw.w].into_iter().filter(|set| *set == bits as i32).count();
+        assert_eq!(set, channels as usize);
+    }
+
+    #[test]
+    fn components_fill_a_texel() {
+        is_whole::<u8>();
+        is_whole::<[i16; 2]>();
+        is_whole::<[f32; 4]>();
+        is_whole::<[u32; 2]>();
+        assert_eq!(<[i16; 2]>::FORMAT.to_string(), "2 x signed 16");
+    }
+}

@@ -1,0 +1,274 @@
+//! Memory and semaphores of other APIs (Vulkan, OpenGL), by file descriptor.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::os::fd::{AsRawFd as _, IntoRawFd as _, OwnedFd};
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use hip_sys::{
+    hipExternalMemory_t, hipExternalMemoryBufferDesc, hipExternalMemoryDedicated, hipExternalMemoryHandleDesc,
+    hipExternalMemoryHandleDesc_handle, hipExternalMemoryHandleTypeOpaqueFd, hipExternalSemaphore_t,
+    hipExternalSemaphoreHandleDesc, hipExternalSemaphoreHandleDesc_handle, hipExternalSemaphoreHandleTypeOpaqueFd,
+    hipExternalSemaphoreSignalParams, hipExternalSemaphoreWaitParams,
+};
+
+use crate::call::check;
+use crate::context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
+use crate::stream::Stream;
+use crate::usage::{Access, Usage};
+
+/// Memory that another API has allocated and exported as a file descriptor (`hipExternalMemory_t`): of Vulkan with
+/// `VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`.
+pub struct ExternalMemory {
+    raw: hipExternalMemory_t,
+    device: Device,
+    bytes: usize,
+}
+
+// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone.
+unsafe impl Send for ExternalMemory {}
+// SAFETY: as above; nothing is done with it through `&`.
+unsafe impl Sync for ExternalMemory {}
+
+/// `size` in bytes, which must be at least one.
+fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
+    if bytes > 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue { what, value: "0 bytes".to_owned(), allowed: "at least one".to_owned() })
+}
+
+impl ExternalMemory {
+    /// Imports `bytes` bytes of memory (`hipImportExternalMemory`). `dedicated` says that it was allocated for one buffer or image alone, as
+    /// Vulkan's dedicated allocations are. On success the runtime has the descriptor; else it is closed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for no bytes; the runtime's status for a descriptor that is no memory of the device's.
+    ///
+    /// # Safety
+    /// The descriptor is of memory of `bytes` bytes that the other API has exported for sharing. What the other API does with the
+    /// memory is unknown here: the caller orders it with the work on the buffer that is made of it.
+    pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
+        not_empty("the size of imported memory", bytes)?;
+        device.activate()?;
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
+        let description = hipExternalMemoryHandleDesc {
+            type_: hipExternalMemoryHandleTypeOpaqueFd,
+            handle: hipExternalMemoryHandleDesc_handle { fd: fd.as_raw_fd() },
+            size: bytes as u64,
+            flags: if dedicated { hipExternalMemoryDedicated } else { 0 },
+            ..hipExternalMemoryHandleDesc::default()
+        };
+        let mut raw: hipExternalMemory_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        let status = unsafe { hip_sys::hipImportExternalMemory(&mut raw, &description) };
+        let asked = || format!("{bytes} bytes by descriptor {} on device {}", fd.as_raw_fd(), device.index());
+        check(status, "hipImportExternalMemory", asked)?;
+        // The runtime's from now on, as CUDA has it.
+        let _ = fd.into_raw_fd();
+        Ok(Self { raw, device: *device, bytes })
+    }
+
+    /// `len` elements from `offset` bytes on as a buffer (`hipExternalMemoryGetMappedBuffer`), which keeps the memory.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none; the runtime's status.
+    pub fn into_buffer<T: Pod>(self, offset: usize, len: usize) -> Result<DeviceBuffer<T>> {
+        let bytes = byte_len::<T>(len)?;
+        not_empty("a part of imported memory", bytes)?;
+        let end = offset.saturating_add(bytes);
+        if end > self.bytes {
+            return Err(Error::Range { start: offset, end, len: self.bytes });
+        }
+        let device = self.device;
+        device.activate()?;
+        #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
+        let description = hipExternalMemoryBufferDesc {
+            offset: offset as u64,
+            size: bytes as u64,
+            ..hipExternalMemoryBufferDesc::default()
+        };
+        let mut pointer: *mut c_void = ptr::null_mut();
+        // SAFETY: `pointer` is valid for a write, the description for a read, and the memory is ours.
+        let status = unsafe { hip_sys::hipExternalMemoryGetMappedBuffer(&mut pointer, self.raw, &description) };
+        check(status, "hipExternalMemoryGetMappedBuffer", || format!("{bytes} bytes at {offset} of {}", self.bytes))?;
+        let mapped = Mapped { address: pointer.expose_provenance(), memory: self };
+        let owner = Owner::Keeper(Box::new(mapped));
+        let memory = Allocation::from_parts(&device, pointer, ptr::null_mut(), bytes, owner);
+        Ok(DeviceBuffer::from_allocation(memory, len))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The device that it was imported for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+}
+
+impl Drop for ExternalMemory {
+    fn drop(&mut self) {
+        if !context::is_forked() && self.device.activate().is_ok() {
+            // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
+            let _ = unsafe { hip_sys::hipDestroyExternalMemory(self.raw) };
+        }
+    }
+}
+
+impl fmt::Debug for ExternalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalMemory").field("bytes", &self.bytes).field("device", &self.device.index()).finish()
+    }
+}
+
+/// What a buffer of imported memory keeps: first unmapped, then destroyed.
+struct Mapped {
+    address: usize,
+    memory: ExternalMemory,
+}
+
+impl Keeper for Mapped {}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if !context::is_forked() && self.memory.device.activate().is_ok() {
+            // SAFETY: from hipExternalMemoryGetMappedBuffer, which C frees so, not freed yet, and no work uses it any more.
+            let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(self.address)) };
+        }
+    }
+}
+
+/// What an external semaphore is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExternalSemaphoreKind {
+    /// Signalled or not (`VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT`).
+    Binary,
+    /// A number that grows.
+    #[cfg(feature = "rocm-6-2")]
+    Timeline,
+}
+
+/// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
+/// another handle of the same.
+///
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported`.
+#[derive(Clone)]
+pub struct ExternalSemaphore {
+    inner: Arc<SemaphoreInner>,
+}
+
+struct SemaphoreInner {
+    raw: hipExternalSemaphore_t,
+    device: Device,
+    kind: ExternalSemaphoreKind,
+    usage: Usage,
+}
+
+// SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone; `usage` is Send and Sync.
+unsafe impl Send for SemaphoreInner {}
+// SAFETY: as above.
+unsafe impl Sync for SemaphoreInner {}
+
+impl ExternalSemaphore {
+    /// Imports a semaphore (`hipImportExternalSemaphore`). On success the runtime has the descriptor; else it is closed.
+    ///
+    /// # Errors
+    /// The runtime's status: `hipErrorNotSupported` on ROCm for Linux.
+    ///
+    /// # Safety
+    /// The descriptor is of a semaphore of this kind that the other API has exported for sharing.
+    pub unsafe fn import_fd(device: &Device, fd: OwnedFd, kind: ExternalSemaphoreKind) -> Result<Self> {
+        device.activate()?;
+        let description = hipExternalSemaphoreHandleDesc {
+            type_: match kind {
+                ExternalSemaphoreKind::Binary => hipExternalSemaphoreHandleTypeOpaqueFd,
+                #[cfg(feature = "rocm-6-2")]
+                ExternalSemaphoreKind::Timeline => hip_sys::hipExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+            },
+            handle: hipExternalSemaphoreHandleDesc_handle { fd: fd.as_raw_fd() },
+            ..hipExternalSemaphoreHandleDesc::default()
+        };
+        let mut raw: hipExternalSemaphore_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
+        let status = unsafe { hip_sys::hipImportExternalSemaphore(&mut raw, &description) };
+        let asked = || format!("{kind:?} by descriptor {} on device {}", fd.as_raw_fd(), device.index());
+        check(status, "hipImportExternalSemaphore", asked)?;
+        let _ = fd.into_raw_fd();
+        Ok(Self { inner: Arc::new(SemaphoreInner { raw, device: *device, kind, usage: Usage::default() }) })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> ExternalSemaphoreKind {
+        self.inner.kind
+    }
+
+    /// The device that it was imported for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+}
+
+impl Stream {
+    /// Signals a semaphore when the work queued so far is done (`hipSignalExternalSemaphoresAsync`). `value` is what a timeline becomes; a binary
+    /// one does not look at it.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; the runtime's status.
+    pub fn signal_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        let SemaphoreInner { raw, device, usage, .. } = &*semaphore.inner;
+        self.device().expect(*device, "the semaphore")?;
+        let mut parameters = hipExternalSemaphoreSignalParams::default();
+        parameters.params.fence.value = value;
+        self.inner.submit(&[Access::write(usage)], None, |stream| {
+            // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
+            let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(raw, &parameters, 1, stream) };
+            check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
+        })
+    }
+
+    /// Makes all later work wait for a semaphore (`hipWaitExternalSemaphoresAsync`): for a timeline to reach `value`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; the runtime's status.
+    pub fn wait_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        let SemaphoreInner { raw, device, usage, .. } = &*semaphore.inner;
+        self.device().expect(*device, "the semaphore")?;
+        let mut parameters = hipExternalSemaphoreWaitParams::default();
+        parameters.params.fence.value = value;
+        self.inner.submit(&[Access::read(usage)], None, |stream| {
+            // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
+            let status = unsafe { hip_sys::hipWaitExternalSemaphoresAsync(raw, &parameters, 1, stream) };
+            check(status, "hipWaitExternalSemaphoresAsync", || format!("{semaphore:?} for {value}"))
+        })
+    }
+}
+
+impl Drop for SemaphoreInner {
+    fn drop(&mut self) {
+        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipImportExternalSemaphore, not destroyed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipDestroyExternalSemaphore(ptr::with_exposed_provenance_mut(raw)) };
+            }
+        });
+    }
+}
+
+impl fmt::Debug for ExternalSemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} semaphore {:?} of device {}", self.inner.kind, self.inner.raw, self.inner.device.index())
+    }
+}

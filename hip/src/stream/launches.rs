@@ -1,0 +1,124 @@
+//! What was launched on a stream, for errors that come back late.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::module::LaunchConfig;
+
+/// How many are remembered.
+const MOST: usize = 8;
+
+/// A launch that is being queued.
+#[derive(Clone, Copy)]
+pub(crate) struct Launching<'a> {
+    /// The kernel's name, of which each kernel has its own: the same `Arc` is the same kernel.
+    pub(crate) kernel: &'a Arc<str>,
+    /// `None` for a graph.
+    pub(crate) config: Option<LaunchConfig>,
+}
+
+/// A launch, for the error that it may cause later.
+struct Launch {
+    kernel: Arc<str>,
+    config: Option<LaunchConfig>,
+}
+
+/// The last launches since the host saw all work done, each once.
+#[derive(Default)]
+pub(super) struct Launches {
+    list: VecDeque<Launch>,
+    /// The kernel's address and the size of the last one in the list, where they are found quickly; `None` for none, and for a graph.
+    last: Option<(*const u8, LaunchConfig)>,
+}
+
+// SAFETY: the pointer is a number to compare with.
+unsafe impl Send for Launches {}
+
+impl Launches {
+    /// Whether the last launch was the same, in all that its checks go by.
+    #[inline]
+    pub(super) fn is_last(&self, launch: &Launching<'_>) -> bool {
+        // The list has the kernel's name, so that nothing else has its address.
+        match (&self.last, launch.config) {
+            (Some((kernel, config)), Some(new)) => *kernel == launch.kernel.as_ptr() && *config == new,
+            _ => false,
+        }
+    }
+
+    /// Notes a launch, unless it is the last one again.
+    pub(super) fn remember(&mut self, launch: Launching<'_>) {
+        let Launching { kernel, config } = launch;
+        let again = |last: &Launch| Arc::ptr_eq(&last.kernel, kernel) && last.config == config;
+        if self.list.back().is_some_and(again) {
+            return;
+        }
+        if self.list.len() == MOST {
+            self.list.pop_front();
+        }
+        self.list.push_back(Launch { kernel: Arc::clone(kernel), config });
+        self.last = config.map(|config| (kernel.as_ptr(), config));
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.last = None;
+    }
+}
+
+impl fmt::Display for Launches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Launch { kernel, config }) in self.list.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            match config {
+                Some(LaunchConfig { grid, block, .. }) => write!(f, "{comma}{kernel}<<<{grid}, {block}>>>")?,
+                None => write!(f, "{comma}{kernel}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Launches {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_launches_are_told_each_once() {
+        let (first, second): (Arc<str>, Arc<str>) = ("first".into(), "second".into());
+        let config = |grid: u32| Some(LaunchConfig::new(grid, 64));
+        let mut launches = Launches::default();
+        assert!(launches.is_empty());
+        let one = Launching { kernel: &first, config: config(1) };
+        assert!(!launches.is_last(&one));
+        launches.remember(one);
+        assert!(launches.is_last(&one));
+        launches.remember(one);
+        // Another size, another amount of shared memory, another kernel, a graph.
+        assert!(!launches.is_last(&Launching { kernel: &first, config: config(2) }));
+        let shared = config(1).map(|config| config.with_shared_bytes(4));
+        assert!(!launches.is_last(&Launching { kernel: &first, config: shared }));
+        let two = Launching { kernel: &second, config: config(1) };
+        assert!(!launches.is_last(&two));
+        launches.remember(two);
+        let graph = Launching { kernel: &first, config: None };
+        launches.remember(graph);
+        assert!(!launches.is_last(&graph) && !launches.is_last(&two));
+        assert_eq!(launches.to_string(), "first<<<(1, 1, 1), (64, 1, 1)>>>, second<<<(1, 1, 1), (64, 1, 1)>>>, first");
+        // A kernel that nobody else has may go while it is the last.
+        launches.clear();
+        assert!(launches.is_empty() && !launches.is_last(&one));
+        for grid in 0..20 {
+            launches.remember(Launching { kernel: &first, config: config(grid) });
+        }
+        assert_eq!(launches.to_string().matches("first").count(), MOST);
+    }
+}

@@ -1,0 +1,244 @@
+//! Textures and surfaces: what kernels read images through.
+
+mod options;
+mod surface;
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+
+use hip_sys::{
+    hipResourceDesc, hipResourceDesc_res, hipResourceDesc_res_array, hipResourceDesc_res_linear,
+    hipResourceDesc_res_mipmap, hipResourceDesc_res_pitch2D, hipResourceTypeArray, hipResourceTypeLinear,
+    hipResourceTypeMipmappedArray, hipResourceTypePitch2D, hipTextureObject_t,
+};
+
+pub use options::{AddressMode, FilterMode, MipmapOptions, ReadMode, TextureOptions};
+pub use surface::Surface;
+
+use crate::array::{Array, ArrayShape, MipmappedArray, Texel, require_images};
+use crate::attribute::DeviceAttribute;
+use crate::call::check;
+use crate::device::Device;
+use crate::error::{Error, Result, Status};
+use crate::memory::{DeviceSlice, PitchedSlice};
+use crate::usage::{Access, Usage};
+
+/// What kernels read texels through (`hipTextureObject_t`): an array or memory, which it borrows, and how it is read.
+///
+/// `&Texture` is an argument for a kernel's `hipTextureObject_t`. What a kernel reads is ordered with copies to the array or the
+/// memory, and the texture goes after the kernels that use it.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Array, ArrayShape, Device, FilterMode, Texture, TextureOptions};
+///
+/// let device = Device::get(0)?;
+/// if device.has_images()? {
+///     let image = Array::from_slice(&device, ArrayShape::Plane(2, 2), &[0.0f32, 1.0, 2.0, 3.0])?;
+///     let texture = Texture::of_array(&image, TextureOptions::new().filter(FilterMode::Linear))?;
+///     // unsafe { kernel.launch(&stream, config, (&texture, &mut out, n))? };
+/// #   drop(texture);
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Texture<'a> {
+    raw: hipTextureObject_t,
+    device: Device,
+    /// What is read.
+    resource: Access<'a>,
+    /// Of the object itself.
+    usage: Usage,
+    borrowed: PhantomData<&'a ()>,
+}
+
+// SAFETY: the handle is one that the HIP runtime takes from any thread; it is destroyed in Drop alone. All else in here is Send and Sync.
+unsafe impl Send for Texture<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Texture<'_> {}
+
+/// What a resource is to C.
+fn of_array(raw: hip_sys::hipArray_t) -> hipResourceDesc {
+    hipResourceDesc {
+        resType: hipResourceTypeArray,
+        res: hipResourceDesc_res { array: hipResourceDesc_res_array { array: raw } },
+    }
+}
+
+/// `Ok` if an address is where an image may begin.
+fn check_alignment(device: &Device, pointer: *mut c_void) -> Result<()> {
+    let alignment = device.attribute(DeviceAttribute::TEXTURE_ALIGNMENT)?;
+    let unit = usize::try_from(alignment).unwrap_or(1).max(1);
+    if pointer as usize % unit == 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "the address of the memory of a texture",
+        value: format!("{pointer:p}"),
+        allowed: format!("a multiple of {unit} bytes (TEXTURE_ALIGNMENT of device {})", device.index()),
+    })
+}
+
+fn check_size(what: &'static str, size: usize, device: &Device, attribute: DeviceAttribute) -> Result<()> {
+    let invalid = |allowed: String| Error::InvalidValue { what, value: size.to_string(), allowed };
+    if size == 0 {
+        return Err(invalid("at least 1".to_owned()));
+    }
+    match device.attribute(attribute) {
+        Ok(most) if usize::try_from(most).is_ok_and(|most| size > most) => {
+            Err(invalid(format!("at most {most} ({attribute:?} of device {})", device.index())))
+        }
+        // Runtimes that do not know this limit say so.
+        Ok(_) | Err(Error::Hip(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+impl<'a> Texture<'a> {
+    /// Reads an array: `tex1D`, `tex2D`, `tex3D` and their layered kin in a kernel.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for options that do not go with the texels; [`Error::Unsupported`] for [`FilterMode::Linear`] of a
+    /// [`Volume`](ArrayShape::Volume) or layers on MI200 (gfx90a), which ROCm's runtimes refuse.
+    pub fn of_array<T: Texel>(array: &'a Array<T>, options: TextureOptions) -> Result<Self> {
+        options.check(T::FORMAT)?;
+        let resource = Access::read(array.usage());
+        let plain = matches!(array.shape(), ArrayShape::Line(_) | ArrayShape::Plane(..));
+        Self::create(array.device(), &of_array(array.as_raw()), &options, resource, || {
+            let refused = !plain && options.is_linear();
+            let reason = "on this GPU the runtime blends no texels of volumes and of layered arrays";
+            (array.shape().to_string(), refused.then_some(reason))
+        })
+    }
+
+    /// Reads an array with levels: `tex2DLod` and its kin in a kernel.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for options that do not go with the texels.
+    pub fn of_mipmap<T: Texel>(array: &'a MipmappedArray<T>, options: TextureOptions) -> Result<Self> {
+        options.check(T::FORMAT)?;
+        let description = hipResourceDesc {
+            resType: hipResourceTypeMipmappedArray,
+            res: hipResourceDesc_res { mipmap: hipResourceDesc_res_mipmap { mipmap: array.as_raw() } },
+        };
+        let resource = Access::read(array.usage());
+        Self::create(array.device(), &description, &options, resource, || (array.shape().to_string(), None))
+    }
+
+    /// Reads memory as a line, by the numbers of its texels: `tex1Dfetch` in a kernel. Texels beyond the slice are zero.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for a slice that is empty, too long or begins where no texture can (whole buffers begin well).
+    pub fn of_buffer<T: Texel + 'a>(buffer: impl Into<DeviceSlice<'a, T>>, read: ReadMode) -> Result<Self> {
+        let buffer = buffer.into();
+        let options = TextureOptions::new().read(read);
+        options.check(T::FORMAT)?;
+        let device = buffer.device();
+        require_images(&device, "a texture")?;
+        check_size("the texels of a texture", buffer.len(), &device, DeviceAttribute::MAX_TEXTURE_1D_LINEAR)?;
+        check_alignment(&device, buffer.pointer())?;
+        let linear = hipResourceDesc_res_linear {
+            devPtr: buffer.pointer(),
+            desc: T::FORMAT.raw(),
+            sizeInBytes: buffer.byte_len(),
+        };
+        let description = hipResourceDesc { resType: hipResourceTypeLinear, res: hipResourceDesc_res { linear } };
+        Self::create(device, &description, &options, buffer.access(), || (format!("{} texels", buffer.len()), None))
+    }
+
+    /// Reads pitched memory as a plane: `tex2D` in a kernel.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for a slice that is empty, too large, of several planes, or whose address or pitch is not what
+    /// a texture's can be (those of a whole [`PitchedBuffer`](crate::PitchedBuffer) can), or options that do not go with the texels.
+    pub fn of_pitched<T: Texel + 'a>(memory: impl Into<PitchedSlice<'a, T>>, options: TextureOptions) -> Result<Self> {
+        let memory = memory.into();
+        options.check(T::FORMAT)?;
+        let (device, extent, pitch) = (memory.device(), memory.extent(), memory.pitch());
+        require_images(&device, "a texture")?;
+        check_size("the width of a texture", extent.width, &device, DeviceAttribute::MAX_TEXTURE_2D_WIDTH)?;
+        check_size("the height of a texture", extent.height, &device, DeviceAttribute::MAX_TEXTURE_2D_HEIGHT)?;
+        check_alignment(&device, memory.pointer())?;
+        let unit = device.attribute(DeviceAttribute::TEXTURE_PITCH_ALIGNMENT)?;
+        let unit = usize::try_from(unit).unwrap_or(1).max(1);
+        if extent.depth != 1 || pitch % unit != 0 {
+            return Err(Error::InvalidValue {
+                what: "the memory of a texture",
+                value: format!("{extent} texels in rows of {pitch} bytes"),
+                allowed: format!("one plane, rows a multiple of {unit} bytes (TEXTURE_PITCH_ALIGNMENT)"),
+            });
+        }
+        let pitch_2d = hipResourceDesc_res_pitch2D {
+            devPtr: memory.pointer(),
+            desc: T::FORMAT.raw(),
+            width: extent.width,
+            height: extent.height,
+            pitchInBytes: pitch,
+        };
+        let description =
+            hipResourceDesc { resType: hipResourceTypePitch2D, res: hipResourceDesc_res { pitch2D: pitch_2d } };
+        Self::create(device, &description, &options, memory.access(), || (format!("{extent} texels"), None))
+    }
+
+    /// Makes the object. `about` says what of, and why the runtime may not support it.
+    fn create(
+        device: Device,
+        description: &hipResourceDesc,
+        options: &TextureOptions,
+        resource: Access<'a>,
+        about: impl Fn() -> (String, Option<&'static str>),
+    ) -> Result<Self> {
+        require_images(&device, "a texture")?;
+        device.activate()?;
+        let mut raw: hipTextureObject_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; the resource is alive as long as `'a`, and is what the description says.
+        let status = unsafe { hip_sys::hipCreateTextureObject(&mut raw, description, &options.raw(), ptr::null()) };
+        let asked = || format!("a texture of {} on device {}, {options:?}", about().0, device.index());
+        if let Err(error) = check(status, "hipCreateTextureObject", asked) {
+            return Err(match about().1 {
+                Some(reason) if error.status() == Some(Status::NOT_SUPPORTED) => {
+                    Error::Unsupported { what: "a texture", reason: format!("{reason}: {error}") }
+                }
+                _ => error,
+            });
+        }
+        Ok(Self { raw, device, resource, usage: Usage::default(), borrowed: PhantomData })
+    }
+
+    /// The device that it is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The C handle. It stays this texture's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipTextureObject_t {
+        self.raw
+    }
+
+    /// What a launch touches that uses it: the object first, so that a graph which keeps both lets go of it first.
+    pub(crate) fn accesses(&self) -> [Access<'_>; 2] {
+        [Access::read(&self.usage), self.resource]
+    }
+}
+
+impl Drop for Texture<'_> {
+    fn drop(&mut self) {
+        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        self.usage.release(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipCreateTextureObject, not destroyed yet, and no work uses it any more.
+                let _ = unsafe { hip_sys::hipDestroyTextureObject(ptr::with_exposed_provenance_mut(raw)) };
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Texture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Texture").field("raw", &self.raw).field("device", &self.device.index()).finish()
+    }
+}

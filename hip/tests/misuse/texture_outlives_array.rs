@@ -1,0 +1,20 @@
+//! A texture borrows its array: it cannot outlive it.
+use hip::{Array, ArrayShape, Device, Texture, TextureOptions};
+
+fn dangling(device: &Device) -> Texture<'static> {
+    let array = Array::<f32>::zeroed(device, ArrayShape::Plane(4, 4)).unwrap();
+    Texture::of_array(&array, TextureOptions::new()).unwrap()
+}
+
+fn freed(device: &Device) {
+    let array = Array::<f32>::zeroed(device, ArrayShape::Plane(4, 4)).unwrap();
+    let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+    drop(array);
+    drop(texture);
+}
+
+fn main() {
+    let device = Device::get(0).unwrap();
+    dangling(&device);
+    freed(&device);
+}

@@ -1,0 +1,118 @@
+//! What the crate tells `tracing`, as a subscriber hears it.
+
+#[path = "gpu/common.rs"]
+#[allow(dead_code, reason = "of the tests in tests/gpu too")]
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use common::{device, kernel};
+use hip::{DeviceBuffer, LaunchConfig, PinnedBuffer, Stream};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Name and fields of an event, or of a span as it is entered.
+type Told = (String, BTreeMap<String, String>);
+
+#[derive(Clone, Default)]
+struct Recorder {
+    told: Arc<Mutex<Vec<Told>>>,
+    spans: Arc<Mutex<BTreeMap<u64, Told>>>,
+    next: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct Fields(BTreeMap<String, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.to_owned());
+    }
+}
+
+impl Subscriber for Recorder {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "hip"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut fields = Fields::default();
+        span.record(&mut fields);
+        let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let level = if span.metadata().name() == "module_load" { Level::DEBUG } else { Level::TRACE };
+        assert_eq!(*span.metadata().level(), level);
+        self.spans.lock().unwrap().insert(id, (span.metadata().name().to_owned(), fields.0));
+        Id::from_u64(id)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        assert_eq!(*event.metadata().level(), Level::TRACE);
+        self.told.lock().unwrap().push((event.metadata().name().to_owned(), fields.0));
+    }
+
+    fn enter(&self, span: &Id) {
+        let told = self.spans.lock().unwrap()[&span.into_u64()].clone();
+        self.told.lock().unwrap().push(told);
+    }
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn launches_copies_memory_waits_and_modules_are_told() {
+    let Some(device) = device() else { return };
+    let recorder = Recorder::default();
+    tracing::subscriber::with_default(recorder.clone(), || {
+        let Some(store) = kernel("store_index") else { return };
+        let stream = Stream::new(&device).unwrap();
+        let mut buffer = DeviceBuffer::<i32>::uninit(&device, 256).unwrap();
+        buffer.copy_from_slice(&[7; 256]).unwrap();
+        // SAFETY: a thread for each element.
+        unsafe { store.launch(&stream, LaunchConfig::new(4, 64).with_shared_bytes(32), (&mut buffer,)).unwrap() };
+        let mut pinned = PinnedBuffer::<i32>::zeroed(&device, 256).unwrap();
+        buffer.copy_to_pinned_async(&stream, &mut pinned).unwrap();
+        stream.synchronize().unwrap();
+        buffer.to_vec().unwrap();
+        drop(buffer);
+    });
+    let told = recorder.told.lock().unwrap();
+    if told.is_empty() {
+        return; // the kernel is for other devices, and was skipped
+    }
+    let all = |name: &str| -> Vec<&BTreeMap<String, String>> {
+        told.iter().filter(|(told, _)| told == name).map(|(_, fields)| fields).collect()
+    };
+    let field = |fields: &BTreeMap<String, String>, name: &str| fields.get(name).cloned().unwrap_or_default();
+    let index = device.index().to_string();
+    for (_, fields) in told.iter() {
+        assert_eq!(field(fields, "device"), index, "{told:?}");
+    }
+    assert_eq!(all("module_load").len(), 1);
+    let launches = all("launch");
+    assert_eq!(launches.len(), 1);
+    let names = ["kernel", "grid", "block", "shared_bytes"].map(|name| field(launches[0], name));
+    assert_eq!(names, ["store_index", "(4, 1, 1)", "(64, 1, 1)", "32"]);
+    let copies: Vec<_> = all("copy").iter().map(|copy| (field(copy, "kind"), field(copy, "bytes"))).collect();
+    let expected = ["host to device", "device to pinned", "device to host"];
+    assert_eq!(copies, expected.map(|kind| (kind.to_owned(), "1024".to_owned())));
+    assert_eq!(field(all("copy")[1], "stream"), field(launches[0], "stream"));
+    let memory: Vec<_> = all("allocation").iter().map(|made| (field(made, "kind"), field(made, "bytes"))).collect();
+    assert_eq!(memory, ["device", "pinned"].map(|kind| (kind.to_owned(), "1024".to_owned())));
+    assert_eq!(field(all("free")[0], "address"), field(all("allocation")[0], "address"));
+    assert_eq!(field(all("free")[1], "address"), field(all("allocation")[1], "address"));
+    assert!(all("wait").iter().any(|wait| field(wait, "stream") == field(launches[0], "stream")));
+}

@@ -1,0 +1,162 @@
+//! The end of the process, while other threads are still at work in the runtime above.
+//!
+//! HIP takes its devices and queues down in an exit handler, and does not care who still uses them: a thread that waits for a signal and
+//! is let go then returns into what has been freed. So from the moment on at which the thread that ends the process takes the first
+//! thing down in HSA, no other thread leaves HSA or enters it: there it stays until the process is gone. Not for ever, though: HIP may
+//! wait for a lock that such a thread holds. Two things go on at once: what the ending thread itself stores in a signal reaches who waits
+//! for it, as HIP so ends threads of its own, for which it waits; and the threads of this library call the program's functions.
+//!
+//! Before that HIP frees what HSA does not see, but waits for work, too. So other threads are held up for a moment only.
+//!
+//! A thread that calls HIP anew while that takes itself down may still find nothing there. That is HIP's own.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::events;
+use crate::signal::Signal;
+
+/// How far the process's end has come: one of the three below.
+static STATE: AtomicU8 = AtomicU8::new(AT_WORK);
+const AT_WORK: u8 = 0;
+/// Exit handlers run.
+const LEAVING: u8 = 1;
+/// Something has been taken down.
+const TAKEN_DOWN: u8 = 2;
+
+/// The thread that ends the process.
+static LEAVER: AtomicI32 = AtomicI32::new(0);
+/// Until when other threads are held up, in [ticks](events::now).
+static HELD_UP: AtomicU64 = AtomicU64::new(0);
+/// Threads that have called HSA.
+static THREADS: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
+/// Handles of signals that the ending thread has stored to.
+static RELEASED: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+
+/// How long threads that run have to come to where they are held up.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long they are held up there, in ticks: before something is taken down, and after.
+const HOLD: [u64; 2] = [events::FREQUENCY / 10, 3 * events::FREQUENCY];
+const NAP: Duration = Duration::from_millis(1);
+
+thread_local! {
+    /// This thread's place among those that have called HSA.
+    static THREAD: Thread = Thread::new();
+    /// Whether this thread goes on whatever happens: the ending thread waits for it.
+    static EXEMPT: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Thread(i32);
+
+impl Thread {
+    fn new() -> Self {
+        // SAFETY: asks for the number of the thread.
+        let id = unsafe { libc::gettid() };
+        THREADS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id);
+        Self(id)
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(threads) = &mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner) {
+            threads.remove(&self.0);
+        }
+    }
+}
+
+/// The number of this thread; 0 at its very end.
+fn this_thread() -> i32 {
+    THREAD.try_with(|thread| thread.0).unwrap_or(0)
+}
+
+/// Has the process's end told of. It is heard of before HIP's own exit handlers run if these were there before.
+pub(crate) fn watch() {
+    extern "C" fn at_exit() {
+        LEAVER.store(this_thread(), Ordering::SeqCst);
+        HELD_UP.store(events::now() + HOLD[0], Ordering::SeqCst);
+        STATE.store(LEAVING, Ordering::SeqCst);
+        let_others_arrive();
+    }
+    // SAFETY: the function stays for ever, as the library is never unloaded. If the process takes no more, its end is as it was.
+    let _ = unsafe { libc::atexit(at_exit) };
+}
+
+/// Lets this thread, one of the library's own, go on whatever happens.
+pub(crate) fn exempt() {
+    let _ = EXEMPT.try_with(|exempt| exempt.set(true));
+}
+
+/// Whether this thread is to stay where it is, for now.
+fn is_held_up() -> bool {
+    let goes_on = this_thread() == LEAVER.load(Ordering::SeqCst) || EXEMPT.try_with(Cell::get).unwrap_or(true);
+    !goes_on && events::now() < HELD_UP.load(Ordering::SeqCst)
+}
+
+/// At the start of each function: a thread other than the one that ends the process gets no further.
+pub(crate) fn enter() {
+    let _ = THREAD.try_with(|_| ());
+    while STATE.load(Ordering::Relaxed) != AT_WORK && is_held_up() {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// At the end of a wait for signals: likewise, unless the ending thread has stored to one of them.
+pub(crate) fn after_wait(signals: impl Fn() -> Vec<Signal>) {
+    if STATE.load(Ordering::SeqCst) == AT_WORK {
+        return;
+    }
+    let signals = signals();
+    while is_held_up() && !are_released(&signals) {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// Whether the ending thread has stored to one of these signals; this thread is then let be.
+fn are_released(signals: &[Signal]) -> bool {
+    let released = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
+    let handle = |signal: &Signal| signal.handle().handle;
+    let found =
+        released.as_ref().is_some_and(|released| signals.iter().any(|signal| released.contains(&handle(signal))));
+    if found {
+        exempt();
+    }
+    found
+}
+
+/// After a signal was stored to.
+pub(crate) fn stored(signal: Signal) {
+    if STATE.load(Ordering::Relaxed) != AT_WORK && this_thread() == LEAVER.load(Ordering::SeqCst) {
+        let mut released = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
+        released.get_or_insert_default().insert(signal.handle().handle);
+    }
+}
+
+/// Before something is taken down.
+pub(crate) fn take_down() {
+    if STATE.load(Ordering::Relaxed) == LEAVING && this_thread() == LEAVER.load(Ordering::SeqCst) {
+        HELD_UP.store(events::now() + HOLD[1], Ordering::SeqCst);
+        STATE.store(TAKEN_DOWN, Ordering::SeqCst);
+        let_others_arrive();
+    }
+}
+
+/// Threads that are between two calls have some time to come to the next one.
+fn let_others_arrive() {
+    let this = this_thread();
+    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+    let end = Instant::now() + PATIENCE;
+    while threads.iter().any(|thread| *thread != this && runs(*thread)) && Instant::now() < end {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// Whether a thread of this process runs, or would if there were a core for it.
+fn runs(thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    // The name, which may hold anything, ends with the last parenthesis; the state is what follows.
+    stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+}

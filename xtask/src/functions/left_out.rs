@@ -1,0 +1,61 @@
+//! Why functions of the HIP runtime are not in the safe crate.
+
+const COMPILED_IN: &str = "for kernels and variables that a C++ compiler puts into the program; ours are in a `Module`";
+const ANOTHER_FORM: &str = "another form of what the crate calls";
+const READ_BACK: &str = "reads back what the program has given";
+const IN_THE_GRAPH: &str = "changes a graph that is not instantiated: build it anew; `GraphExec` changes what is";
+const DEPRECATED_CONTEXT: &str =
+    "contexts, deprecated by AMD: a device has one, which calls make current by themselves";
+const PROPERTIES: &str = "`Device::properties` and `Device::attribute` tell it";
+const OPEN_GL: &str = "OpenGL: needs the context of a window, and a GPU that draws";
+
+/// Patterns of whole names, and the reason; the first that fits counts.
+pub(super) const REASONS: &[(&str, &str)] = &[
+    (r".*_spt", "for C code compiled with per-thread default streams: `Stream::of_this_thread`"),
+    (
+        r"hipTexRef.*|hipBindTexture.*|hipUnbindTexture|hipGetTexture(Reference|AlignmentOffset)|hipModuleGetTexRef",
+        "texture references, deprecated by AMD: texture objects take their place",
+    ),
+    (r"hipCtx.*|hipDevicePrimaryCtx(Retain|Release|Reset|SetFlags)", DEPRECATED_CONTEXT),
+    (r"hipConfigureCall|hipSetupArgument|hipLaunchByPtr|hip(Ext)?LaunchKernel(ExC)?", COMPILED_IN),
+    (r"hipLaunchCooperativeKernel(MultiDevice)?|hipExtLaunchMultiKernelMultiDevice", COMPILED_IN),
+    (r"hipFunc(GetAttributes|SetCacheConfig|SetSharedMemConfig)|hipGetFuncBySymbol", COMPILED_IN),
+    (r"hipGetSymbol(Address|Size)|.*(From|To)Symbol(Async)?|hipOccupancy.*", COMPILED_IN),
+    (r"hipApiName|hipKernelNameRef(ByPtr)?|hipGetStreamDeviceId", "for profilers"),
+    (r"hipExt((En|Dis)ableLogging|SetLoggingParams)", "the runtime's own log, which `AMD_LOG_LEVEL` controls"),
+    (r"hipUserObject.*|hipGraph(Retain|Release)UserObject", "graphs keep what they use by themselves"),
+    (r"hipGL.*|hipGraphics.*", OPEN_GL),
+    (r"hipDevice(Get|GetName|TotalMem|ComputeCapability)|hipGetDeviceProperties.*|hipChooseDevice.*", PROPERTIES),
+    (r"hipDeviceGetTexture1DLinearMaxWidth", PROPERTIES),
+    (r"hipDeviceReset", "would take the device from under all that lives on it"),
+    (r"hipDeviceSetSharedMemConfig", "AMD's hardware has no such setting"),
+    (r"hipSetValidDevices|hipGetDriverEntryPoint", ANOTHER_FORM),
+    (r"hipMalloc(Host|Array|3DArray|MipmappedArray)|hipMemAlloc(Host|Pitch)|hipHostAlloc|hipFreeHost", ANOTHER_FORM),
+    (r"hip(Array(Create|Destroy)|MipmappedArray(Create|Destroy|GetLevel)|TexObject(Create|Destroy))", ANOTHER_FORM),
+    (r"hipMemcpy((Dto[DH]|HtoD)(Async)?|Param2D(Async)?|Peer|WithStream)|hipDrvMemcpy.*", ANOTHER_FORM),
+    (r"hipMemcpy((2D|3D)?(From|To)Array(Async)?|2DArrayToArray|[ADH]to[ADH](Async)?|3DPeer(Async)?)", ANOTHER_FORM),
+    (r"hipMemset(Async|2D|3D|D(8|16|32))?|hipMemsetD2D(8|16|32)(Async)?", ANOTHER_FORM),
+    (r"hipMem(Advise|PrefetchAsync)_v2|hipMemPoolDestroy|hipMemGet(Default)?MemPool|hipMemSetMemPool", ANOTHER_FORM),
+    (r"hipEvent(Create|RecordWithFlags)|hipStream(Create|AddCallback)|hipGraphInstantiate(WithParams)?", ANOTHER_FORM),
+    (r"hipModuleLoad(FatBinary)?|hipLibraryLoadFromFile|hipLinkAddFile|hipDrvGetError(Name|String)", ANOTHER_FORM),
+    (r"hip(Drv)?PointerGetAttributes?|hipExtGetLastError|hipStream(WaitValue|WriteValue)32", ANOTHER_FORM),
+    (
+        r"hipMemRangeGetAttributes|hipModuleOccupancy.*WithFlags|hipStreamGetCaptureInfo(_v2)?|hipGraphAddNode|hipCreateChannelDesc",
+        ANOTHER_FORM,
+    ),
+    (r"hipDrvGraph.*|hipGraphExecNodeSetParams", ANOTHER_FORM),
+    (r"hipGraph.*Node(Get(Params|Event|Graph|Attribute))|hipGraphExecGetFlags|hipHostGetFlags", READ_BACK),
+    (r"hip(Get|Tex)(Object|Texture)?Object(Get)?(Resource|ResourceView|Texture)Desc|hipGetChannelDesc", READ_BACK),
+    (r"hipArray(3D)?Get(Descriptor|Info)|hipStreamGet(Device|Id)", READ_BACK),
+    (r"hipMemGet(Access|AllocationPropertiesFromHandle)|hipMemRetainAllocationHandle|hipMemPtrGetInfo", READ_BACK),
+    (r"hipKernelGet(Name|Library)", READ_BACK),
+    (r"hipGraph(DestroyNode|NodeSetParams|.*NodeSet(Params(1D)?|Event))", IN_THE_GRAPH),
+    (r"hipStreamUpdateCaptureDependencies|hipStreamBeginCaptureToGraph", IN_THE_GRAPH),
+    (r"hipGraph(GetRootNodes|NodeGetDepend(encies|entNodes))", "`Graph::edges` tells it"),
+    (
+        r"hipGraphKernelNode(Set|Copy)Attributes?",
+        "the runtime refuses every priority (ROCm 7.2.4), and the rest belongs to the launch",
+    ),
+    (r"hipPointerSetAttribute", "its one attribute makes copies wait, which this crate does where it is needed"),
+    (r"hipModuleGetFunctionCount", "`Module::kernels` names them"),
+];
