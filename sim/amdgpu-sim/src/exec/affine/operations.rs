@@ -325,6 +325,9 @@ mod tests {
         NUMBERS.iter().flat_map(move |first| steps.map(|step| Run { first: *first, step }))
     }
 
+    /// What an operation makes, and what it does to a lane.
+    type Case<'c> = (Option<Run>, &'c dyn Fn(u32) -> u32);
+
     /// Where an operation makes a run, it is lane by lane what the instruction makes.
     #[test]
     fn runs_are_what_the_lanes_would_be() {
@@ -334,7 +337,7 @@ mod tests {
             for n in NUMBERS {
                 let b = Run::uniform(n);
                 let (at, width) = (n & 31, n >> 3 & 31);
-                let results: [(Option<Run>, &dyn Fn(u32) -> u32); 4] = [
+                let results: [Case<'_>; 4] = [
                     (masked(a, b), &|x| x & n),
                     (either(a, b), &|x| x | n),
                     (bits(a, Run::uniform(at), Run::uniform(width)), &|x| x >> at & ((1 << width) - 1)),
