@@ -12,9 +12,8 @@ use half::f16;
 use hip::sys::HIP_C_16F;
 use hip::{Device, DeviceBuffer};
 use hipfft_sys::*;
-use support::libraries::{elsewhere, on_each, release, since};
+use support::libraries::{elsewhere, on_each};
 use support::numbers::{assert_close, raw, singles, values};
-use support::skipped;
 
 const FILES: [&str; 2] = ["libhipfft.so", "librocfft.so"];
 
@@ -310,15 +309,12 @@ fn several_dimensions_agree_with_the_host() {
     }
 }
 
-/// Half precision, which rocFFT has since 6.0.
+/// Half precision.
 #[test]
 #[ignore = "compiles kernels of its own"]
 fn half_precision_agrees_with_the_host() {
     if on_each("half_precision_agrees_with_the_host", &FILES, &VARIABLES).is_some() {
         return;
-    }
-    if !since("6.0") {
-        return skipped(&format_args!("rocFFT of ROCm {} has no half precision", release()));
     }
     let device = Device::get(0).unwrap();
     let n = 128_usize;

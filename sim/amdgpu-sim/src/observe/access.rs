@@ -376,17 +376,27 @@ fn buffer(inst: &Inst, r: &Registers<'_>, env: &Env<'_>, tell: &mut impl FnMut(&
         touch.at = offsets.map(|offset| start.wrapping_add((u64::from(offset) + immediate) & 0xffff_ffff));
         return tell(&touch);
     }
-    let (mut inside, bytes) = (0, u64::from(touch.bytes));
+    // Each word of a plain load or store is inside the buffer or outside by itself.
+    let alone = !info.is(Flags::format) && !info.is(Flags::atomic);
+    let words = if alone { (touch.bytes / 4).max(1) } else { 1 };
+    let (mut inside, mut partly, bytes) = (0, [0_u64; 4], u64::from(touch.bytes));
     for lane in Bits(touch.mask) {
         let index = u64::from(indices[lane]) + if add_lane { lane as u64 } else { 0 };
         let offset = u64::from(offsets[lane]) + immediate;
         let linear = offset + index * stride;
-        let fits = if stride == 0 || !swizzle {
-            linear + bytes + scalar <= records || (stride != 0 && index < records && offset + bytes <= stride)
-        } else {
-            index < records
+        let fit = |bytes: u64| {
+            if stride == 0 || !swizzle {
+                linear + bytes + scalar <= records || (stride != 0 && index < records && offset + bytes <= stride)
+            } else {
+                index < records
+            }
         };
+        let fits = fit(bytes);
         inside |= u64::from(fits) << lane;
+        if !fits {
+            let first = (1..words).take_while(|words| fit(u64::from(4 * words))).count();
+            partly[first] |= 1 << lane;
+        }
         let spread = if swizzle {
             (index / index_stride * stride + offset / element * element) * index_stride
                 + index % index_stride * element
@@ -398,6 +408,10 @@ fn buffer(inst: &Inst, r: &Registers<'_>, env: &Env<'_>, tell: &mut impl FnMut(&
     }
     touch.mask = inside;
     if inside != 0 {
+        tell(&touch);
+    }
+    for (words, mask) in (1..).zip(&partly[1..]).filter(|(_, mask)| **mask != 0) {
+        (touch.mask, touch.bytes) = (*mask, 4 * words);
         tell(&touch);
     }
     if inst.mods.lds && !out {

@@ -147,7 +147,21 @@ trait Action {
     fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked;
     /// Lanes outside the buffer: loads and returning atomics give zero.
     fn outside(&mut self, w: &mut Wave, mask: u64);
+    /// Words that are inside the buffer or outside each by itself, as those of plain loads and stores are; 1 where all are or none.
+    fn words(&self) -> u32 {
+        1
+    }
+    /// The same with the first words of a lane alone.
+    fn first(&self, _words: u32) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
+
+/// The most words that a lane moves.
+const WORDS: usize = 4;
 
 #[inline(always)]
 fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) -> Checked {
@@ -183,22 +197,29 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
         }
         return action.on(w, &mut private, &at, mask);
     }
-    let mut inside = 0;
+    let (mut inside, words) = (0, action.words());
+    // By how many of their words are inside: lanes of which some are.
+    let mut partly = [0_u64; WORDS];
     for lane in lanes(mask) {
         let (mut index, offset) = parts(w, m, lane);
         if descriptor.add_lane {
             index += lane as u64;
         }
         let linear = offset + index * descriptor.stride;
-        let fits = if descriptor.stride == 0 || !descriptor.swizzle {
-            linear + u64::from(action.bytes()) + scalar <= descriptor.records
-                || (descriptor.stride != 0
-                    && index < descriptor.records
-                    && offset + u64::from(action.bytes()) <= descriptor.stride)
-        } else {
-            index < descriptor.records
+        let fit = |bytes: u64| {
+            if descriptor.stride == 0 || !descriptor.swizzle {
+                linear + bytes + scalar <= descriptor.records
+                    || (descriptor.stride != 0 && index < descriptor.records && offset + bytes <= descriptor.stride)
+            } else {
+                index < descriptor.records
+            }
         };
+        let fits = fit(action.bytes().into());
         inside |= u64::from(fits) << lane;
+        if !fits && words > 1 {
+            let first = (1..words).take_while(|words| fit(u64::from(4 * words))).count();
+            partly[first] |= 1 << lane;
+        }
         let spread = if descriptor.swizzle {
             let (high, low) = (index / descriptor.index_stride, index % descriptor.index_stride);
             let (offset_high, offset_low) = (offset / descriptor.element, offset % descriptor.element);
@@ -213,6 +234,11 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
     action.on::<View>(w, view, &at, inside)?;
     if inside != mask {
         action.outside(w, mask & !inside);
+        for (words, lanes) in (1..).zip(&partly[1..]).filter(|(_, lanes)| **lanes != 0) {
+            if let Some(mut first) = action.first(words) {
+                first.on::<View>(w, view, &at, *lanes)?;
+            }
+        }
     }
     Ok(())
 }
@@ -254,6 +280,14 @@ impl Action for Load {
             lanes(mask).for_each(|lane| row[lane] = self.shape.part.merge(row[lane], 0));
         }
     }
+
+    fn words(&self) -> u32 {
+        self.shape.words()
+    }
+
+    fn first(&self, words: u32) -> Option<Self> {
+        Some(Self { shape: Shape { width: Width::Words(words as u8), ..self.shape }, ..*self })
+    }
 }
 
 struct Store {
@@ -273,6 +307,14 @@ impl Action for Store {
     }
 
     fn outside(&mut self, _: &mut Wave, _: u64) {}
+
+    fn words(&self) -> u32 {
+        self.shape.words()
+    }
+
+    fn first(&self, words: u32) -> Option<Self> {
+        Some(Self { shape: Shape { width: Width::Words(words as u8), ..self.shape }, ..*self })
+    }
 }
 
 struct Atomic {

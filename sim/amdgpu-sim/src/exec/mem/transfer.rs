@@ -77,6 +77,14 @@ impl Shape {
         }
     }
 
+    /// Words that it is made of; 1 for less than a word.
+    pub(super) fn words(self) -> u32 {
+        match self.width {
+            Width::Words(n) => n.into(),
+            _ => 1,
+        }
+    }
+
     /// In 5 bits.
     pub(super) fn pack(self) -> u32 {
         let width = match self.width {

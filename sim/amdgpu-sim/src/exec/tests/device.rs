@@ -547,6 +547,49 @@ fn typed_instructions_move_as_many_components_as_they_name() {
     }
 }
 
+/// Tensile reads pairs of f64 with the second beyond the matrix.
+#[test]
+fn words_of_a_lane_are_inside_a_buffer_or_outside_each_by_itself() {
+    let before = noise(SIZE, 407);
+    let mods = Mods { offen: true, ..Mods::default() };
+    for (load, store, words) in [
+        (Op::buffer_load_dword, Op::buffer_store_dword, 1),
+        (Op::buffer_load_dwordx2, Op::buffer_store_dwordx2, 2),
+        (Op::buffer_load_dwordx3, Op::buffer_store_dwordx3, 3),
+        (Op::buffer_load_dwordx4, Op::buffer_store_dwordx4, 4),
+    ] {
+        // The last bytes are no whole word.
+        for records in [0_u32, 16 * 20, 16 * 20 + 4, 16 * 20 + 11, 16 * 20 + 12, 16 * LANES as u32] {
+            let code = [buffer(load, v(4), v(0), Operand::None, mods), buffer(store, Operand::None, v(0), v(8), mods)];
+            let result = on_device(&code, &before, &[], &|w, base| {
+                descriptor(w, base, 0, records, 0);
+                for lane in 0..LANES {
+                    w.row_mut(0)[lane] = 16 * lane as u32;
+                    (4..8).for_each(|row| w.row_mut(row)[lane] = 0x5555);
+                    (8..12).for_each(|row| w.row_mut(row)[lane] = u32::from(row) << 8 | lane as u32);
+                }
+            });
+            assert_eq!(result.trap, None);
+            for lane in 0..LANES {
+                for i in 0..4 {
+                    let at = 16 * lane + 4 * i;
+                    let inside = i < words && at + 4 <= records as usize;
+                    let loaded = if inside {
+                        word(&before, at)
+                    } else if i < words {
+                        0
+                    } else {
+                        0x5555
+                    };
+                    assert_eq!(result.wave.row(4 + i as u16)[lane], loaded, "{load} of {records}: {lane}, {i}");
+                    let stored = if inside { (8 + i as u32) << 8 | lane as u32 } else { word(&before, at) };
+                    assert_eq!(word(&result.memory, at), stored, "{store} of {records}: {lane}, {i}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn swizzled_buffers_interleave() {
     let before = noise(SIZE, 406);
