@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::call::check;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Result, Status};
 
 /// The memory that graphs have allocated on a device, in bytes ([`Device::graph_memory`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +41,23 @@ impl Device {
     }
 
     /// Begins to count the highest amounts of [`graph_memory`](Self::graph_memory) anew (`hipDeviceSetGraphMemAttribute`).
+    ///
+    /// ROCm 6.4 refuses it for `reserved_high`, which then stays as it is.
     pub fn reset_graph_memory_highs(&self) -> Result<()> {
         self.activate()?;
-        for attribute in [hip_sys::hipGraphMemAttrUsedMemHigh, hip_sys::hipGraphMemAttrReservedMemHigh] {
+        let reset = |attribute| {
             let mut zero = 0u64;
             // SAFETY: both attributes are 64-bit numbers, for which `zero` is valid.
             let status = unsafe {
                 hip_sys::hipDeviceSetGraphMemAttribute(self.raw(), attribute, ptr::from_mut(&mut zero).cast())
             };
-            check(status, "hipDeviceSetGraphMemAttribute", || format!("{attribute:?} of device {}", self.index()))?;
+            check(status, "hipDeviceSetGraphMemAttribute", || format!("{attribute:?} of device {}", self.index()))
+        };
+        reset(hip_sys::hipGraphMemAttrUsedMemHigh)?;
+        match reset(hip_sys::hipGraphMemAttrReservedMemHigh) {
+            Err(error) if error.status() == Some(Status::INVALID_VALUE) => Ok(()),
+            done => done,
         }
-        Ok(())
     }
 
     /// Gives memory back that graphs have reserved and do not use (`hipDeviceGraphMemTrim`).

@@ -31,7 +31,10 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipDeviceSetSharedMemConfig", "AMD's hardware has no such setting"),
     (r"hipSetValidDevices|hipGetDriverEntryPoint", ANOTHER_FORM),
     (r"hipMalloc(Host|Array|3DArray|MipmappedArray)|hipMemAlloc(Host|Pitch)|hipHostAlloc|hipFreeHost", ANOTHER_FORM),
-    (r"hip(Array(Create|Destroy)|MipmappedArray(Create|Destroy|GetLevel)|TexObject(Create|Destroy))", ANOTHER_FORM),
+    (
+        r"hip(Array(3D)?(Create|Destroy)|MipmappedArray(Create|Destroy|GetLevel)|TexObject(Create|Destroy))",
+        ANOTHER_FORM,
+    ),
     (r"hipMemcpy((Dto[DH]|HtoD)(Async)?|Param2D(Async)?|Peer|WithStream)|hipDrvMemcpy.*", ANOTHER_FORM),
     (r"hipMemcpy((2D|3D)?(From|To)Array(Async)?|2DArrayToArray|[ADH]to[ADH](Async)?|3DPeer(Async)?)", ANOTHER_FORM),
     (r"hipMemset(Async|2D|3D|D(8|16|32))?|hipMemsetD2D(8|16|32)(Async)?", ANOTHER_FORM),
