@@ -174,6 +174,13 @@ impl Device {
         Stream { inner: Arc::clone(inner) }
     }
 
+    /// A device that is none, for tests of what calls no runtime.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Self {
+        static STATE: std::sync::OnceLock<DeviceState> = std::sync::OnceLock::new();
+        Self { state: STATE.get_or_init(|| DeviceState::new(0, true)) }
+    }
+
     /// The index as C has it (`hipDevice_t`).
     pub(crate) fn raw(&self) -> c_int {
         // Made from a c_int.

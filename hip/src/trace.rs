@@ -26,14 +26,13 @@ mod on {
 
     #[inline]
     pub(crate) fn allocation(device: Device, kind: &'static str, bytes: usize, address: usize) {
-        let address = format_args!("{address:#x}");
-        tracing::trace!(name: "allocation", target: "hip", device = device.index(), kind, bytes, %address);
+        let device = device.index();
+        tracing::trace!(name: "allocation", target: "hip", device, kind, bytes, address = %format_args!("{address:#x}"));
     }
 
     #[inline]
     pub(crate) fn free(device: Device, address: usize) {
-        let address = format_args!("{address:#x}");
-        tracing::trace!(name: "free", target: "hip", device = device.index(), %address);
+        tracing::trace!(name: "free", target: "hip", device = device.index(), address = %format_args!("{address:#x}"));
     }
 
     #[inline]

@@ -488,4 +488,91 @@ mod tests {
         usage.release(free(&freed));
         assert_eq!(freed.load(Ordering::Relaxed), 3);
     }
+
+    fn stream() -> Arc<StreamInner> {
+        StreamInner::new(std::ptr::null_mut(), crate::device::Device::of_tests())
+    }
+
+    /// Streams and tickets of what an access has to wait for, by id.
+    fn waits(usage: &Usage, kind: AccessKind) -> Vec<(u64, u64)> {
+        let mut pending = Vec::new();
+        usage.pending(kind, &mut pending);
+        let mut waits: Vec<_> = pending.iter().map(|work| (work.stream.id(), work.ticket)).collect();
+        waits.sort_unstable();
+        waits
+    }
+
+    #[test]
+    fn streams_use_memory_beside_each_other_until_one_writes() {
+        use AccessKind::{Read, Write};
+        let (usage, first, second) = (Usage::default(), stream(), stream());
+        assert!(usage.mark_alone(&first, Read, 1) && usage.mark_alone(&first, Read, 2));
+        assert!(usage.mark_alone(&second, Read, 7), "both read");
+        assert!(usage.mark_alone(&first, Read, 3));
+        assert!(!usage.mark_alone(&second, Write, 8), "the first still reads");
+        assert_eq!(waits(&usage, Read), []);
+        assert_eq!(waits(&usage, Write), [(first.id(), 3), (second.id(), 7)]);
+        first.note_completed(3);
+        assert!(!usage.mark_alone(&second, Write, 8), "an entry is to be left out");
+        let mut retired = Vec::new();
+        usage.mark(&second, Write, 8, &mut retired);
+        assert_eq!(retired.len(), 1);
+        assert!(Arc::ptr_eq(&retired[0], &first));
+        assert_eq!(waits(&usage, Read), [(second.id(), 8)]);
+        assert!(usage.mark_alone(&second, Write, 9), "it is alone now");
+        assert!(!usage.mark_alone(&first, Read, 4));
+    }
+
+    #[test]
+    fn the_first_stream_stays_while_somebody_has_its_queue() {
+        let (usage, first, second) = (Usage::default(), stream(), stream());
+        assert!(usage.mark_alone(&first, AccessKind::Write, 1));
+        first.note_completed(1);
+        let mut retired = Vec::new();
+        let queue = first.try_lock();
+        // On a thread of its own, as it would be: the queue's owner is here.
+        std::thread::scope(|scope| {
+            scope.spawn(|| usage.mark(&second, AccessKind::Write, 5, &mut retired));
+        });
+        assert!(retired.is_empty());
+        assert!(!usage.mark_alone(&first, AccessKind::Write, 2), "no longer alone");
+        drop(queue);
+        usage.mark(&second, AccessKind::Write, 6, &mut retired);
+        assert_eq!(retired.len(), 1);
+        assert_eq!(waits(&usage, AccessKind::Read), [(second.id(), 6)]);
+    }
+
+    #[test]
+    fn no_ticket_is_lost_however_threads_interleave() {
+        let (threads, steps) = if cfg!(miri) { (3, 30) } else { (4, 5_000) };
+        let usage = Usage::default();
+        let streams: Vec<_> = (0..threads).map(|_| stream()).collect();
+        std::thread::scope(|scope| {
+            for (index, stream) in streams.iter().enumerate() {
+                let usage = &usage;
+                scope.spawn(move || {
+                    let mut retired = Vec::new();
+                    for ticket in 1..=steps {
+                        let kind = if (ticket + index as u64) % 3 == 0 { AccessKind::Write } else { AccessKind::Read };
+                        let queue = loop {
+                            if let Some(queue) = stream.try_lock() {
+                                break queue;
+                            }
+                            std::thread::yield_now();
+                        };
+                        if !usage.mark_alone(stream, kind, ticket) {
+                            usage.mark(stream, kind, ticket, &mut retired);
+                        }
+                        drop(queue);
+                        let seen = waits(usage, AccessKind::Write);
+                        assert!(seen.contains(&(stream.id(), ticket)), "{ticket} is not in {seen:?}");
+                        if ticket % 4 == 0 && ticket != steps {
+                            stream.note_completed(ticket);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(waits(&usage, AccessKind::Write), streams.iter().map(|s| (s.id(), steps)).collect::<Vec<_>>());
+    }
 }

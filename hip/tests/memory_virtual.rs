@@ -1,6 +1,4 @@
 //! Addresses and memory apart.
-//!
-//! Apart from the other tests, with whose calls the runtime of 6.4 crashes more often than without.
 
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
@@ -13,7 +11,6 @@ use hip::{AddressRange, Device, DeviceBuffer, Error, LaunchConfig, PhysicalMemor
 fn piece(device: &Device) -> Option<PhysicalMemory> {
     match hip::runtime_version().unwrap().0 {
         ..6 => skipped(&"the runtime of 5.7 has its own way of virtual memory management, without HSA"),
-        6 => skipped(&"the runtime of 6.4 crashes now and then over the software GPU, why is not known yet"),
         _ => return supported(PhysicalMemory::new(device, 1)),
     }
     None

@@ -92,10 +92,16 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     steps.push(Step::command("hip-sim command", about, test(&words)));
     steps.push(hsa_library(offline));
     for release in releases {
-        steps.push(hsa(release, None, offline));
+        steps.push(hsa(release, Variant::Usual, offline));
+        steps.push(hsa(release, Variant::TwoDevices, offline));
     }
     // Of the newest only: what differs is the code, not HIP.
-    steps.extend(releases.iter().filter(|release| release.name == "7.2").map(|r| hsa(r, Some("gfx942"), offline)));
+    steps.extend(
+        releases
+            .iter()
+            .filter(|release| release.name == "7.2")
+            .map(|r| hsa(r, Variant::Architecture("gfx942"), offline)),
+    );
     // By itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
     steps.push(Step::command("hsa-sim", "ROCm's libraries on the software GPU", test(&packages(&["hsa-sim"]))));
     steps.push(levels(&raw, offline));
@@ -179,9 +185,23 @@ fn hsa_library(offline: bool) -> Step {
     Step::call("build hsa-sim", about, move || hsa_sim::build(offline, Profile::Dev).map(drop))
 }
 
+/// Tests of `hip` that use a second device where there is one.
+const WITH_PEERS: [&str; 2] = ["peer::", "memory_pool::"];
+
+/// What the software GPU is in a step `hsa`.
+#[derive(Clone, Copy)]
+enum Variant {
+    /// One, of its usual architecture.
+    Usual,
+    /// One of another architecture.
+    Architecture(&'static str),
+    /// Two, for the tests that use a second one.
+    TwoDevices,
+}
+
 /// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
 /// its usual one.
-fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> Step {
+fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
     command.args(["--no-fail-fast", "--lib", "--tests", "--no-default-features", "-p", "hip"]);
     command.args(["--features", &[&[feature(release).as_str()], INTEROP].concat().join(",")]);
@@ -189,10 +209,18 @@ fn hsa(release: &'static Release, architecture: Option<&str>, offline: bool) -> 
     command.args(BUT_MISUSE);
     let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut name = format!("hsa {}", release.name);
-    if let Some(architecture) = architecture {
-        command.env("HIP_SIM_ARCH", architecture);
-        about.push_str(&format!(" as {architecture}"));
-        name.push_str(&format!(" {architecture}"));
+    match variant {
+        Variant::Usual => {}
+        Variant::Architecture(architecture) => {
+            command.env("HIP_SIM_ARCH", architecture);
+            about.push_str(&format!(" as {architecture}"));
+            name.push_str(&format!(" {architecture}"));
+        }
+        Variant::TwoDevices => {
+            command.env("HIP_SIM_DEVICES", "2").args(WITH_PEERS);
+            about.push_str(": what uses two devices");
+            name.push_str(" two devices");
+        }
     }
     Step::command(name, about, command).when(move || {
         fetched(release)()?;

@@ -218,7 +218,8 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
     assert!(matches!(launch(&mut buffer), Err(Error::WrongDevice { .. })));
     pool.set_access(&second, MemoryAccess::ReadWrite).unwrap();
     assert_eq!(pool.access(&second).unwrap(), MemoryAccess::ReadWrite);
-    // A launch would be let through now; over hsa-sim the kernel would find that the runtime has not mapped the memory.
+    launch(&mut buffer).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [7; 64], "the host waits for the other device's kernel");
 }
 
 #[test]

@@ -162,7 +162,8 @@ pub enum FaultKind {
     UnknownInstruction(u32),
     /// An instruction, or a form of it, that the software GPU does not carry out.
     Unsupported(String),
-    /// An instruction that names a register beyond those that the kernel's descriptor asks for.
+    /// An instruction that names a register beyond those that the kernel's descriptor asks for. Not in code of more than 1 MB that calls
+    /// functions by address: those serve kernels of all sizes, and may save and restore registers that this one lacks.
     StrayRegister(StrayRegister),
     /// A jump to an address that is not code of the kernel's code object.
     WildJump(u64),

@@ -172,6 +172,27 @@ fn read_only_segments_are_read_only() {
     assert_eq!(memory(&fault), (Space::Global, code, Denied::ReadOnly));
 }
 
+/// HIP's runtime sets `__constant__` variables by a kernel that copies. Code can't be written, though its code object has such.
+#[test]
+fn constants_that_have_a_name_can_be_written_and_code_can_not() {
+    let (gpu, faults) = gpu_and(FAULTS);
+    let basic = load(&gpu, BASIC);
+    let (table, size) = basic.global("table").unwrap();
+    assert_eq!(size, 32);
+    let args = Args::default().value(table).value(0_i32);
+    launch(&gpu, &faults, "out_of_bounds", [1, 1, 1], [8, 1, 1], &args).unwrap();
+    let mut words = [0; 32];
+    gpu.memory().read(table, &mut words).unwrap();
+    assert!(words.chunks_exact(4).zip(0_u32..).all(|(word, n)| *word == n.to_le_bytes()), "{words:?}");
+    // A descriptor says where the code is, from itself on.
+    let descriptor = basic.kernel("globals").unwrap().descriptor_address();
+    let mut offset = [0; 8];
+    gpu.memory().read(descriptor + 16, &mut offset).unwrap();
+    let entry = descriptor.wrapping_add(u64::from_le_bytes(offset));
+    let fault = fault(&gpu, &faults, "out_of_bounds", 1, 64, &Args::default().value(entry).value(0_i32));
+    assert_eq!(memory(&fault), (Space::Global, entry, Denied::ReadOnly));
+}
+
 #[test]
 fn an_unknown_instruction_is_a_fault_that_shows_the_word() {
     // All instructions of the kernel become a word that is none.

@@ -389,6 +389,63 @@ fn peers_use_each_others_memory() {
     }
 }
 
+/// Freed memory is kept back for a while, so that nothing else is there: a copy from it or to it is an error all the same. (Not one
+/// that HIP does itself, like that of freed memory to live one: it takes it for memory of the host.)
+#[test]
+fn copies_of_freed_memory_are_refused() {
+    if elsewhere("copies_of_freed_memory_are_refused", &[], passes) {
+        return;
+    }
+    let freed = buffer();
+    let mut bytes = [5_u8; 256];
+    let host = bytes.as_mut_ptr().cast::<c_void>();
+    // SAFETY: 256 bytes each; HIP is to find out about the freed ones.
+    unsafe {
+        ok(hipFree(freed));
+        let statuses =
+            [hipMemcpy(host, freed, 256, hipMemcpyDeviceToHost), hipMemcpy(freed, host, 256, hipMemcpyHostToDevice)];
+        assert_eq!(statuses, [hipErrorInvalidValue; 2]);
+    }
+    assert_eq!(bytes, [5; 256]);
+}
+
+/// The pool's memory is made reachable before it is allocated, or after.
+#[test]
+fn a_pools_memory_is_used_by_another_device() {
+    if elsewhere("a_pools_memory_is_used_by_another_device", &[("HIP_SIM_DEVICES", "2")], passes) {
+        return;
+    }
+    for first in [true, false] {
+        let (mut pool, mut stream, mut data) = (null_mut(), null_mut(), null_mut());
+        // SAFETY: all zero is a value of both structs; places for the handles; a buffer of 4096 bytes.
+        unsafe {
+            ok(hipSetDevice(0));
+            let mut properties: hipMemPoolProps = std::mem::zeroed();
+            properties.allocType = hipMemAllocationTypePinned;
+            properties.location.type_ = hipMemLocationTypeDevice;
+            ok(hipMemPoolCreate(&mut pool, &properties));
+            ok(hipStreamCreate(&mut stream));
+            let mut access: hipMemAccessDesc = std::mem::zeroed();
+            access.location.type_ = hipMemLocationTypeDevice;
+            access.location.id = 1;
+            access.flags = hipMemAccessFlagsProtReadWrite;
+            if first {
+                ok(hipMemPoolSetAccess(pool, &access, 1));
+            }
+            ok(hipMallocFromPoolAsync(&mut data, 4096, pool, stream));
+            if !first {
+                ok(hipMemPoolSetAccess(pool, &access, 1));
+            }
+            ok(hipMemsetAsync(data, 1, 4096, stream));
+            ok(hipStreamSynchronize(stream));
+            ok(hipSetDevice(1));
+            launch(kernel(c"increment"), 1, 64, null_mut(), &data);
+            ok(hipDeviceSynchronize());
+            assert_eq!(word(data, 9), 0x0101_0102, "access given first: {first}");
+        }
+    }
+}
+
 /// An attribute of 8192 bytes of memory.
 fn range_attribute(attribute: hipMemRangeAttribute, memory: *mut c_void) -> c_int {
     let mut value: c_int = 77;

@@ -64,3 +64,23 @@ impl Spares {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_pieces_of_memory_are_kept_and_only_of_the_one_size() {
+        let spares = Spares::default();
+        let large = spares.own(OWN_BYTES + 1).unwrap();
+        assert!(large.size() > OWN_BYTES);
+        spares.keep_own(large);
+        assert!(spares.lock().own.is_empty());
+        let pieces: Vec<Block> = (0..3 * LEAST_KEPT).map(|_| spares.own(100).unwrap()).collect();
+        assert!(pieces.iter().all(|piece| piece.size() == OWN_BYTES));
+        pieces.into_iter().for_each(|piece| spares.keep_own(piece));
+        assert_eq!(spares.lock().own.len(), LEAST_KEPT);
+        drop(spares.own(1));
+        assert_eq!(spares.lock().own.len(), LEAST_KEPT - 1);
+    }
+}

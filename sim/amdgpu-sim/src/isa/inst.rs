@@ -307,6 +307,12 @@ impl Inst {
     /// with how many consecutive ones the instruction takes. Of an image's address only the first is counted, and of what
     /// an index in `m0` is added to the one that is named.
     pub fn registers(&self) -> impl Iterator<Item = (Operand, u16)> {
+        let is_register = |operand| matches!(operand, Operand::Vgpr(_) | Operand::Agpr(_) | Operand::Sgpr(_));
+        self.operands().into_iter().filter(move |(operand, _)| is_register(*operand))
+    }
+
+    /// All operands, `dst`, `dst2`, then `src`, each with how many consecutive registers it takes if it is one.
+    pub(crate) fn operands(&self) -> [(Operand, u16); 6] {
         let info = self.op.info();
         let (mut dst, mut src) = (info.dst, info.src);
         match self.format {
@@ -323,9 +329,7 @@ impl Inst {
         // What failed of a load goes to the register after its data.
         let status = u16::from(self.mods.tfe);
         let count = |ty: Type| ty.dwords().max(1) as u16;
-        let results = [(self.dst, count(dst) + status), (self.dst2, count(info.dst2))];
-        let sources = [0, 1, 2, 3].map(|i| (self.src[i], count(src.get(i).copied().unwrap_or(Type::None))));
-        let is_register = |operand| matches!(operand, Operand::Vgpr(_) | Operand::Agpr(_) | Operand::Sgpr(_));
-        results.into_iter().chain(sources).filter(move |(operand, _)| is_register(*operand))
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| (self.src[i], count(src[i])));
+        [(self.dst, count(dst) + status), (self.dst2, count(info.dst2)), a, b, c, d]
     }
 }

@@ -16,9 +16,12 @@
 //! each operand takes, which modifiers are allowed, and the text all follow from it. Beside it stand
 //! * in the decoder and the printer: what single instructions do otherwise than their encoding (about twenty, each where it
 //!   matters: `v_nop` without a suffix, `s_endpgm` without its zero, the literals of `v_madmk_*`, ...);
-//! * in `exec`: what instructions do. A row names no function; `exec` matches on [`Op`] and on the row's types, and has tables of its own for
-//!   families that need more (matrix products, atomics). A test goes over the whole table and fails for an instruction that is neither carried
-//!   out nor listed with a reason; COVERAGE.md is made by it.
+//! * in `exec`: what instructions do. A row names no function, on purpose. Which handler runs is chosen when a kernel is lowered, by the
+//!   opcode, modifiers, modes and the CPU: up to a dozen an instruction, which a row can't say; and the table stays data that
+//!   decoder and disassembler are made from alone. `exec` matches on [`Op`] and on the row's types, and has tables of its own for
+//!   families that need more (matrix products, atomics). Tests over the whole table keep the two together: every instruction is
+//!   carried out or listed with a reason (`exec::tests::coverage`, which makes COVERAGE.md), and reads and writes the registers that its
+//!   row says, every one of them and no other (`exec::tests::footprint`).
 //!
 //! # Proof
 //! Decoder and disassembler agree with LLVM 22 on every opcode and field of gfx90a and gfx942 (`tests/llvm_agree.rs` says what it

@@ -198,8 +198,31 @@ mod tests {
         }
     }
 
+    /// A small block is used again at once; a large one when as many of its size lie idle as are to.
+    #[test]
+    fn freed_blocks_rest() {
+        let arena = Arena::new(1 << 30);
+        let places = |size: u64| [(); 9].map(|()| arena.allocate(size, 256).unwrap().1);
+        assert_eq!(places(100), [places(100)[0]; 9]);
+        let large = places(1 << 20);
+        assert!((1..IDLE).all(|n| !large[..n].contains(&large[n])), "{large:x?}");
+        assert_eq!(large[IDLE..], large[..9 - IDLE]);
+    }
+
+    #[test]
+    fn a_larger_block_does_where_there_are_no_other_addresses() {
+        let arena = Arena::new(1);
+        let first = arena.allocate(600 << 20, 256).unwrap().1;
+        let (_second, base) = arena.allocate(500 << 20, 256).unwrap();
+        assert_eq!(base, first);
+        assert!(arena.allocate(500 << 20, 256).is_none(), "it is in use");
+    }
+
     #[test]
     fn ranges_are_reserved_as_they_are_needed() {
+        let arena = Arena::new(1);
+        assert!(arena.allocate(1, 256).is_some());
+        assert_eq!(arena.blocks().reserved, RANGE_FIRST);
         let arena = Arena::new(1 << 30);
         let ranges = || arena.blocks().ranges.len();
         assert_eq!(ranges(), 0);

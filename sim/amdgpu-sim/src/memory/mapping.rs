@@ -127,6 +127,11 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
+    /// Whether an address is in it.
+    pub(super) fn contains(&self, address: u64) -> bool {
+        address.checked_sub(self.base).is_some_and(|offset| offset < self.size)
+    }
+
     /// Whether it is an allocation's own memory, which nobody else has.
     pub(super) fn is_private(&self) -> bool {
         self.physical().is_none() && self.range.base == self.base

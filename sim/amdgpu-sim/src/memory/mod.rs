@@ -385,7 +385,14 @@ impl Memory {
     /// Whether an address is of those that GPUs' memory is given from: what is there is no memory of the program's own, even where
     /// nothing is allocated any more. (A system that gives no such range makes it always false.)
     pub fn is_device_range(&self, address: u64) -> bool {
-        self.arena.get().is_some_and(|arena| arena.contains(address))
+        self.arena.get().is_some_and(|arena| arena.contains(address)) || self.is_kept_mapping(address)
+    }
+
+    /// Whether an address is in memory of its own place that has been freed and is kept back.
+    fn is_kept_mapping(&self, address: u64) -> bool {
+        let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |storage: &Storage| matches!(storage, Storage::Mapping(mapping) if mapping.contains(address));
+        freed.kept.iter().any(|(storage, _)| holds(storage))
     }
 
     /// Refuses `size` bytes where the owner's limit does; returns what to say if the host has none.

@@ -1,5 +1,5 @@
 target triple = "amdgcn-amd-amdhsa"
-@ext = external addrspace(1) global i32
+@ext = addrspace(1) global i32 77
 @tab = addrspace(1) global [2 x ptr addrspace(1)] [ptr addrspace(1) @ext, ptr addrspace(1) @here]
 @here = addrspace(1) global i32 5
 define amdgpu_kernel void @k(ptr addrspace(1) %o) { 

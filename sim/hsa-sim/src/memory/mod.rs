@@ -18,9 +18,9 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use amdgpu_sim::{AllocKind, MemoryError, Request};
 
 use crate::abi::{
-    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_LOCKED,
-    HSA_EXT_POINTER_TYPE_RESERVED_ADDR, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT,
-    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
+    HSA_ACCESS_PERMISSION_RW, HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_IPC,
+    HSA_EXT_POINTER_TYPE_LOCKED, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+    HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
 };
 use crate::agent::{AgentId, AgentSet, Agents};
 use crate::runtime::Result;
@@ -212,8 +212,13 @@ impl Memories {
         }
     }
 
-    /// Gives agents access to the memory around an address, and takes it from all others but its own.
+    /// Gives agents access to the memory around an address, and takes it from all others but its own. From memory that is mapped to
+    /// reserved addresses it takes nothing: that has functions of its own, but HIP 7.2 gives access to its pools' by this one.
     pub(crate) fn allow(&self, agents: &Agents, address: u64, allowed: AgentSet) -> Result<()> {
+        if let Some((base, size, ..)) = self.vmem.mapping(address) {
+            let full: Vec<_> = allowed.iter().map(|agent| (agent, HSA_ACCESS_PERMISSION_RW)).collect();
+            return self.vmem.allow(agents.space(), base, size, &full);
+        }
         let mut result = Ok(());
         self.change(address, |record| {
             record.access = allowed.with(record.pool.agent);

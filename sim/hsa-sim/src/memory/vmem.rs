@@ -2,7 +2,7 @@
 //!
 //! The software GPU does the mapping. What is kept here is what HSA says of it: handles, pools, and what each agent may do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{BorrowedFd, IntoRawFd as _, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +54,8 @@ pub(crate) struct Virtual {
 struct Places {
     /// Reserved addresses: base and size.
     reserved: BTreeMap<u64, u64>,
+    /// Bases of ranges that were given back and are kept from others for a while.
+    kept: VecDeque<u64>,
     mapped: BTreeMap<u64, Mapping>,
 }
 
@@ -65,6 +67,14 @@ impl Default for Virtual {
 }
 
 impl Places {
+    /// Gives the oldest of the ranges that are kept to others, until no more than so many are left.
+    fn let_go(&mut self, space: &Memory, left: usize) {
+        while self.kept.len() > left {
+            // Nothing was mapped to it when it was given back, and nothing can be since.
+            self.kept.pop_front().into_iter().for_each(|base| drop(space.unreserve(base)));
+        }
+    }
+
     /// The mappings in a range; an error if the range does not hold whole ones from its start to its end.
     fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>> {
         let end = address.checked_add(size).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -77,6 +87,24 @@ impl Places {
         }
         if at == end && size > 0 { Ok(found) } else { Err(HSA_STATUS_ERROR_INVALID_ALLOCATION) }
     }
+}
+
+/// Ranges given back that nobody else gets yet. HIP 6.4 gives a range back before it takes it from its own table: another thread that
+/// was given the same addresses in between would have them taken from that table too, and the process crashes when it gives them back.
+const KEPT: usize = 64;
+
+/// Bits that the numbers of handles are apart. HIP 6.4 keeps memory by its handle in a table of addresses, where it takes up eight bytes:
+/// handles that are nearer to each other are taken for one another. (In ROCm's own library they are addresses.)
+const APART: u32 = 6;
+
+/// The handle for a number of the table.
+fn handle_of(number: u64) -> hsa_amd_vmem_alloc_handle_t {
+    hsa_amd_vmem_alloc_handle_t { handle: number.rotate_left(APART) }
+}
+
+/// The number of the table for a handle.
+fn number_of(handle: hsa_amd_vmem_alloc_handle_t) -> u64 {
+    handle.handle.rotate_right(APART)
 }
 
 fn granules(size: u64) -> Result<()> {
@@ -108,8 +136,18 @@ impl Virtual {
         if wanted % GRANULE != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let base = space.reserve(size, align.max(GRANULE), wanted).map_err(|error| refused(&error))?;
-        self.places().reserved.insert(base, size);
+        let mut places = self.places();
+        let reserve = || space.reserve(size, align.max(GRANULE), wanted);
+        let mut base = reserve();
+        // Some of the ranges that are kept may be in the way.
+        if (base.is_err() || wanted != 0 && !base.as_ref().is_ok_and(|base| *base == wanted)) && !places.kept.is_empty()
+        {
+            base.into_iter().for_each(|base| drop(space.unreserve(base)));
+            places.let_go(space, 0);
+            base = reserve();
+        }
+        let base = base.map_err(|error| refused(&error))?;
+        places.reserved.insert(base, size);
         Ok(base)
     }
 
@@ -122,8 +160,9 @@ impl Virtual {
         if places.mapped.range(base..base + size).next().is_some() {
             return Err(HSA_STATUS_ERROR_RESOURCE_FREE);
         }
-        space.unreserve(base).map_err(|error| refused(&error))?;
         places.reserved.remove(&base);
+        places.kept.push_back(base);
+        places.let_go(space, KEPT);
         Ok(())
     }
 
@@ -173,18 +212,17 @@ impl Virtual {
     /// A handle for memory that has been counted, which is counted off if there can be none.
     fn keep(&self, physical: Arc<Physical>, pool: Pool, kind: u32) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let backing = Arc::new(Backing { physical, pool, kind, used: Arc::clone(&self.used) });
-        let handle = self.handles.insert(backing).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        Ok(hsa_amd_vmem_alloc_handle_t { handle })
+        self.handles.insert(backing).map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
     /// The memory of a handle.
     pub(crate) fn get(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<Arc<Backing>> {
-        self.handles.get(handle.handle).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        self.handles.get(number_of(handle)).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
     /// Gives a handle up. The memory stays while it is mapped.
     pub(crate) fn release(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<()> {
-        self.handles.remove(handle.handle).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        self.handles.remove(number_of(handle)).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
     /// One more handle of the memory that is mapped at an address.
@@ -194,8 +232,8 @@ impl Virtual {
         let (_, mapping) = found
             .filter(|(base, mapping)| address - **base < mapping.size)
             .ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        let handle = self.handles.insert(Arc::clone(&mapping.backing)).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        Ok(hsa_amd_vmem_alloc_handle_t { handle })
+        let number = self.handles.insert(Arc::clone(&mapping.backing));
+        number.map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
     /// Maps memory to reserved addresses. Kernels can't use it until they are [allowed](Self::allow).
@@ -293,10 +331,58 @@ impl Virtual {
 
     /// Gives everything back.
     pub(crate) fn clear(&self, space: &Memory) {
-        let Places { reserved, mapped } = std::mem::take(&mut *self.places());
+        let Places { reserved, kept, mapped } = std::mem::take(&mut *self.places());
         // All of it was mapped and reserved there, so there is nothing to be said of it.
         mapped.keys().for_each(|base| drop(space.unmap(*base)));
-        reserved.keys().for_each(|base| drop(space.unreserve(*base)));
+        reserved.keys().chain(&kept).for_each(|base| drop(space.unreserve(*base)));
         self.handles.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_sim::{Config, Settings};
+
+    use super::*;
+    use crate::memory::PoolKind;
+
+    #[test]
+    fn addresses_given_back_go_to_nobody_else_at_once() {
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let (space, memory) = (agents.space(), Virtual::default());
+        let first = memory.reserve(space, 4 * GRANULE, 0, 0).unwrap();
+        assert_eq!(memory.unreserve(space, first, 4 * GRANULE), Ok(()));
+        assert_eq!(memory.unreserve(space, first, 4 * GRANULE), Err(HSA_STATUS_ERROR_INVALID_ALLOCATION));
+        assert!(memory.reservation(first).is_none());
+        let others: Vec<u64> = (0..10).map(|_| memory.reserve(space, GRANULE, 0, 0).unwrap()).collect();
+        assert!(others.iter().all(|other| !(first..first + 4 * GRANULE).contains(other)), "{first:x} {others:x?}");
+        // But to whom asks for them.
+        assert_eq!(memory.reserve(space, GRANULE, first + GRANULE, 0), Ok(first + GRANULE));
+        for base in others {
+            assert_eq!(memory.unreserve(space, base, GRANULE), Ok(()));
+        }
+        // In the end they are free.
+        for _ in 0..2 * KEPT {
+            let base = memory.reserve(space, GRANULE, 0, 0).unwrap();
+            assert_eq!(memory.unreserve(space, base, GRANULE), Ok(()));
+        }
+        assert!(memory.places().kept.len() <= KEPT);
+        memory.clear(space);
+    }
+
+    #[test]
+    fn handles_are_as_far_apart_as_addresses_are() {
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let memory = Virtual::default();
+        let pool = Pool { agent: AgentId(1), kind: PoolKind::DeviceCoarse };
+        let mut handles: Vec<u64> = (0..20).map(|_| memory.create(&agents, pool, GRANULE, 0).unwrap().handle).collect();
+        handles.sort_unstable();
+        assert!(handles.windows(2).all(|pair| pair[1] - pair[0] >= 8), "{handles:x?}");
+        for handle in handles {
+            let beside = hsa_amd_vmem_alloc_handle_t { handle: handle + 8 };
+            assert!(memory.get(beside).is_err());
+            assert_eq!(memory.release(hsa_amd_vmem_alloc_handle_t { handle }), Ok(()));
+        }
+        assert_eq!(memory.used(pool.agent), 0);
     }
 }

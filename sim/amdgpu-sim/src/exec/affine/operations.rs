@@ -288,3 +288,78 @@ fn counts(run: Run, limit: u32) -> (u32, u32) {
 fn lowest(lanes: u32) -> u64 {
     1_u64.checked_shl(lanes).map_or(u64::MAX, |bit| bit - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(run: Run) -> [u32; LANES] {
+        std::array::from_fn(|lane| run.first.wrapping_add(run.step.wrapping_mul(lane as u32)))
+    }
+
+    const NUMBERS: [u32; 20] = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        16,
+        31,
+        63,
+        64,
+        100,
+        189,
+        0xfd,
+        0xff,
+        0x13f,
+        0x7fff_ffc0,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ff00,
+        0xffff_fffd,
+        0xffff_ffff,
+    ];
+
+    fn runs() -> impl Iterator<Item = Run> + Clone {
+        let steps = [0, 1, 2, 3, 4, 5, 7, 16, 0x100, 0x0200_0000, 0xffff_ffff];
+        NUMBERS.iter().flat_map(move |first| steps.map(|step| Run { first: *first, step }))
+    }
+
+    /// What an operation makes, and what it does to a lane.
+    type Case<'c> = (Option<Run>, &'c dyn Fn(u32) -> u32);
+
+    /// Where an operation makes a run, it is lane by lane what the instruction makes.
+    #[test]
+    fn runs_are_what_the_lanes_would_be() {
+        let mut made = [0; 4];
+        for a in runs() {
+            let row = lanes(a);
+            for n in NUMBERS {
+                let b = Run::uniform(n);
+                let (at, width) = (n & 31, n >> 3 & 31);
+                let results: [Case<'_>; 4] = [
+                    (masked(a, b), &|x| x & n),
+                    (either(a, b), &|x| x | n),
+                    (bits(a, Run::uniform(at), Run::uniform(width)), &|x| x >> at & ((1 << width) - 1)),
+                    (signs(b, a), &|x| ((x as i32) >> (n & 31)) as u32),
+                ];
+                for (i, (run, lane)) in results.into_iter().enumerate() {
+                    let Some(run) = run else { continue };
+                    assert_eq!(lanes(run), row.map(lane), "operation {i} of {a:?} and {n:#x}");
+                    made[i] += 1;
+                }
+            }
+        }
+        assert!(made.iter().all(|n| *n > 100), "{made:?}");
+    }
+
+    #[test]
+    fn lanes_below_a_limit_are_counted() {
+        for run in runs().filter(|run| run.last().is_some()) {
+            for limit in NUMBERS {
+                let count = |f: &dyn Fn(u32) -> bool| lanes(run).iter().filter(|x| f(**x)).count() as u32;
+                assert_eq!(counts(run, limit), (count(&|x| x < limit), count(&|x| x <= limit)), "{run:?} {limit:#x}");
+            }
+        }
+    }
+}

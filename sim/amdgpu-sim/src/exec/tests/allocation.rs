@@ -95,6 +95,22 @@ fn beyond_the_last_register() {
     assert_eq!(stray(&[carry(6), carry(7)].concat()), ('v', 8, 1, 8));
 }
 
+/// An index reaches all registers of the kernel, though its code names few.
+#[test]
+fn indices_reach_registers_that_nothing_names() {
+    let many = Resources { allocation: Allocation { vgprs: 200, agprs: 0, sgprs: 16 }, ..DEFAULT_MODE.into() };
+    let on = |mode| inst(Op::s_set_gpr_idx_on, Operand::None, &[s(2), imm(mode)]);
+    let off = inst(Op::s_set_gpr_idx_off, Operand::None, &[]);
+    let write = [on(8), inst(Op::v_mov_b32, v(4), &[v(1)]), off];
+    let clear = inst(Op::v_mov_b32, v(1), &[Operand::Int(0)]);
+    let read = [on(1), inst(Op::v_mov_b32, v(3), &[v(4)]), off];
+    let w = machine(&[&write[..], &[clear], &read].concat(), many, &|w| {
+        (0..LANES).for_each(|lane| w.row_mut(1)[lane] = 7 + lane as u32);
+        w.set_slot(2, 195);
+    });
+    (0..LANES).for_each(|lane| assert_eq!((w.row(199)[lane], w.row(3)[lane]), (7 + lane as u32, 7 + lane as u32)));
+}
+
 /// What the manual says under "Out-of-Range behavior", of registers that are found with an index.
 #[test]
 fn indices_beyond_the_last_register() {

@@ -4,7 +4,7 @@
 use super::fuzz::cases;
 use super::streams::{Form, forms};
 use super::*;
-use crate::isa::Arch;
+use crate::isa::{Arch, Sdwa, SdwaSel, SdwaUnused};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words of code, decoded by their places.
@@ -157,6 +157,41 @@ fn computes(op: Op) -> bool {
         || op.mnemonic().contains("cbranch")
 }
 
+/// Whether an instruction writes only a part of a result (SDWA) that is as a whole a NaN, and another one with and without AVX2. The part
+/// does not show that.
+fn shows_part_of_nan((words, inst): &(Vec<u32>, Inst), arch: Arch, rsrc1: u32, state: &State) -> bool {
+    let Some(sdwa) = inst.mods.sdwa else { return false };
+    let sdwa = Some(Sdwa { dst_sel: SdwaSel::Dword, ..sdwa });
+    let whole = Inst { mods: Mods { sdwa, ..inst.mods }, ..*inst };
+    let code = Code::of(&[(words.clone(), whole)]);
+    let [plain, fast] = [false, true].map(|avx2| go(&code, arch, rsrc1, state, avx2));
+    plain.1 == fast.1 && plain.2 == fast.2 && plain.0.differs(&fast.0).is_none() && !plain.0.same(&fast.0)
+}
+
+/// Such a case, found by fuzzing: a byte of a NaN. What is no NaN is never taken for one.
+#[test]
+fn a_byte_of_a_nan_is_told_from_a_difference() {
+    if !cpu::has_avx2() {
+        return;
+    }
+    let byte =
+        Sdwa { dst_sel: SdwaSel::Byte0, dst_unused: SdwaUnused::Pad, src_sel: [SdwaSel::Word0; 2], sext: [false; 2] };
+    let plain = inst(Op::v_pk_fmac_f16, v(10), &[v(5), v(6)]);
+    let step = (vec![0; 2], Inst { format: Format::Sdwa, mods: Mods { sdwa: Some(byte), ..Mods::default() }, ..plain });
+    let mut state = State::random(&mut Random::new(1), Mode::from_rsrc1(DEFAULT_MODE));
+    state.scalar[usize::from(slot::EXEC)..][..2].fill(u32::MAX);
+    for (a, b, sum, is_nan) in [(0x7e12, 0x3c00, 0x7eff, true), (0x3c00, 0x4000, 0x4200, false)] {
+        state.vector[5].0.fill(a);
+        state.vector[6].0.fill(b);
+        state.vector[10].0.fill(sum);
+        let code = Code::of(std::slice::from_ref(&step));
+        let [plain, fast] = [false, true].map(|avx2| go(&code, Arch::Gfx90a, DEFAULT_MODE, &state, avx2));
+        let explained = shows_part_of_nan(&step, Arch::Gfx90a, DEFAULT_MODE, &state);
+        assert!(plain.0.differs(&fast.0).is_none() || explained);
+        assert!(is_nan || plain.0.same(&fast.0) && !explained);
+    }
+}
+
 #[test]
 fn baseline_and_avx2_agree_on_random_streams() {
     if !cpu::has_avx2() {
@@ -195,6 +230,10 @@ fn baseline_and_avx2_agree_on_random_streams() {
             let code = Code::of(std::slice::from_ref(step));
             let [plain, fast] = [false, true].map(|avx2| go(&code, arch, rsrc1, &state, avx2));
             let differs = plain.0.differs(&fast.0);
+            if differs.is_some() && shows_part_of_nan(step, arch, rsrc1, &state) {
+                nans.fetch_add(1, Relaxed);
+                return;
+            }
             assert!(plain.1 == fast.1 && plain.2 == fast.2 && differs.is_none(), "{arch}: {}: {differs:?}", step.1);
             if !plain.0.same(&fast.0) {
                 nans.fetch_add(1, Relaxed);

@@ -82,13 +82,14 @@ struct Sampling {
     border: u32,
     reduction: u32,
     unnormalized: bool,
+    separate_faces: bool,
 }
 
 impl Sampling {
     fn words(&self) -> [u32; 4] {
         let clamp = self.clamp * 0o111;
         [
-            clamp | u32::from(self.unnormalized) << 15 | self.reduction << 29,
+            clamp | u32::from(self.unnormalized) << 15 | u32::from(self.separate_faces) << 28 | self.reduction << 29,
             0xfff << 12,
             self.filter << 20 | self.filter << 22,
             self.border << 30,
@@ -298,7 +299,7 @@ fn addresses_of_every_kind_of_image() {
     let mut random = Random::new(911);
     // Kind, size, first layer, declared as an array; then which of x, y and z the address has.
     type Case = (u32, [u32; 3], u32, bool, [Option<u16>; 3], u16);
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
         (LINE, [40, 1, 1], 0, false, [Some(0), None, None], 1),
         // What is no array has one layer, whatever the address says.
         (LINE, [40, 1, 1], 0, true, [Some(0), None, None], 2),
@@ -311,6 +312,7 @@ fn addresses_of_every_kind_of_image() {
         (VOLUME, [7, 5, 4], 0, false, [Some(0), Some(1), Some(2)], 3),
         // Faces are layers.
         (CUBE, [5, 5, 1], 0, true, [Some(0), Some(1), Some(2)], 3),
+        (CUBE, [5, 5, 1], 2, true, [Some(0), Some(1), Some(2)], 3),
     ];
     for (kind, size, first_layer, da, places, count) in cases {
         for (short, mip) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -695,7 +697,9 @@ fn samples() {
         for n in 0..8 * 2 * 3 * 2 * 2 {
             let (clamp, filter, reduction) = (n % 8, n / 8 % 2, n / 16 % 3);
             let (unnormalized, by_instruction, border) = (n / 48 % 2 == 1, n / 96 % 2 == 1, random.next() as u32 % 3);
-            let sampler = Sampling { clamp, filter, border, reduction, unnormalized: unnormalized && !by_instruction };
+            let unnormalized_by_it = unnormalized && !by_instruction;
+            let sampler =
+                Sampling { clamp, filter, border, reduction, unnormalized: unnormalized_by_it, ..Sampling::default() };
             let image = Description { pitch: size[0] + 1, ..Description::new(kind, size, 4, FLOAT) };
             let mut code = mimg(Op::image_sample, Image { da, ..all(0b1001) }, false);
             if let Some(image) = &mut code.mods.image {
@@ -830,6 +834,69 @@ fn samples_of_integers_halves_and_cubes() {
         });
         assert_eq!(outcome.trap, None, "{clamp}");
     }
+}
+
+/// A load from outside is zero in every component, those too that the descriptor sets to one.
+#[test]
+fn loads_from_outside_are_zero() {
+    let image = Description { select: [1, 4, 1, 0], ..Description::new(LINE, [16, 1, 1], 4, UINT) };
+    let memory = noise(980);
+    let outcome = run_one(mimg(Op::image_load, all(15), false), &image, &memory, &|w| {
+        (0..LANES).for_each(|lane| w.row_mut(0)[lane] = lane as u32);
+    });
+    for lane in 0..LANES {
+        let inside = [1, u32::from_le_bytes(memory[4 * lane..][..4].try_into().unwrap()), 1, 0];
+        let expected = if lane < 16 { inside } else { [0; 4] };
+        assert_eq!(registers(&outcome, lane)[..4], expected, "{lane}");
+    }
+}
+
+/// Floats that arithmetic would change come through a sample of one texel as they are; no number is read as coordinate zero.
+#[test]
+fn single_texels_keep_their_bits() {
+    let image = Description::new(LINE, [4, 1, 1], 4, FLOAT);
+    let texels = [0x8000_0000_u32, 0x7fc1_2345, 0xffc0_0001, 0x0000_0001];
+    let memory: Vec<u8> = texels.iter().flat_map(|t| t.to_le_bytes()).collect();
+    let sampler = Sampling { clamp: 2, unnormalized: true, ..Sampling::default() };
+    let outcome = sampled(mimg(Op::image_sample, all(1), false), &image, sampler, &memory, &|w| {
+        (0..LANES).for_each(|lane| w.row_mut(0)[lane] = (lane as f32 % 4.0 + 0.5).to_bits());
+        w.row_mut(0)[63] = f32::NAN.to_bits();
+    });
+    (0..63).for_each(|lane| assert_eq!(registers(&outcome, lane)[0], texels[lane % 4], "{lane}"));
+    assert_eq!(registers(&outcome, 63)[0], texels[0]);
+    // Where what is outside counts, coordinate zero lies half a texel from the border.
+    let sampler = Sampling { clamp: 6, filter: 1, unnormalized: true, border: 2, ..Sampling::default() };
+    let memory: Vec<u8> = [5.0_f32; 4].iter().flat_map(|t| t.to_le_bytes()).collect();
+    let outcome = sampled(mimg(Op::image_sample, all(1), false), &image, sampler, &memory, &|w| {
+        w.row_mut(0).fill(f32::NAN.to_bits());
+    });
+    assert_eq!(registers(&outcome, 7)[0], 3.0_f32.to_bits());
+}
+
+/// A cube whose faces are apart blends up to the edge of a face with that face's own texels; another one is refused there.
+#[test]
+fn faces_that_are_apart_end_at_their_edges() {
+    let image = Description::new(CUBE, [4, 4, 1], 4, FLOAT);
+    let code = mimg(Op::image_sample, Image { da: true, ..all(1) }, false);
+    let memory: Vec<u8> = (0..96).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let sampler = Sampling { filter: 1, separate_faces: true, ..Sampling::default() };
+    let at = |w: &mut Wave, x: f32| {
+        w.row_mut(0).fill(x.to_bits());
+        w.row_mut(1).fill(0.375_f32.to_bits());
+        w.row_mut(2).fill(2.0_f32.to_bits());
+    };
+    // Half a texel outside of the second row of the third face, and between its first two texels.
+    for (x, expected) in [(0.0, 36.0_f32), (0.25, 36.5), (1.0, 39.0)] {
+        let outcome = sampled(code, &image, sampler, &memory, &|w| at(w, x));
+        assert_eq!(registers(&outcome, 9)[0], expected.to_bits(), "{x}");
+    }
+    let joined = Sampling { separate_faces: false, ..sampler };
+    let outcome = sampled(code, &image, joined, &memory, &|w| at(w, 0.0));
+    assert!(
+        matches!(outcome.trap, Some(Trap::Unsupported(why)) if why.contains("edges of a cube")),
+        "{:?}",
+        outcome.trap
+    );
 }
 
 #[test]

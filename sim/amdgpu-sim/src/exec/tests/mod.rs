@@ -18,6 +18,7 @@ mod differ;
 mod divide;
 mod exchange;
 mod float;
+mod footprint;
 mod forks;
 #[path = "../../../tests/common/fuzz.rs"]
 mod fuzz;
