@@ -281,6 +281,13 @@ impl Wave {
         &self.rows[usize::from(row)].0
     }
 
+    /// As [`row`](Self::row), for an operand that the operation may do without: if it does, the row can be anybody's, held ones too,
+    /// and what is in it does not count.
+    #[inline(always)]
+    pub(super) fn row_if_used(&self, row: u16) -> &[u32; LANES] {
+        &self.rows[usize::from(row)].0
+    }
+
     /// A vector register by row, to write.
     #[inline(always)]
     pub(crate) fn row_mut(&mut self, row: u16) -> &mut [u32; LANES] {

@@ -179,7 +179,7 @@ pub(super) fn run<S: Space>(
     space.check(at, mask, bytes, u64::from(bytes) - 1, Access::Atomic)?;
     match operation {
         Operation::Word(f) => {
-            let (data, second) = (*w.row(rows.data), *w.row(rows.second));
+            let (data, second) = (*w.row(rows.data), *w.row_if_used(rows.second));
             let mut old = [0; LANES];
             for lane in lanes(mask) {
                 // SAFETY: checked above, alignment too.
@@ -192,7 +192,7 @@ pub(super) fn run<S: Space>(
         }
         Operation::Long(f) => {
             let data = [*w.row(rows.data), *w.row(rows.data + 1)];
-            let second = [*w.row(rows.second), *w.row(rows.second + 1)];
+            let second = [*w.row_if_used(rows.second), *w.row_if_used(rows.second + 1)];
             let join =
                 |pair: &[[u32; LANES]; 2], lane: usize| u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32;
             let mut old = [0; LANES];

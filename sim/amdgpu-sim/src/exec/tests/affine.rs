@@ -8,7 +8,7 @@ use crate::isa::inst::{Dpp, Sdwa, SdwaSel, SdwaUnused};
 use crate::memory::AllocKind;
 
 /// Programs, and about how many groups of instructions each has.
-const PROGRAMS: u64 = 3000;
+const PROGRAMS: u64 = 12_000;
 const GROUPS: u64 = 24;
 /// A program that has carried out so many goes round for ever.
 const MOST_INSTRUCTIONS: u64 = 1000;
