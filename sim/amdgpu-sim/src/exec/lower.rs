@@ -518,6 +518,18 @@ impl Recent {
     }
 }
 
+/// Where the code of a program lies.
+struct Places<'t> {
+    /// The words, from the first instruction to the end of the last.
+    text: &'t [u32],
+    /// The address of the first of them.
+    address: u64,
+    /// The address behind all code of the code object.
+    beyond: u64,
+    /// The word of the instruction to begin with.
+    start: u32,
+}
+
 impl Program {
     /// Lowers the kernel whose first instruction is at address `entry` of `text`, which lies at `text_address`.
     ///
@@ -543,7 +555,7 @@ impl Program {
         if indirect {
             add_all(&mut code, text, arch);
         }
-        let program = Program::assemble(&code, text, text_address, start, resources, cpu::has_avx2());
+        let program = Program::cut(&code, text, text_address, start, resources, None);
         Ok(Program { arch, ..program })
     }
 
@@ -556,14 +568,26 @@ impl Program {
         (resources, arch): (Resources, isa::Arch),
         common: &Common,
     ) -> Program {
+        let program = Program::cut(code, text, text_address, start, resources, Some(common));
+        Program { arch, ..program }
+    }
+
+    /// Makes a program of the piece of `text` that `code` lies in: what a program keeps for each word is not kept for others' code.
+    fn cut(
+        code: &BTreeMap<u32, Option<Inst>>,
+        text: &[u32],
+        text_address: u64,
+        start: u32,
+        resources: Resources,
+        common: Option<&Common>,
+    ) -> Program {
         let first = code.keys().next().copied().unwrap_or(start);
         let end = code.last_key_value().map_or(first + 1, |(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
-        let end = (end as usize).min(text.len());
         let moved = code.iter().map(|(at, inst)| (at - first, *inst)).collect();
-        let (text, address) = (&text[first as usize..end], text_address + 4 * u64::from(first));
-        let avx2 = cpu::has_avx2();
-        let program = Program::assemble_as(&moved, text, address, start - first, resources, avx2, Some(common));
-        Program { arch, ..program }
+        let piece = &text[first as usize..(end as usize).min(text.len())];
+        let (address, beyond) = (text_address + 4 * u64::from(first), text_address + 4 * text.len() as u64);
+        let places = Places { text: piece, address, beyond, start: start - first };
+        Program::assemble_as(&moved, places, resources, cpu::has_avx2(), common)
     }
 
     /// Makes a program of decoded instructions, given by their word offsets in `text`, for gfx90a.
@@ -575,15 +599,15 @@ impl Program {
         resources: impl Into<Resources>,
         avx2: bool,
     ) -> Program {
-        Program::assemble_as(code, text, text_address, start, resources.into(), avx2, None)
+        let beyond = text_address + 4 * text.len() as u64;
+        let places = Places { text, address: text_address, beyond, start };
+        Program::assemble_as(code, places, resources.into(), avx2, None)
     }
 
     /// The same, for a part of code that has `common` with other parts.
     fn assemble_as(
         code: &BTreeMap<u32, Option<Inst>>,
-        text: &[u32],
-        text_address: u64,
-        start: u32,
+        Places { text, address: text_address, beyond, start }: Places<'_>,
         Resources { rsrc1, allocation }: Resources,
         avx2: bool,
         common: Option<&Common>,
@@ -657,7 +681,7 @@ impl Program {
         }
         let end = micros.len() as u32;
         let source = sources.len() as u32;
-        sources.push(Source { address: text_address + 4 * text.len() as u64, word: 0, inst: None });
+        sources.push(Source { address: beyond, word: 0, inst: None });
         micros.push(plain(ran_off, source));
         for (micro, target) in branches {
             let target = usize::try_from(target).ok().and_then(|t| index.get(t).copied());

@@ -148,6 +148,31 @@ fn undecodable_words_trap_only_when_reached() {
     assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch, true).is_err());
 }
 
+/// Of a kernel among many, no more is kept than its own code needs; where it runs to is told by the whole text.
+#[test]
+fn a_kernel_in_much_code_keeps_little() {
+    const BEFORE: usize = 100_000;
+    let (base, arch) = (0x2000, crate::isa::Arch::Gfx90a);
+    let mut text = vec![0xbf80_0000; 2 * BEFORE];
+    // s_cbranch_scc1 over what follows; v_mov_b32 v0, 0x2222; s_endpgm
+    text[BEFORE..BEFORE + 4].copy_from_slice(&[0xbf85_0002, 0x7e00_02ff, 0x2222, 0xbf81_0000]);
+    let lower = |text: &[u32], at: usize| {
+        Program::lower(text, base, base + 4 * at as u64, DEFAULT_MODE, arch, true).expect("the entry is inside")
+    };
+    let program = lower(&text, BEFORE);
+    assert_eq!(program.index.len(), 4);
+    let (wave, stop) = run_to_end(&program);
+    assert_eq!((stop, wave.row(program.layout().vgpr(0))[63]), (Stop::End, 0x2222));
+    assert_eq!(program.at(base + 4 * BEFORE as u64), Some(program.entry()));
+    assert_eq!(program.at(base + 4 * (BEFORE as u64 + 4)), None);
+    // s_branch to far behind the text.
+    text[BEFORE] = 0xbf82_7fff;
+    text.truncate(BEFORE + 4);
+    let (wave, stop) = run_to_end(&lower(&text, BEFORE));
+    let beyond = base + 4 * text.len() as u64;
+    assert_eq!((stop, wave.trap), (Stop::Trap, Some(Trap::WildJump(beyond))));
+}
+
 #[test]
 fn apertures_are_read_as_old_compilers_do() {
     // s_getreg_b32 hwreg(HW_REG_SH_MEM_BASES, offset, 16), then a shift to the high half of a base.
