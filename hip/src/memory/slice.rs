@@ -83,7 +83,7 @@ macro_rules! common {
                 &self.memory.usage
             }
 
-            pub(super) fn memory(&self) -> &'a Allocation {
+            pub(crate) fn memory(&self) -> &'a Allocation {
                 self.memory
             }
 

@@ -10,9 +10,8 @@ use smallvec::SmallVec;
 
 use super::args::point_to_hidden;
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
-use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::{DevicePtr, DeviceSlice, DeviceSliceMut};
+use crate::memory::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
 use crate::usage::{Access, Accesses};
 
@@ -186,7 +185,7 @@ pub struct Held<'a> {
     /// Null: the bytes are `address`.
     value: *const c_void,
     address: u64,
-    touched: Option<(Device, Access<'a>)>,
+    touched: Option<(&'a Allocation, Access<'a>)>,
 }
 
 impl Held<'_> {
@@ -233,7 +232,7 @@ impl<T: Pod> Const<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSlice<'a, T>) -> Held<'a> {
-        let touched = Some((slice.device(), slice.access()));
+        let touched = Some((slice.memory(), slice.access()));
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -248,7 +247,7 @@ impl<T: Pod> Mut<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSliceMut<'a, T>) -> Held<'a> {
-        let touched = Some((slice.device(), slice.access()));
+        let touched = Some((slice.memory(), slice.access()));
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -321,8 +320,8 @@ impl TypedKernel {
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
         for argument in &arguments {
-            if let Some((other, _)) = argument.touched {
-                device.expect(other, "a launch argument")?;
+            if let Some((memory, access)) = &argument.touched {
+                memory.admit(device, access.kind, "a launch argument")?;
             }
         }
         let mut pointers = arguments.each_ref().map(Held::pointer);

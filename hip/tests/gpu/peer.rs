@@ -2,6 +2,7 @@
 
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, PeerAttribute, Stream};
 
+use crate::typed::AddInPlace;
 use crate::{device, in_child, is_child, skipped};
 
 /// Two devices, in a process that has them.
@@ -37,13 +38,20 @@ fn access_is_given_and_taken() {
         // SAFETY: 64 threads, 64 elements.
         unsafe { add.launch(&stream, LaunchConfig::new(1, 64), (buffer, value, 64u32)) }
     };
-    let refused = launch(&mut theirs, 1);
-    assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    let typed = AddInPlace::load(&module).unwrap();
+    let launch_typed = |buffer: &mut DeviceBuffer<i32>, value: i32| {
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { typed.launch(&stream, LaunchConfig::new(1, 64), buffer, value, 64) }
+    };
+    for refused in [launch(&mut theirs, 1), launch_typed(&mut theirs, 1)] {
+        assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    }
     for _ in 0..2 {
         first.enable_peer_access(&second).unwrap();
     }
     assert!(first.has_peer_access(second) && !second.has_peer_access(first), "one way");
-    launch(&mut theirs, 5).unwrap();
+    launch(&mut theirs, 3).unwrap();
+    launch_typed(&mut theirs, 2).unwrap();
     assert_eq!(theirs.to_vec().unwrap(), [5; 64], "the host waits for the other device's kernel");
     // A copy on the other device's stream comes after it.
     let own = Stream::new(&second).unwrap();
@@ -54,8 +62,9 @@ fn access_is_given_and_taken() {
     for _ in 0..2 {
         first.disable_peer_access(&second).unwrap();
     }
-    let refused = launch(&mut theirs, 1);
-    assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    for refused in [launch(&mut theirs, 1), launch_typed(&mut theirs, 1)] {
+        assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    }
 }
 
 #[test]

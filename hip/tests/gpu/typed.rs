@@ -25,7 +25,7 @@ hip::kernel! {
     struct NotAPointer: fn vector_add(a: u64, b: *const f32, c: *mut f32, n: u32);
     struct WrongSize: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u64);
     struct NotThere: fn no_such_kernel();
-    struct AddInPlace: fn add_in_place(data: *mut i32, value: i32, n: u32);
+    pub(crate) struct AddInPlace: fn add_in_place(data: *mut i32, value: i32, n: u32);
 }
 
 #[test]
