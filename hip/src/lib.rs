@@ -178,6 +178,7 @@ pub use module::{
     Arguments, Dim3, Kernel, KernelArg, KernelArgs, KernelInfo, LaunchConfig, Module, Occupancy, Parameter,
     ParameterKind,
 };
+pub use module::{DevicePart, launch_cooperative_on_devices};
 #[cfg(feature = "rocm-6-4")]
 pub use module::{LinkInput, Linker};
 pub use module::{LoadLog, LoadOptions};

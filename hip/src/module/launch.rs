@@ -81,7 +81,7 @@ impl Kernel {
         Ok(self.active_blocks_per_compute_unit(block, shared_bytes)?.saturating_mul(units))
     }
 
-    fn check_cooperative(&self, config: LaunchConfig) -> Result<()> {
+    pub(super) fn check_cooperative(&self, config: LaunchConfig) -> Result<()> {
         if !self.device().properties()?.cooperative_launch {
             return Err(Error::Unsupported {
                 what: "a cooperative launch",

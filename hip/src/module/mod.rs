@@ -12,6 +12,7 @@ mod launch;
 mod link;
 mod metadata;
 mod msgpack;
+mod multi_device;
 mod options;
 pub mod typed;
 
@@ -33,6 +34,7 @@ pub use launch::LaunchAttributes;
 #[cfg(feature = "rocm-6-4")]
 pub use link::{LinkInput, Linker};
 pub use metadata::{KernelInfo, Parameter, ParameterKind};
+pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::Arch;

@@ -1,9 +1,11 @@
 //! Several devices that use each other's memory.
 
-use hip::{Device, DeviceBuffer, Error, LaunchConfig, Module, PeerAttribute, Stream};
+use hip::{
+    Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, Stream, launch_cooperative_on_devices,
+};
 
 use crate::typed::AddInPlace;
-use crate::{device, in_child, is_child, skipped};
+use crate::{device, in_child, is_child, skipped, supported};
 
 /// Two devices, in a process that has them.
 pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
@@ -104,4 +106,49 @@ fn a_device_is_not_its_own_peer() {
     assert!(matches!(device.link_to(&device), Err(Error::InvalidValue { .. })));
     assert!(matches!(device.peer_attribute(&device, PeerAttribute::PerformanceRank), Err(Error::InvalidValue { .. })));
     assert!(!device.has_peer_access(device));
+}
+
+#[test]
+fn a_launch_on_two_devices_is_one_piece_of_work_on_each() {
+    let Some((first, second)) = two("peer::a_launch_on_two_devices_is_one_piece_of_work_on_each") else { return };
+    let kernel_on =
+        |device: &Device| Module::load(device, crate::kernels(device)).unwrap().kernel("add_in_place").unwrap();
+    let kernels = [kernel_on(&first), kernel_on(&second)];
+    let streams = [Stream::new(&first).unwrap(), Stream::new(&second).unwrap()];
+    let mut a = DeviceBuffer::<i32>::zeroed(&first, 128).unwrap();
+    let mut b = DeviceBuffer::<i32>::zeroed(&second, 128).unwrap();
+    let config = LaunchConfig::new(2, 64);
+    for round in 1..=3 {
+        // Each on a stream of its own, which the launch has to wait for.
+        a.fill_async(&Stream::new(&first).unwrap(), 10).unwrap();
+        b.fill_async(&Stream::new(&second).unwrap(), 20).unwrap();
+        let parts = [
+            DevicePart { kernel: &kernels[0], stream: &streams[0], args: (&mut a, round, 128u32) },
+            DevicePart { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 2 * round, 128u32) },
+        ];
+        // SAFETY: 128 threads, 128 elements.
+        if supported(unsafe { launch_cooperative_on_devices(config, &parts) }).is_none() {
+            return;
+        }
+        assert_eq!(a.to_vec().unwrap(), [10 + round; 128]);
+        assert_eq!(b.to_vec().unwrap(), [20 + 2 * round; 128]);
+    }
+
+    // SAFETY: refused, as the ones below.
+    let result = unsafe { launch_cooperative_on_devices::<(&mut DeviceBuffer<i32>, i32, u32)>(config, &[]) };
+    assert!(matches!(result, Err(Error::InvalidValue { .. })), "{result:?}");
+    let mut c = DeviceBuffer::<i32>::zeroed(&first, 128).unwrap();
+    let twice = [&mut a, &mut c].map(|buffer| DevicePart {
+        kernel: &kernels[0],
+        stream: &streams[0],
+        args: (buffer, 1, 128u32),
+    });
+    // SAFETY: as above.
+    let result = unsafe { launch_cooperative_on_devices(config, &twice) };
+    assert!(matches!(&result, Err(Error::InvalidValue { value, .. }) if value == "device 0 twice"), "{result:?}");
+    let wrong = [DevicePart { kernel: &kernels[0], stream: &streams[1], args: (&mut a, 1, 128u32) }];
+    // SAFETY: as above.
+    let result = unsafe { launch_cooperative_on_devices(config, &wrong) };
+    assert!(matches!(result, Err(Error::WrongDevice { .. })), "{result:?}");
+    assert_eq!(a.to_vec().unwrap(), [13; 128]);
 }

@@ -1,0 +1,112 @@
+//! One cooperative launch on several devices.
+
+use std::ffi::c_uint;
+
+use super::args::{Arguments, Pointers};
+use super::{Kernel, KernelArgs, LaunchConfig};
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+
+/// One device's part of a launch on several devices ([`launch_cooperative_on_devices`]).
+#[derive(Clone, Copy, Debug)]
+pub struct DevicePart<'a, A> {
+    /// The kernel, loaded for the device.
+    pub kernel: &'a Kernel,
+    /// A stream of the device, not its default one.
+    pub stream: &'a Stream,
+    /// The arguments there, as for [`Kernel::launch`].
+    pub args: A,
+}
+
+/// Queues a cooperative launch on several devices at a time (`hipModuleLaunchCooperativeKernelMultiDevice`): the blocks on all of them
+/// can wait for each other (`cooperative_groups::this_multi_grid().sync()`). Each device waits for what is queued before on the
+/// streams of all, and work that is queued later on any of them waits for all.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # const CODE: &[u8] = &[];
+/// # if CODE.is_empty() { return Ok(()) }
+/// use hip::{Device, DeviceBuffer, DevicePart, LaunchConfig, Module, Stream, launch_cooperative_on_devices};
+///
+/// let [first, second] = [Device::get(0)?, Device::get(1)?];
+/// let kernels = [Module::load(&first, CODE)?.kernel("step")?, Module::load(&second, CODE)?.kernel("step")?];
+/// let streams = [Stream::new(&first)?, Stream::new(&second)?];
+/// let mut a = DeviceBuffer::<f32>::zeroed(&first, 256)?;
+/// let mut b = DeviceBuffer::<f32>::zeroed(&second, 256)?;
+/// let parts = [
+///     DevicePart { kernel: &kernels[0], stream: &streams[0], args: (&mut a, 256u32) },
+///     DevicePart { kernel: &kernels[1], stream: &streams[1], args: (&mut b, 256u32) },
+/// ];
+/// // SAFETY: `step` takes a buffer and its length, and stays inside of it.
+/// unsafe { launch_cooperative_on_devices(LaunchConfig::new(4, 64), &parts)? };
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// Those of [`Kernel::launch_cooperative`] for each part; [`Error::InvalidValue`] for no parts, and for two on one device;
+/// [`Error::Capture`] for a stream that is captured; the runtime's, if the parts are not of the same kernel.
+///
+/// # Safety
+/// That of [`Kernel::launch`], for each part.
+pub unsafe fn launch_cooperative_on_devices<A: KernelArgs>(
+    config: LaunchConfig,
+    parts: &[DevicePart<'_, A>],
+) -> Result<()> {
+    let (Some(first), Ok(count)) = (parts.first(), c_uint::try_from(parts.len())) else {
+        return Err(bad_devices("none".to_owned()));
+    };
+    let mut arguments: Vec<Arguments<'_>> = Vec::with_capacity(parts.len());
+    for (index, part) in parts.iter().enumerate() {
+        let device = part.kernel.device();
+        if parts[..index].iter().any(|other| other.kernel.device() == device) {
+            return Err(bad_devices(format!("device {} twice", device.index())));
+        }
+        device.expect(part.stream.device(), "the stream")?;
+        part.stream.inner.refuse_captured("a launch on several devices")?;
+        arguments.push(part.kernel.arguments(config, &part.args)?);
+        part.kernel.check_cooperative(config)?;
+    }
+    // The streams wait for what others do with the memory. It is borrowed until this returns, so that nothing comes in between.
+    for (part, arguments) in parts.iter().zip(&arguments) {
+        part.stream.inner.submit(arguments.accesses(), None, |_| Ok(()))?;
+    }
+    // They point into the arguments, which stay where they are from here on.
+    let mut pointers: Vec<Pointers> = arguments.iter_mut().map(Arguments::pointers).collect();
+    let LaunchConfig { grid, block, shared_bytes } = config;
+    let mut list: Vec<hip_sys::hipFunctionLaunchParams> = (parts.iter().zip(&mut pointers))
+        .map(|(part, pointers)| hip_sys::hipFunctionLaunchParams {
+            function: part.kernel.as_raw(),
+            gridDimX: grid.x,
+            gridDimY: grid.y,
+            gridDimZ: grid.z,
+            blockDimX: block.x,
+            blockDimY: block.y,
+            blockDimZ: block.z,
+            sharedMemBytes: shared_bytes,
+            hStream: part.stream.as_raw(),
+            kernelParams: pointers.as_mut_ptr(),
+        })
+        .collect();
+    first.kernel.device().activate()?;
+    // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
+    // them, valid during the call, which copies them. The caller answers for the kernels.
+    let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };
+    check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
+        format!("{} and {} more", first.kernel.describe(config), count - 1)
+    })?;
+    // Only now is there work to note; a mark that could not be made is made up for by waiting.
+    let mut noted = Ok(());
+    for (part, arguments) in parts.iter().zip(&arguments) {
+        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(config)), |_| Ok(()));
+        noted = noted.and(mark);
+    }
+    if noted.is_err() {
+        parts.iter().for_each(|part| drop(part.stream.synchronize()));
+    }
+    noted
+}
+
+fn bad_devices(value: String) -> Error {
+    Error::InvalidValue { what: "the devices of a launch", value, allowed: "one at least, each once".to_owned() }
+}
