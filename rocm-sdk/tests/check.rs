@@ -63,11 +63,6 @@ fn is_ok(report: &Report, name: &str) {
     assert_eq!(verdict(report, name), (Verdict::Ok, String::new()), "{name}");
 }
 
-fn script(tree: &Tree, relative: &str, text: &str) {
-    let path = tree.write(relative, format!("#!/bin/sh\n{text}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// Like `/opt/rocm`, with what every installation has.
 fn prefix() -> Tree {
     let tree = Tree::new();
@@ -125,7 +120,7 @@ fn wheels() -> Tree {
         ],
     );
     for (name, says) in SCRIPTS {
-        script(&tree, &format!("bin/{name}"), &format!("echo '{says}'"));
+        tree.script(&format!("bin/{name}"), &format!("echo '{says}'"));
     }
     tree
 }
@@ -186,10 +181,10 @@ fn wheels_with_faults_of_their_layout() {
     tree.write(&site("rocm_profiler-7.9.0.dist-info/METADATA"), "Name: rocm-profiler\nVersion: 7.9.0\n");
     tree.write(&site("_rocm_sdk_core/share/therock/dist_info.json"), "{\"dist_amdgpu_targets\": \"sm_90\"}");
     fs::remove_file(tree.path("bin/hipcc")).unwrap();
-    script(&tree, "bin/amdclang", "echo 'amdclang: no such compiler' >&2; exit 3");
-    script(&tree, "bin/amdflang", "echo 'something else'");
-    script(&tree, "bin/amdlld", "kill -SEGV $$");
-    script(&tree, "bin/amdclang-cl", "exec /no/such/interpreter");
+    tree.script("bin/amdclang", "echo 'amdclang: no such compiler' >&2; exit 3");
+    tree.script("bin/amdflang", "echo 'something else'");
+    tree.script("bin/amdlld", "kill -SEGV $$");
+    tree.script("bin/amdclang-cl", "exec /no/such/interpreter");
     fs::set_permissions(tree.path("bin/hipconfig"), fs::Permissions::from_mode(0o644)).unwrap();
     let report = run(&core_of(&tree));
     assert!(!report.is_success());
@@ -212,9 +207,9 @@ fn wheels_with_faults_of_their_layout() {
 #[test]
 fn programs_that_ask_the_driver_may_fail_without_one() {
     let tree = prefix();
-    script(&tree, "bin/rocminfo", "echo 'ROCk module is NOT loaded'; exit 1");
-    script(&tree, "bin/amd-smi", "echo 'x: error while loading shared libraries: libx.so' >&2; exit 127");
-    script(&tree, "bin/rocm-smi", "kill -ABRT $$");
+    tree.script("bin/rocminfo", "echo 'ROCk module is NOT loaded'; exit 1");
+    tree.script("bin/amd-smi", "echo 'x: error while loading shared libraries: libx.so' >&2; exit 127");
+    tree.script("bin/rocm-smi", "kill -ABRT $$");
     let report = run(tree.root());
     if Path::new("/dev/kfd").exists() {
         fails(&report, "answers: rocminfo", "exited with 1");
@@ -334,8 +329,8 @@ fn each_bad_library_is_told_and_harms_no_other() {
 fn an_installation_of_amd_s_packages() {
     let tree = prefix();
     tree.write("include/hip/hip_version.h", "");
-    script(&tree, "bin/hipcc", "echo 'OVERVIEW: clang LLVM compiler'; sleep 1000 &");
-    script(&tree, "lib/llvm/bin/amdclang", "echo 'OVERVIEW: clang LLVM compiler'");
+    tree.script("bin/hipcc", "echo 'OVERVIEW: clang LLVM compiler'; sleep 1000 &");
+    tree.script("lib/llvm/bin/amdclang", "echo 'OVERVIEW: clang LLVM compiler'");
     let begun = Instant::now();
     let report = run(tree.root());
     assert!(report.is_success(), "{report}");
@@ -577,7 +572,7 @@ fn an_installation_with_a_c_library_of_its_own() {
     program("hipconfig", "puts(\"HIP version: 7.2\"); return 0;");
     program("hipcc", "puts(\"clang: not found\"); return 127;");
     program("amdlld", "*(volatile int *)8 = 1; return 0;");
-    script(&tree, "usr/bin/hipify-perl", "echo USAGE:");
+    tree.script("usr/bin/hipify-perl", "echo USAGE:");
     let report = run(&tree.path("usr"));
     for name in [
         "a process can be started for each library".to_owned(),

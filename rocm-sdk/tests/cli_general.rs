@@ -242,7 +242,7 @@ fn a_set_uid_command_installs_and_runs_nothing() {
     let tree = Tree::new();
     tree.write("installs/7.2/.packages", "Sets: hip\n");
     let program = tree.path("rocm-sdk");
-    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    cli_common::copy_program(&program);
     if fs::metadata(&program).unwrap().uid() != 0 {
         let _ = writeln!(std::io::stdout(), "SKIPPED: only root can make a program that runs as somebody else");
         return;

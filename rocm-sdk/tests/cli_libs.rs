@@ -227,7 +227,7 @@ fn unreadable() {
     mode(&path, 0o000);
     mode(tree.root(), 0o755);
     let program = tree.path("rocm-sdk");
-    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    cli_common::copy_program(&program);
     let end = |root: &str, name: &str| {
         let mut command = std::process::Command::new(&program);
         command.env_clear().current_dir("/").args(["libs", name, "--root"]).arg(tree.path(root));
@@ -295,7 +295,7 @@ fn an_unreadable_folder_of_installations() {
     tree.write("mine/7.2/.packages", "Sets: hip\n");
     mode(tree.root(), 0o755);
     let (mine, program) = (tree.path("mine"), tree.path("rocm-sdk"));
-    fs::copy(cli_common::PROGRAM, &program).unwrap();
+    cli_common::copy_program(&program);
     let end = |arguments: &str| {
         let mut command = std::process::Command::new(&program);
         command.env_clear().env("ROCM_SDK_INSTALL_DIR", &mine).current_dir("/").args(arguments.split(' '));

@@ -31,14 +31,7 @@ fn driver(tree: &Tree, nodes: &[(u32, u32)]) {
 /// An installation with programs, shell scripts.
 fn tool(tree: &Tree, path: &str, script: &str) -> PathBuf {
     tree.write("rocm/.info/version", "7.2.4");
-    let path = tree.path(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // Written by another process: a file that this one has open for writing at the moment that another test starts a
-    // program could not be started.
-    let write =
-        ["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"", path.to_str().unwrap(), script];
-    assert!(std::process::Command::new("/bin/sh").args(write).status().unwrap().success());
-    path
+    tree.script(path, script)
 }
 
 fn detection(tree: &Tree, search: Search) -> TargetDetection {

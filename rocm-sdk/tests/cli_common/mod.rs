@@ -7,6 +7,13 @@ use std::process::{Command, Output};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_rocm-sdk");
 
+/// Copies the command to `path`, by another process: were the file open here to be written, a child that another thread starts just
+/// then would have it open too, and a program that is open to be written does not start (`ETXTBSY`).
+pub fn copy_program(path: &Path) {
+    let status = Command::new("cp").arg(PROGRAM).arg(path).status().unwrap();
+    assert!(status.success(), "cp {PROGRAM} {}", path.display());
+}
+
 /// A run to be.
 pub struct Run(Command);
 

@@ -40,6 +40,18 @@ impl Tree {
         path
     }
 
+    /// A program: a shell script.
+    pub fn script(&self, relative: &str, text: &str) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // Written by another process: a file that this one has open for writing at the moment that another test starts a
+        // program could not be started.
+        let write =
+            ["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"", path.to_str().unwrap(), text];
+        assert!(std::process::Command::new("/bin/sh").args(write).status().unwrap().success());
+        path
+    }
+
     pub fn link(&self, target: &str, relative: &str) {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
