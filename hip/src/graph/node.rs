@@ -571,6 +571,8 @@ impl Graph {
     pub fn add_alloc<T: Pod>(&mut self, after: &[Node], len: usize) -> Result<(Node, DevicePtr<T>)> {
         let bytes = byte_len::<T>(len)?;
         not_empty(bytes)?;
+        // Launches take the memory from a pool.
+        self.inner.device.prepare_pools()?;
         let mut params = hip_sys::hipMemAllocNodeParams { bytesize: bytes, ..Default::default() };
         params.poolProps.allocType = hip_sys::hipMemAllocationTypePinned;
         params.poolProps.location.type_ = hip_sys::hipMemLocationTypeDevice;

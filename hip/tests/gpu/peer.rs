@@ -1,5 +1,7 @@
 //! Several devices that use each other's memory.
 
+use std::sync::Mutex;
+
 use hip::{
     Device, DeviceBuffer, DevicePart, Error, LaunchConfig, Module, PeerAttribute, Stream, launch_cooperative_on_devices,
 };
@@ -23,9 +25,13 @@ pub(crate) fn two(test: &str) -> Option<(Device, Device)> {
     }
 }
 
+/// Held by tests that give access to another device or count on there being none: it is the process's.
+static ACCESS: Mutex<()> = Mutex::new(());
+
 #[test]
 fn access_is_given_and_taken() {
     let Some((first, second)) = two("peer::access_is_given_and_taken") else { return };
+    let _access = ACCESS.lock().unwrap();
     let module = Module::load(&first, crate::kernels(&first)).unwrap();
     let add = module.kernel("add_in_place").unwrap();
     let stream = Stream::new(&first).unwrap();
@@ -72,6 +78,7 @@ fn access_is_given_and_taken() {
 #[test]
 fn copies_between_devices_need_no_access() {
     let Some((first, second)) = two("peer::copies_between_devices_need_no_access") else { return };
+    let _access = ACCESS.lock().unwrap();
     let source = DeviceBuffer::from_slice(&first, &(0..1000u32).collect::<Vec<_>>()).unwrap();
     let mut target = DeviceBuffer::<u32>::zeroed(&second, 1000).unwrap();
     target.copy_from_device(&source).unwrap();

@@ -340,6 +340,7 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
         return Ok(memory);
     }
     stream.inner.refuse_captured("an allocation in the order of the stream")?;
+    device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
     // Noted as a write: what uses the memory, on whatever stream or the host, comes after the allocation.
     stream.inner.submit(&[Access::write(&memory.usage)], None, |raw| {

@@ -1,5 +1,6 @@
 //! What is known of pools for each device, and of devices for each pool.
 
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -46,6 +47,8 @@ pub(crate) struct DevicePools {
     chosen: RwLock<Option<Arc<PoolInner>>>,
     /// Pools that nobody has any more, for the next that is made with the same options.
     parked: Mutex<Vec<(PoolOptions, Parked)>>,
+    /// Whether the device has its default stream: see [`Device::prepare_pools`].
+    prepared: AtomicBool,
 }
 
 struct Parked(hipMemPool_t);
@@ -75,12 +78,38 @@ impl DevicePools {
 }
 
 impl Device {
+    /// To be called before memory is taken from a pool of this device.
+    ///
+    /// HIP makes a device's default stream when it is first needed. Where that is in an allocation (7.x), it waits for the
+    /// device's lock with the pool's lock held, and whoever frees or waits in another thread does it the other way round:
+    /// neither goes on. A device that has its default stream already is not locked for it.
+    #[inline]
+    pub(crate) fn prepare_pools(&self) -> Result<()> {
+        if self.pools().prepared.load(Ordering::Acquire) { Ok(()) } else { self.make_default_stream() }
+    }
+
+    #[cold]
+    fn make_default_stream(&self) -> Result<()> {
+        self.activate()?;
+        // To ask the default stream while another is captured would spoil the capture.
+        let mut capturing = hip_sys::hipStreamCaptureStatusNone;
+        // SAFETY: the default stream, and `capturing` is valid for a write.
+        let known = unsafe { hip_sys::hipStreamIsCapturing(ptr::null_mut(), &mut capturing) };
+        if known.0 != 0 || capturing != hip_sys::hipStreamCaptureStatusNone {
+            return Ok(());
+        }
+        // SAFETY: the default stream of the current device. Whether it is busy does not matter.
+        unsafe { hip_sys::hipStreamQuery(ptr::null_mut()) };
+        self.pools().prepared.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// The pool that is the device's own, and its current one unless another was set (`hipDeviceGetDefaultMemPool`).
     pub fn default_memory_pool(&self) -> Result<MemoryPool> {
         if let Some(inner) = self.pools().default.get() {
             return Ok(MemoryPool { inner: Arc::clone(inner) });
         }
-        let mut raw: hipMemPool_t = std::ptr::null_mut();
+        let mut raw: hipMemPool_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetDefaultMemPool(&mut raw, self.raw()) };
         check(status, "hipDeviceGetDefaultMemPool", || format!("that of device {}", self.index()))?;
@@ -94,7 +123,7 @@ impl Device {
     /// # Errors
     /// [`Error::InvalidValue`] if foreign code has set one that this crate does not know.
     pub fn memory_pool(&self) -> Result<MemoryPool> {
-        let mut raw: hipMemPool_t = std::ptr::null_mut();
+        let mut raw: hipMemPool_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetMemPool(&mut raw, self.raw()) };
         check(status, "hipDeviceGetMemPool", || format!("that of device {}", self.index()))?;
