@@ -44,6 +44,7 @@
 //! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; better make streams |
+//! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |
 //! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
 //! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] is a future |
 //! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`] |
@@ -121,6 +122,8 @@ mod device;
 pub mod dlpack;
 mod error;
 mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 #[cfg(unix)]
 mod external;
 mod graph;
@@ -153,6 +156,8 @@ pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_g
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::{Event, EventOptions, IpcEventHandle};
+#[cfg(feature = "rocm-10-0")]
+pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQueues};
 #[cfg(unix)]
 pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{

@@ -10,6 +10,8 @@ mod common;
 mod debug;
 mod device;
 mod dlpack;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 #[cfg(unix)]
 mod external;
 #[cfg(unix)]

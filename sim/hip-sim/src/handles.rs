@@ -14,9 +14,11 @@ pub(crate) enum Kind {
     Event = 0x5,
     Module = 0x7,
     Function = 0x9,
+    ExecutionContext = 0x21,
+    ResourceDescriptor = 0x23,
 }
 
-const KIND_BITS: u32 = 4;
+const KIND_BITS: u32 = 6;
 const INDEX_BITS: u32 = 24;
 const MAX_GENERATION: u32 = u32::MAX;
 
@@ -68,7 +70,7 @@ impl<T> Handles<T> {
         let bits = handle.addr() as u64;
         let index = (bits >> KIND_BITS) & ((1 << INDEX_BITS) - 1);
         let generation = u32::try_from(bits >> (KIND_BITS + INDEX_BITS)).ok()?;
-        (bits & 0xf == self.kind as u64).then_some((index as usize, generation))
+        (bits & ((1 << KIND_BITS) - 1) == self.kind as u64).then_some((index as usize, generation))
     }
 
     /// What the handle names, if it lives.

@@ -21,7 +21,7 @@
 //!
 //! # What is there
 //! Devices, memory (device, pinned, managed, registered, stream-ordered), copies and fills in one and two dimensions, streams,
-//! events, host functions, modules, launches and occupancy. The other functions of HIP return
+//! events, host functions, modules, launches, occupancy and the execution contexts of HIP 10.0. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -42,6 +42,9 @@
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - Devices cannot reach each other's memory; copies between them work.
+//! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
+//!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
+//!   context without streams has happened, and streams that are made later wait as well for what the context was told to wait for.
 //! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it.
 //! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
 //!
@@ -55,6 +58,7 @@
 
 mod api;
 mod config;
+mod execution;
 mod fault;
 mod handles;
 mod image;
@@ -65,6 +69,7 @@ mod provider;
 mod queue;
 mod runtime;
 mod status;
+mod units;
 
 pub use fault::last_fault;
 pub use provider::{is_supported, provider};

@@ -11,11 +11,12 @@ use amdgpu_sim::Gpu;
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 use crate::config;
+use crate::execution::{Context, Descriptor, STREAM_DETACHED};
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
-use crate::status::{Outcome, Refusal, watch_fork};
+use crate::status::{Outcome, Refusal, ensure, watch_fork};
 
 /// One software GPU.
 pub(crate) struct Device {
@@ -34,6 +35,8 @@ pub(crate) struct Stream {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
+    /// The execution context that it was made in, if it was.
+    pub(crate) context: Option<Arc<Context>>,
 }
 
 /// What a `hipEvent_t` names.
@@ -74,6 +77,10 @@ pub(crate) struct Runtime {
     pub(crate) events: Handles<Event>,
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
+    pub(crate) contexts: Handles<Context>,
+    pub(crate) descriptors: Handles<Descriptor>,
+    /// Devices with the handles of the contexts that they have by themselves, as numbers.
+    pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
     pub(crate) memory: AddressMap,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
@@ -106,6 +113,9 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 events: Handles::new(Kind::Event),
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
+                contexts: Handles::new(Kind::ExecutionContext),
+                descriptors: Handles::new(Kind::ResourceDescriptor),
+                primary_contexts: Mutex::default(),
                 memory: AddressMap::default(),
                 profile: settings.profile,
             })
@@ -186,6 +196,7 @@ impl Runtime {
             2 => Ok(self.per_thread()),
             _ => {
                 let stream = self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
+                ensure(stream.context.as_ref().is_none_or(|context| !context.is_destroyed()), STREAM_DETACHED)?;
                 Ok(Target { queue: stream.queue, device: stream.device, is_null: false })
             }
         }

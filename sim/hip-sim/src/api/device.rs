@@ -244,6 +244,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     for stream in runtime.streams.remove_where(|stream| stream.device == ordinal) {
         runtime.scheduler.close(stream.queue);
     }
+    super::execution_context::reset(runtime, ordinal);
     runtime.events.remove_where(|event| event.device == ordinal);
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
