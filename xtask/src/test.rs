@@ -77,7 +77,9 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     // No library of the newest level is at hand: here is where its functions run. The step `workspace` is at the default one.
     let about = "the safe crates on the software GPU at the newest API level, with nothing else on";
     let features = format!("hip/sim,hiprtc/sim,hip/{}", LEVELS[LEVELS.len() - 1]);
-    steps.push(Step::command("sim", about, test(&[&crates[..], &["--features", &features]].concat())));
+    let with = ["--features", &features];
+    let newest = [test(&[&crates[..], &with].concat()), test(&[&["--doc", "-p", "hip"][..], &with].concat())];
+    steps.push(Step::commands("sim", about, newest.into()));
     let about = "rocm-sdk as a library with its default features, and as the command";
     let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];
     steps.push(Step::commands("rocm-sdk", about, sdk.into()));
