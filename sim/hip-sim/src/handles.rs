@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Event = 0x5,
     Module = 0x7,
     Function = 0x9,
+    Pool = 0xb,
     ExecutionContext = 0x21,
     ResourceDescriptor = 0x23,
 }
@@ -79,6 +80,12 @@ impl<T> Handles<T> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.slots.get(index).filter(|slot| slot.generation == generation)?;
         slot.value.clone()
+    }
+
+    /// Calls `visit` with all of them.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&T)) {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter_map(|slot| slot.value.as_deref()).for_each(&mut visit);
     }
 
     /// Ends the handle. The thing itself lives on while something holds it.

@@ -20,8 +20,8 @@
 //! ```
 //!
 //! # What is there
-//! Devices, memory (device, pinned, managed, registered, stream-ordered), copies and fills in one and two dimensions, streams,
-//! events, host functions, modules, launches, occupancy and the execution contexts of HIP 10.0. The other functions of HIP return
+//! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
+//! up to three dimensions, streams, events, host functions, modules, launches, occupancy and the execution contexts of HIP 10.0. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -41,11 +41,11 @@
 //! - Memory is freed by its first address only, and registered once.
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Asynchronous copies from or to pageable memory return when they are done.
-//! - Devices cannot reach each other's memory; copies between them work.
 //! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
 //!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
 //!   context without streams has happened, and streams that are made later wait as well for what the context was told to wait for.
-//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it.
+//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
+//!   what is freed is gone, and a kernel that uses it is caught.
 //! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
 //!
 //! # Settings
@@ -64,6 +64,8 @@ mod handles;
 mod image;
 mod memory;
 mod observe;
+mod peers;
+mod pool;
 mod properties;
 mod provider;
 mod queue;
