@@ -39,7 +39,7 @@ pub struct Occupancy {
 }
 
 impl Kernel {
-    pub(super) fn new(raw: hipFunction_t, info: Arc<KernelInfo>, module: Arc<ModuleInner>) -> Self {
+    pub(crate) fn new(raw: hipFunction_t, info: Arc<KernelInfo>, module: Arc<ModuleInner>) -> Self {
         let name = Arc::from(info.name.as_str());
         Self { raw, info, name, module }
     }

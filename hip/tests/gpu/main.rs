@@ -17,6 +17,8 @@ mod external;
 #[cfg(unix)]
 mod fork;
 mod launch;
+#[cfg(feature = "rocm-10-0")]
+mod library;
 mod memory;
 mod memory_host;
 #[cfg(target_os = "linux")]

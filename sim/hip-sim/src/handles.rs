@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Pool = 0xb,
     ExecutionContext = 0x21,
     ResourceDescriptor = 0x23,
+    Library = 0x25,
+    LibraryKernel = 0x27,
 }
 
 const KIND_BITS: u32 = 6;
@@ -97,6 +99,12 @@ impl<T> Handles<T> {
         let value = slot.value.take()?;
         slot.retire(index, |index| free.push(index));
         Some(value)
+    }
+
+    /// All living things.
+    pub(crate) fn values(&self) -> Vec<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter_map(|slot| slot.value.clone()).collect()
     }
 
     /// Ends all handles of things for which `dead` says so.

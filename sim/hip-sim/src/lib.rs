@@ -65,6 +65,7 @@ mod image;
 mod memory;
 mod observe;
 mod peers;
+mod placement;
 mod pool;
 mod properties;
 mod provider;

@@ -10,12 +10,14 @@ use std::time::Instant;
 use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
+use crate::api::library::{Library, LibraryKernel};
 use crate::config;
 use crate::execution::{Context, Descriptor, STREAM_DETACHED};
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
+use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
@@ -104,11 +106,14 @@ pub(crate) struct Runtime {
     pub(crate) functions: Handles<Function>,
     pub(crate) pools: Handles<Pool>,
     pub(crate) peers: Peers,
+    pub(crate) libraries: Handles<Library>,
+    pub(crate) library_kernels: Handles<LibraryKernel>,
     pub(crate) contexts: Handles<Context>,
     pub(crate) descriptors: Handles<Descriptor>,
     /// Devices with the handles of the contexts that they have by themselves, as numbers.
     pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
     pub(crate) memory: AddressMap,
+    pub(crate) placements: Placements,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
 }
@@ -142,10 +147,13 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 functions: Handles::new(Kind::Function),
                 pools,
                 peers: Peers::default(),
+                libraries: Handles::new(Kind::Library),
+                library_kernels: Handles::new(Kind::LibraryKernel),
                 contexts: Handles::new(Kind::ExecutionContext),
                 descriptors: Handles::new(Kind::ResourceDescriptor),
                 primary_contexts: Mutex::default(),
                 memory: AddressMap::default(),
+                placements: Placements::default(),
                 profile: settings.profile,
             })
         })

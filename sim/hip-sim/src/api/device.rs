@@ -256,6 +256,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
         }
         release(runtime, &block);
     }
+    super::library::reset(runtime, ordinal);
     let device = &runtime.devices[ordinal];
     device.pool.store(device.default_pool, Ordering::Release);
     runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);

@@ -6,6 +6,8 @@ pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod execution_context;
 pub(crate) mod launch;
+pub(crate) mod library;
+pub(crate) mod managed;
 pub(crate) mod memory;
 pub(crate) mod memset;
 pub(crate) mod module;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use amdgpu_sim::{CodeObject, LoadError, bundle};
+use amdgpu_sim::{CodeObject, KernelInfo, LoadError, bundle};
 use hip_sys::*;
 
 use super::{hip_functions, put, put_if_wanted};
@@ -29,7 +29,8 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-fn status_of(error: &LoadError) -> hipError_t {
+/// The status that HIP has for code that cannot be loaded.
+pub(crate) fn status_of(error: &LoadError) -> hipError_t {
     match error {
         LoadError::Target { .. } | LoadError::NoCodeFor { .. } => hipErrorNoBinaryForGpu,
         LoadError::Memory(_) => hipErrorOutOfMemory,
@@ -55,7 +56,7 @@ unsafe fn load_image(to: *mut hipModule_t, image: *const c_void) -> Outcome {
 ///
 /// # Safety
 /// `text` must be null or end with a NUL.
-unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
+pub(crate) unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
     ensure(!text.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence a C string, as the caller vouches.
     let text = unsafe { CStr::from_ptr(text) };
@@ -84,6 +85,23 @@ fn function(runtime: &Runtime, handle: hipModule_t, name: &str) -> Result<hipFun
     let function = runtime.functions.insert(function).ok_or(hipErrorOutOfMemory)?;
     known.push((name.to_owned(), function.addr()));
     Ok(function.cast())
+}
+
+/// An attribute of a kernel.
+pub(crate) fn attribute(info: &KernelInfo, which: hipFunction_attribute) -> Result<c_int, Refusal> {
+    let number = match which {
+        HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => info.max_workgroup_size,
+        HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => info.lds_size,
+        HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES
+        | HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA
+        | HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 0,
+        HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => info.private_size,
+        HIP_FUNC_ATTRIBUTE_NUM_REGS => info.vgpr_count,
+        HIP_FUNC_ATTRIBUTE_PTX_VERSION | HIP_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
+        HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(info.lds_size),
+        _ => return Err(hipErrorInvalidValue.into()),
+    };
+    Ok(c_int::try_from(number).unwrap_or(c_int::MAX))
 }
 
 hip_functions! {
@@ -137,23 +155,11 @@ hip_functions! {
         Ok(())
     }
 
-    fn hipFuncGetAttribute(value: *mut c_int, attribute: hipFunction_attribute, function: hipFunction_t) {
+    fn hipFuncGetAttribute(value: *mut c_int, which: hipFunction_attribute, function: hipFunction_t) {
         let runtime = runtime()?;
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
-        let info = function.kernel.info();
-        let number = match attribute {
-            HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => info.max_workgroup_size,
-            HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => info.lds_size,
-            HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES | HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA
-            | HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 0,
-            HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => info.private_size,
-            HIP_FUNC_ATTRIBUTE_NUM_REGS => info.vgpr_count,
-            HIP_FUNC_ATTRIBUTE_PTX_VERSION | HIP_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
-            HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(info.lds_size),
-            _ => return Err(hipErrorInvalidValue.into()),
-        };
-        put(value, c_int::try_from(number).unwrap_or(c_int::MAX))
+        put(value, attribute(function.kernel.info(), which)?)
     }
 
     since:
