@@ -57,6 +57,7 @@
 mod api;
 mod config;
 mod fault;
+mod graph;
 mod handles;
 mod image;
 mod memory;

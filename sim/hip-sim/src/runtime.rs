@@ -11,6 +11,7 @@ use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 use crate::config;
+use crate::graph::{Exec, Graph, MemoryUse, Node};
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
@@ -100,6 +101,10 @@ pub(crate) struct Runtime {
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
     pub(crate) pools: Handles<Pool>,
+    pub(crate) graphs: Handles<Graph>,
+    pub(crate) nodes: Handles<Node>,
+    pub(crate) execs: Handles<Exec>,
+    pub(crate) graph_memory: MemoryUse,
     pub(crate) peers: Peers,
     pub(crate) memory: AddressMap,
     /// Where the profile goes.
@@ -134,6 +139,10 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
                 pools,
+                graphs: Handles::new(Kind::Graph),
+                nodes: Handles::new(Kind::Node),
+                execs: Handles::new(Kind::Exec),
+                graph_memory: MemoryUse::default(),
                 peers: Peers::default(),
                 memory: AddressMap::default(),
                 profile: settings.profile,
@@ -212,6 +221,16 @@ impl Runtime {
     /// The pool whose handle is this number.
     pub(crate) fn pool(&self, handle: usize) -> Option<Arc<Pool>> {
         self.pools.get(std::ptr::without_provenance(handle))
+    }
+
+    /// The graph whose handle is this number.
+    pub(crate) fn graph(&self, handle: usize) -> Option<Arc<Graph>> {
+        self.graphs.get(std::ptr::without_provenance(handle))
+    }
+
+    /// The node of a graph whose handle is this number.
+    pub(crate) fn node(&self, handle: usize) -> Option<Arc<Node>> {
+        self.nodes.get(std::ptr::without_provenance(handle))
     }
 
     /// The stream that `handle` names: null and `hipStreamLegacy` (1) are the current device's default stream,

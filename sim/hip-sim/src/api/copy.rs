@@ -16,7 +16,7 @@ use crate::status::{Outcome, Refusal, ensure};
 
 /// What of a box: rows of `width` bytes, `pitch` bytes apart on each side, and planes of `height` rows. A flat copy is one row.
 #[derive(Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     width: u64,
     height: u64,
     depth: u64,
@@ -32,7 +32,12 @@ struct Strides {
 }
 
 impl Shape {
-    fn flat(bytes: usize) -> Self {
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    pub(crate) fn flat(bytes: usize) -> Self {
         let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
         Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
     }
@@ -55,7 +60,7 @@ struct End {
 }
 
 /// A copy that has been checked.
-struct Copy {
+pub(crate) struct Copy {
     to: End,
     from: End,
     shape: Shape,
@@ -63,7 +68,7 @@ struct Copy {
 
 impl Copy {
     /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
-    fn check(
+    pub(crate) fn check(
         runtime: &Runtime,
         to: *mut c_void,
         from: *const c_void,
@@ -105,7 +110,7 @@ impl Copy {
     ///
     /// # Safety
     /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
-    unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
+    pub(crate) unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
         let Shape { height, depth, to, from, .. } = self.shape;
         for (plane, row) in (0..depth).flat_map(|plane| (0..height).map(move |row| (plane, row))) {
             let to = self.to.address + plane * to.plane + row * to.pitch;
@@ -158,7 +163,7 @@ unsafe fn copy(
     if !wait {
         ensure_kind(kind)?;
     }
-    if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
+    if shape.is_empty() {
         return target.map(drop);
     }
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
@@ -192,7 +197,7 @@ fn is_gone(runtime: &Runtime, address: u64) -> bool {
 }
 
 /// Whether there is such a kind of copy.
-fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
+pub(crate) fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
     ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)
 }
 
@@ -212,7 +217,7 @@ fn rectangle(
 }
 
 /// A three-dimensional copy between memory that has addresses: both ends, and the shape. Arrays there are none.
-fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
+pub(crate) fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
     let hipMemcpy3DParms { srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, .. } = *parameters;
     ensure(srcArray.is_null() && dstArray.is_null(), hipErrorNotSupported)?;
     let side = |from: hipPitchedPtr, at: hipPos| -> Option<(*mut c_void, Strides)> {

@@ -281,7 +281,8 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
             unsafe { release_host(block.base, block.size) };
         }
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
-        Kind::Global => {}
+        // It goes with its nodes.
+        Kind::Graph | Kind::Global => {}
     }
 }
 

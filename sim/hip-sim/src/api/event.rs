@@ -8,8 +8,8 @@ use hip_sys::*;
 
 use super::stream::scope_of;
 use super::{hip_functions, put};
-use crate::queue::Work;
-use crate::runtime::{Event, Record, Runtime, runtime};
+use crate::queue::{Point, Work};
+use crate::runtime::{Event, Record, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// Blocking synchronisation, no timing, interprocess, no system fence, release to device, release to system.
@@ -44,6 +44,27 @@ fn record_of(event: &Event) -> Option<Record> {
 pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t) -> Outcome {
     let event = event(runtime, handle)?;
     let target = runtime.target(stream)?;
+    record_event(runtime, &event, &target).map(drop)
+}
+
+/// Records the event with handle `handle`, as a number, on a stream.
+pub(crate) fn record_on(runtime: &Runtime, handle: usize, target: &Target) -> Result<Point, Refusal> {
+    let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
+    record_event(runtime, &event, target)
+}
+
+/// What a wait for the event with this handle, as a number, waits for.
+pub(crate) fn point_of(runtime: &Runtime, handle: usize) -> Result<Option<Point>, Refusal> {
+    let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
+    Ok(record_of(&event).map(|record| record.point))
+}
+
+/// Whether the event with this handle, as a number, is there.
+pub(crate) fn exists(runtime: &Runtime, handle: usize) -> bool {
+    event(runtime, std::ptr::without_provenance_mut(handle)).is_ok()
+}
+
+fn record_event(runtime: &Runtime, event: &Event, target: &Target) -> Result<Point, Refusal> {
     ensure(event.device == target.device, hipErrorInvalidHandle)?;
     let time = Arc::new(OnceLock::new());
     let clock = Arc::clone(&time);
@@ -53,7 +74,7 @@ pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t)
     }));
     let point = runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
     *slot = Some(Record { point, time });
-    Ok(())
+    Ok(point)
 }
 
 /// The time that a recording has got, if the event can be asked for it.

@@ -83,16 +83,60 @@ unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Ve
 }
 
 /// What a launch asks for.
-struct Launch {
+#[derive(Clone, Copy)]
+pub(crate) struct Launch {
     /// Work-items.
-    grid: [u32; 3],
-    block: [u32; 3],
-    lds: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) lds: u32,
+}
+
+/// A launch that has been checked, with its arguments.
+pub(crate) struct Prepared {
+    pub(crate) device: usize,
+    pub(crate) kernel: Kernel,
+    pub(crate) launch: Launch,
+    pub(crate) arguments: Vec<u8>,
+}
+
+impl Prepared {
+    /// Checks a launch, and takes its arguments.
+    ///
+    /// # Safety
+    /// As HIP asks of the parameters.
+    pub(crate) unsafe fn new(
+        runtime: &Runtime,
+        handle: hipFunction_t,
+        launch: Launch,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Result<Self, Refusal> {
+        let function = runtime.functions.get(handle.cast()).ok_or(hipErrorInvalidHandle)?;
+        let info = function.kernel.info();
+        ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
+        launch.check(info)?;
+        let arguments = if info.explicit_size() == 0 {
+            Vec::new()
+        } else if !params.is_null() {
+            // SAFETY: as the caller vouches.
+            unsafe { gather(info, params) }?
+        } else {
+            ensure(!extra.is_null(), hipErrorInvalidValue)?;
+            // SAFETY: as the caller vouches.
+            unsafe { take_buffer(info, extra) }?
+        };
+        Ok(Self { device: function.device, kernel: function.kernel.clone(), launch, arguments })
+    }
+
+    /// Runs it, here and now.
+    pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
+        dispatch(runtime, self.device, &self.kernel, &self.launch, &self.arguments)
+    }
 }
 
 impl Launch {
     /// From blocks, as HIP launches are given.
-    fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
+    pub(crate) fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
         for (blocks, most) in blocks.into_iter().zip(MAX_GRID) {
             ensure(blocks <= most, hipErrorInvalidValue)?;
         }
@@ -172,32 +216,20 @@ unsafe fn launch(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.target(stream)?;
-    let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
-    let info = function.kernel.info();
-    ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
-    launch.check(info)?;
-    if function.device != target.device {
+    // SAFETY: as the caller vouches.
+    let prepared = unsafe { Prepared::new(runtime, function, launch, params, extra) }?;
+    if prepared.device != target.device {
         return Err(Refusal::new(
             hipErrorInvalidDevice,
             format!(
                 "kernel {} is loaded on device {}, the stream is of device {}",
-                info.name, function.device, target.device
+                prepared.kernel.info().name,
+                prepared.device,
+                target.device
             ),
         ));
     }
-    let arguments = if info.explicit_size() == 0 {
-        Vec::new()
-    } else if !params.is_null() {
-        // SAFETY: as the caller vouches.
-        unsafe { gather(info, params) }?
-    } else {
-        ensure(!extra.is_null(), hipErrorInvalidValue)?;
-        // SAFETY: as the caller vouches.
-        unsafe { take_buffer(info, extra) }?
-    };
-    let device = target.device;
-    let kernel = function.kernel.clone();
-    let work = Work::Device(Box::new(move || dispatch(runtime, device, &kernel, &launch, &arguments)));
+    let work = Work::Device(Box::new(move || prepared.run(runtime)));
     if !start.is_null() {
         event::record(runtime, start, stream)?;
     }

@@ -7,6 +7,7 @@ use hip_sys::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
+use crate::graph;
 use crate::memory::{Block, Kind, allocate_host, release_host};
 use crate::pool::{Pool, Share};
 use crate::properties::PITCH_ALIGN;
@@ -117,6 +118,12 @@ fn free(ptr: *mut c_void) -> Outcome {
     let base = address(ptr);
     let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
     ensure(block.kind != Kind::Registered, hipErrorInvalidValue)?;
+    if block.kind == Kind::Graph {
+        let memory = graph::allocated(runtime, base).ok_or(hipErrorInvalidValue)?;
+        runtime.drain(Some(block.device));
+        memory.unmap(runtime);
+        return Ok(());
+    }
     runtime.drain((!block.is_shared()).then_some(block.device));
     // Another thread may have been faster; then this is a second free.
     let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing).ok_or(hipErrorInvalidValue)?;
@@ -311,7 +318,7 @@ hip_functions! {
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {
-                    Kind::Device | Kind::Global => hipMemoryTypeDevice,
+                    Kind::Device | Kind::Graph | Kind::Global => hipMemoryTypeDevice,
                     Kind::Host | Kind::Registered => hipMemoryTypeHost,
                     Kind::Managed => hipMemoryTypeManaged,
                 },

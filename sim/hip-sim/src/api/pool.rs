@@ -12,6 +12,7 @@ use hip_sys::*;
 use super::device::release;
 use super::memory::{address, allocate, make_room, pointer};
 use super::{hip_functions, put};
+use crate::graph;
 use crate::pool::Pool;
 use crate::queue::Work;
 use crate::runtime::{Device, Runtime, runtime};
@@ -65,12 +66,17 @@ fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64,
 }
 
 /// Marks the block that starts at `ptr` as freed, which it is when `stream` has come to it.
-pub(crate) fn free_async(runtime: &Runtime, ptr: *mut c_void, stream: hipStream_t) -> Outcome {
+pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hipStream_t) -> Outcome {
     if ptr.is_null() {
         return Ok(());
     }
     let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
     let base = address(ptr);
+    if let Some(memory) = graph::allocated(runtime, base) {
+        let work = Work::Always(Box::new(move || memory.unmap(runtime)));
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
+        return Ok(());
+    }
     let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
     if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
         pool.freed(block.size);
