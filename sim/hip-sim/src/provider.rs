@@ -42,6 +42,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::copy::FUNCTIONS,
             api::memset::FUNCTIONS,
             api::stream::FUNCTIONS,
+            api::capture::FUNCTIONS,
             api::event::FUNCTIONS,
             api::module::FUNCTIONS,
             api::launch::FUNCTIONS,

@@ -10,6 +10,7 @@ use std::time::Instant;
 use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
+use crate::capture::{Captures, Mark};
 use crate::config;
 use crate::graph::{Exec, Graph, MemoryUse, Node};
 use crate::handles::{Handles, Kind};
@@ -67,6 +68,8 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) record: Mutex<Option<Record>>,
+    /// What it stands for, if it was last recorded on a stream that was captured.
+    pub(crate) mark: Mutex<Option<Mark>>,
 }
 
 /// One recording of an event.
@@ -105,6 +108,7 @@ pub(crate) struct Runtime {
     pub(crate) nodes: Handles<Node>,
     pub(crate) execs: Handles<Exec>,
     pub(crate) graph_memory: MemoryUse,
+    pub(crate) captures: Captures,
     pub(crate) peers: Peers,
     pub(crate) memory: AddressMap,
     /// Where the profile goes.
@@ -143,6 +147,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 nodes: Handles::new(Kind::Node),
                 execs: Handles::new(Kind::Exec),
                 graph_memory: MemoryUse::default(),
+                captures: Captures::default(),
                 peers: Peers::default(),
                 memory: AddressMap::default(),
                 profile: settings.profile,
@@ -177,6 +182,8 @@ pub(crate) struct Target {
     pub(crate) device: usize,
     /// Whether it is the legacy default stream, which a wait for covers the blocking streams too.
     pub(crate) is_null: bool,
+    /// Whether the legacy default stream waits for it.
+    pub(crate) is_blocking: bool,
 }
 
 impl Target {
@@ -240,12 +247,13 @@ impl Runtime {
         match handle.addr() {
             0 | 1 => {
                 let device = self.current();
-                Ok(Target { queue: device.null, device: device.ordinal, is_null: true })
+                Ok(Target { queue: device.null, device: device.ordinal, is_null: true, is_blocking: true })
             }
             2 => Ok(self.per_thread()),
             _ => {
                 let stream = self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
-                Ok(Target { queue: stream.queue, device: stream.device, is_null: false })
+                let is_blocking = stream.flags == 0;
+                Ok(Target { queue: stream.queue, device: stream.device, is_null: false, is_blocking })
             }
         }
     }
@@ -266,7 +274,7 @@ impl Runtime {
             streams.push((device.ordinal, resets, queue));
             queue
         });
-        Target { queue, device: device.ordinal, is_null: false }
+        Target { queue, device: device.ordinal, is_null: false, is_blocking: true }
     }
 
     /// Waits for what `scope` covers and tells the failure, if there is one to tell.

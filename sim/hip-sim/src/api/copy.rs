@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::slice;
+use std::sync::Arc;
 
 use amdgpu_sim::MemoryError;
 use hip_sys::*;
@@ -9,6 +10,7 @@ use hip_sys::*;
 use super::hip_functions;
 use super::memory::find;
 use crate::fault::Failure;
+use crate::graph::{CopyNode, Operation};
 use crate::memory::Block;
 use crate::queue::Work;
 use crate::runtime::{Runtime, Target, runtime};
@@ -40,6 +42,23 @@ impl Shape {
     pub(crate) fn flat(bytes: usize) -> Self {
         let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
         Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
+    }
+
+    /// As C describes it: in three dimensions.
+    fn parameters(&self, to: *mut c_void, from: *const c_void, kind: hipMemcpyKind) -> hipMemcpy3DParms {
+        let side = |ptr: *mut c_void, strides: Strides| {
+            let pitch = strides.pitch as usize;
+            let ysize = strides.plane.checked_div(strides.pitch).unwrap_or(0) as usize;
+            hipPitchedPtr { ptr, pitch, xsize: self.width as usize, ysize }
+        };
+        let (width, height, depth) = (self.width as usize, self.height as usize, self.depth as usize);
+        hipMemcpy3DParms {
+            dstPtr: side(to, self.to),
+            srcPtr: side(from.cast_mut(), self.from),
+            extent: hipExtent { width, height, depth },
+            kind,
+            ..Default::default()
+        }
     }
 
     /// Bytes from the first to just past the last.
@@ -159,18 +178,26 @@ unsafe fn copy(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.target(stream);
+    if wait {
+        refuse_captured(runtime, &target)?;
+    }
     // One that waits looks at size and addresses first.
     if !wait {
         ensure_kind(kind)?;
     }
     if shape.is_empty() {
-        return target.map(drop);
+        let target = target?;
+        return ensure(!runtime.captures.is_captured(target.queue), hipErrorInvalidValue);
     }
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     ensure_kind(kind)?;
     // Of a stream that is none and memory that is none, the memory is told of.
     let copy = Copy::check(runtime, to, from, shape, kind)?;
     let target = target?;
+    if runtime.captures.is_captured(target.queue) {
+        let node = CopyNode { copy, parameters: shape.parameters(to, from, kind) };
+        return runtime.captures.add(runtime, target.queue, Operation::Copy(Arc::new(node)));
+    }
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
         // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
@@ -179,6 +206,15 @@ unsafe fn copy(
             .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, wait)
+}
+
+/// Refuses what waits for a stream that is captured, or for one that waits for such.
+pub(crate) fn refuse_captured(runtime: &Runtime, target: &Result<Target, Refusal>) -> Outcome {
+    match target {
+        Ok(target) if target.is_null => runtime.captures.refuse_legacy(),
+        Ok(target) => runtime.captures.refuse_use(target.queue),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.

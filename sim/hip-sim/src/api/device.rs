@@ -136,6 +136,7 @@ hip_functions! {
 
     fn hipDeviceSynchronize() {
         let runtime = runtime()?;
+        runtime.captures.refuse_all()?;
         runtime.synchronize(Scope::Device(runtime.current().ordinal))
     }
 

@@ -1,6 +1,7 @@
 //! Kernel launches.
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use amdgpu_sim::{Denied, Dispatch, Fault, FaultKind, Kernel, KernelInfo, LaunchError, ValueKind};
 use hip_sys::*;
@@ -9,6 +10,7 @@ use super::copy::enqueue;
 use super::event;
 use super::hip_functions;
 use crate::fault::Failure;
+use crate::graph::{KernelNode, Operation};
 use crate::observe;
 use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS};
 use crate::queue::Work;
@@ -148,6 +150,20 @@ impl Launch {
         Ok(Self { grid, block, lds })
     }
 
+    /// As C describes it, without the arguments.
+    fn parameters(&self, function: hipFunction_t) -> hipKernelNodeParams {
+        let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
+        let blocks = [0, 1, 2].map(|axis| self.grid[axis] / self.block[axis].max(1));
+        hipKernelNodeParams {
+            blockDim: dim(self.block),
+            extra: std::ptr::null_mut(),
+            func: function.cast(),
+            gridDim: dim(blocks),
+            kernelParams: std::ptr::null_mut(),
+            sharedMemBytes: self.lds,
+        }
+    }
+
     /// The checks of the real runtime, in its order.
     fn check(&self, info: &KernelInfo) -> Outcome {
         ensure(!self.block.contains(&0) && !self.grid.contains(&0), hipErrorInvalidValue)?;
@@ -229,11 +245,16 @@ unsafe fn launch(
             ),
         ));
     }
-    let work = Work::Device(Box::new(move || prepared.run(runtime)));
     if !start.is_null() {
         event::record(runtime, start, stream)?;
     }
-    enqueue(runtime, target, work, false)?;
+    if runtime.captures.is_captured(target.queue) {
+        let node = KernelNode::new(prepared, launch.parameters(function));
+        runtime.captures.add(runtime, target.queue, Operation::Kernel(Arc::new(node)))?;
+    } else {
+        let work = Work::Device(Box::new(move || prepared.run(runtime)));
+        enqueue(runtime, target, work, false)?;
+    }
     if !stop.is_null() {
         event::record(runtime, stop, stream)?;
     }

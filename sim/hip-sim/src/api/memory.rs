@@ -69,6 +69,7 @@ pub(crate) fn allocate(
 /// `to` must be null or valid for a write.
 unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let base = if size == 0 {
         0
@@ -86,6 +87,7 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
 /// `to` must be null or valid for a write.
 unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Kind) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, std::ptr::null_mut()) }?;
@@ -112,6 +114,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
 /// Waits for all that may use the block that starts at `ptr`, and frees it.
 fn free(ptr: *mut c_void) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     if ptr.is_null() {
         return Ok(());
     }

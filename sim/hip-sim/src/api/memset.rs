@@ -1,13 +1,14 @@
 //! Fills.
 
-use std::ffi::{c_int, c_uchar, c_ushort, c_void};
+use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 
 use hip_sys::*;
 
-use super::copy::enqueue;
+use super::copy::{enqueue, refuse_captured};
 use super::hip_functions;
 use super::memory::find;
 use crate::fault::Failure;
+use crate::graph::{FillNode, Operation};
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
@@ -75,14 +76,29 @@ fn fill<const N: usize>(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.target(stream);
+    if synchronous {
+        refuse_captured(runtime, &target)?;
+    }
     if count == 0 || rows == 0 {
-        return target.map(drop);
+        let target = target?;
+        return ensure(!runtime.captures.is_captured(target.queue), hipErrorInvalidValue);
     }
     let mut padded = [0; 4];
     padded[..N].copy_from_slice(&pattern);
     let fill = Fill::check(runtime, to, (padded, N), count, (pitch, rows))?;
     // Of a stream that is none and memory that is none, the memory is told of.
     let target = target?;
+    if runtime.captures.is_captured(target.queue) {
+        let parameters = hipMemsetParams {
+            dst: to,
+            elementSize: N as c_uint,
+            height: rows,
+            pitch,
+            value: c_uint::from_le_bytes(padded),
+            width: count,
+        };
+        return runtime.captures.add(runtime, target.queue, Operation::Fill(FillNode { fill, parameters }));
+    }
     let work = Work::Device(Box::new(move || fill.run(runtime)));
     enqueue(runtime, target, work, synchronous && fill.is_shared)
 }

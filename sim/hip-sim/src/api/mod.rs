@@ -1,5 +1,6 @@
 //! The HIP functions, one file a chapter of the API.
 
+pub(crate) mod capture;
 pub(crate) mod copy;
 pub(crate) mod device;
 pub(crate) mod error;

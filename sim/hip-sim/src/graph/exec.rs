@@ -107,11 +107,29 @@ fn each<'a>(steps: &'a [Step], visit: &mut impl FnMut(&'a Operation) -> Outcome)
     Ok(())
 }
 
+fn to_graph(runtime: &Runtime, steps: &[Step]) -> Option<usize> {
+    let handle = runtime.graphs.insert(Graph::child())?;
+    let graph = runtime.graphs.get(handle)?;
+    let mut nodes = Vec::with_capacity(steps.len());
+    for step in steps {
+        let operation = match &step.operation {
+            Operation::Child(_) => Operation::Child(to_graph(runtime, &step.child)?),
+            _ if !step.enabled => Operation::Empty,
+            other => other.clone(),
+        };
+        let before: Vec<usize> = step.before.iter().map(|at| nodes[*at]).collect();
+        nodes.push(graph.add(runtime, handle.addr(), &before, operation)?);
+    }
+    Some(handle.addr())
+}
+
 /// Puts what steps do on a stream's queue: what the device does in a row is one command.
 struct Submission<'a> {
     runtime: &'static Runtime,
     target: &'a Target,
     waits: Vec<Point>,
+    /// The end of the launch before, for the first command.
+    behind: Option<Point>,
     row: Vec<Operation>,
     last: Option<Point>,
 }
@@ -119,7 +137,8 @@ struct Submission<'a> {
 impl Submission<'_> {
     fn submit(&mut self, work: Work) -> Outcome {
         let waits = std::mem::take(&mut self.waits);
-        let point = self.runtime.scheduler.submit(self.target.queue, work, &waits);
+        let behind = self.behind.take();
+        let point = self.runtime.scheduler.submit_behind(self.target.queue, work, &waits, behind);
         self.last = Some(point.ok_or(hipErrorContextIsDestroyed)?);
         Ok(())
     }
@@ -208,6 +227,11 @@ impl Exec {
         Some(compare(&step.child, &new).map(|()| replace(&mut step.child, new)))
     }
 
+    /// A graph that does the same, for a node to own. `None` if there are no more handles.
+    pub(crate) fn to_graph(&self, runtime: &Runtime) -> Option<usize> {
+        to_graph(runtime, &self.plan().steps)
+    }
+
     /// Queues all of it. With `auto_free`, what is still allocated is freed first.
     pub(crate) fn launch(&self, runtime: &'static Runtime, target: &Target, auto_free: bool) -> Outcome {
         let mut plan = self.plan();
@@ -237,8 +261,8 @@ impl Exec {
                  hipGraphInstantiateFlagAutoFreeOnLaunch, or free it",
             ));
         }
-        let waits = plan.last.into_iter().collect();
-        let mut submission = Submission { runtime, target, waits, row: Vec::new(), last: None };
+        let mut submission =
+            Submission { runtime, target, waits: Vec::new(), behind: plan.last, row: Vec::new(), last: None };
         for memory in stale {
             memory.release();
             submission.submit(Work::Always(Box::new(move || memory.unmap(runtime))))?;

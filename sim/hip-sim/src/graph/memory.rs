@@ -64,7 +64,7 @@ pub(crate) fn allocated(runtime: &Runtime, base: u64) -> Option<Arc<GraphMemory>
 impl GraphMemory {
     /// Addresses for `size` bytes of a device's memory, with nothing there.
     pub(crate) fn reserve(runtime: &Runtime, device: usize, size: u64) -> Result<Arc<Self>, MemoryError> {
-        let bytes = size.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX & !(PAGE - 1));
+        let bytes = size.checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1));
         let base = runtime.memory().reserve(bytes, 0, 0)?;
         runtime.memory.insert(Block { base, size, kind: Kind::Graph, device, flags: 0, freeing: false, share: None });
         let memory = Arc::new(Self { base, size, bytes, device, held: AtomicBool::new(false) });

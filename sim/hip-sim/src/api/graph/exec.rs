@@ -83,6 +83,12 @@ hip_functions! {
         let runtime = runtime()?;
         let exec = exec_of(runtime, exec)?;
         let target = runtime.target(stream)?;
+        if runtime.captures.is_captured(target.queue) {
+            let child = exec.to_graph(runtime).ok_or(hipErrorOutOfMemory)?;
+            return runtime.captures.add(runtime, target.queue, Operation::Child(child)).inspect_err(|_| {
+                graph::destroy(runtime, child);
+            });
+        }
         exec.launch(runtime, &target, exec.flags & AUTO_FREE != 0)
     }
 

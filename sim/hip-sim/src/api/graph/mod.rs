@@ -30,7 +30,7 @@ fn node_of(runtime: &Runtime, handle: hipGraphNode_t) -> Result<Arc<Node>, Refus
 }
 
 /// A handle from its number.
-fn handle<T>(number: usize) -> *mut T {
+pub(super) fn handle<T>(number: usize) -> *mut T {
     std::ptr::without_provenance_mut(number)
 }
 
@@ -38,7 +38,7 @@ fn handle<T>(number: usize) -> *mut T {
 ///
 /// # Safety
 /// `nodes` must be null or valid for reads of `count` handles.
-unsafe fn nodes_from(
+pub(super) unsafe fn nodes_from(
     runtime: &Runtime,
     graph: hipGraph_t,
     nodes: *const hipGraphNode_t,
