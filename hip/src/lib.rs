@@ -150,6 +150,8 @@ pub use ndarray;
 pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
+#[cfg(feature = "rocm-10-0")]
+pub use array::MemoryRequirements;
 pub use array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
@@ -177,6 +179,8 @@ pub use memory::{
     PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions, PoolReuse, PoolUsage,
     RegisterOptions, Registered, RegisteredBuffer,
 };
+#[cfg(feature = "rocm-10-0")]
+pub use memory::{DiscardBatch, PrefetchBatch};
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
 pub use module::{

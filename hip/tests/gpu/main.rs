@@ -19,6 +19,8 @@ mod fork;
 mod launch;
 #[cfg(feature = "rocm-10-0")]
 mod library;
+#[cfg(feature = "rocm-10-0")]
+mod managed_batch;
 mod memory;
 mod memory_host;
 #[cfg(target_os = "linux")]

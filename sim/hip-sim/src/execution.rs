@@ -97,8 +97,15 @@ impl Context {
         self.lock().streams.iter().filter_map(|queue| runtime.scheduler.last(*queue)).collect()
     }
 
+    /// For what cannot be done while one of its streams is captured.
+    fn refuse_captured(&self, runtime: &Runtime) -> Outcome {
+        self.lock().streams.iter().try_for_each(|queue| runtime.captures.refuse_use(*queue))
+    }
+
     /// Waits for all of its streams; of the primary context for the whole device.
     pub(crate) fn synchronize(&self, runtime: &Runtime) -> Outcome {
+        runtime.captures.refuse_unsafe()?;
+        self.refuse_captured(runtime)?;
         if self.is_primary {
             return runtime.synchronize(Scope::Device(self.device));
         }
@@ -112,11 +119,13 @@ impl Context {
     /// Records `event` behind all that its streams hold.
     pub(crate) fn record(&self, runtime: &Runtime, event: &Event) -> Outcome {
         ensure(event.device == self.device, hipErrorInvalidHandle)?;
+        self.refuse_captured(runtime)?;
         let time = Arc::new(OnceLock::new());
         let clock = Arc::clone(&time);
         let stamp = Work::Always(Box::new(move || {
             clock.get_or_init(Instant::now);
         }));
+        *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut record = event.record.lock().unwrap_or_else(PoisonError::into_inner);
         let point = runtime.scheduler.submit(self.markers, stamp, &self.points(runtime));
         *record = Some(Record { point: point.ok_or(hipErrorContextIsDestroyed)?, time });
@@ -125,6 +134,7 @@ impl Context {
 
     /// Makes what is queued on its streams from now on wait for `point`, on those that are still to be made too.
     pub(crate) fn wait(&self, runtime: &Runtime, point: Point) -> Outcome {
+        self.refuse_captured(runtime)?;
         let mut state = self.lock();
         ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
         for queue in &state.streams {

@@ -44,6 +44,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::memset::FUNCTIONS,
             api::stream::FUNCTIONS,
             api::execution_context::FUNCTIONS,
+            api::capture::FUNCTIONS,
             api::event::FUNCTIONS,
             api::module::FUNCTIONS,
             api::library::FUNCTIONS,
@@ -52,6 +53,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::pool::FUNCTIONS,
         ]
         .into_iter()
+        .chain(api::graph::FUNCTIONS)
         .flatten()
         .copied()
         .collect()
@@ -62,7 +64,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
 ///
 /// ```
 /// assert!(hip_sim::is_supported("hipModuleLaunchKernel"));
-/// assert!(!hip_sim::is_supported("hipGraphCreate"));
+/// assert!(!hip_sim::is_supported("hipTexObjectCreate"));
 /// ```
 pub fn is_supported(name: &str) -> bool {
     table().contains_key(name)
@@ -108,7 +110,7 @@ mod tests {
             let name = std::ffi::CString::new(*name).unwrap();
             assert!(SIMULATOR.symbol(&name).is_none(), "{name:?}");
         }
-        assert!(SIMULATOR.symbol(c"hipGraphCreate").is_some());
+        assert!(SIMULATOR.symbol(c"hipTexObjectCreate").is_some());
         assert!(SIMULATOR.symbol(c"hipNoSuchFunction").is_none());
     }
 }

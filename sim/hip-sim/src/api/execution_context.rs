@@ -290,6 +290,7 @@ hip_functions! {
         let runtime = runtime()?;
         let context = context(runtime, handle)?;
         let event = event(runtime, awaited)?;
+        ensure(event.mark.lock().unwrap_or_else(PoisonError::into_inner).is_none(), hipErrorCapturedEvent)?;
         let record = event.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
         record.map_or(Ok(()), |record| context.wait(runtime, record.point))
     }

@@ -128,6 +128,8 @@ fn attribute(
 fn act(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.target(stream)?;
+    // Graphs have no nodes for it.
+    runtime.captures.refuse_use(target.queue)?;
     let work = Work::Device(Box::new(move || {
         for ((start, end), place) in ranges {
             if discard {
