@@ -85,11 +85,12 @@ fn batches_take_managed_memory_alone_and_may_be_of_nothing() {
     PrefetchBatch::new().queue(&stream).unwrap();
     DiscardBatch::new().queue(&stream).unwrap();
     DiscardBatch::new().queue_and_prefetch(&stream, MemoryPlace::Host).unwrap();
-    let mut pinned = PinnedBuffer::<u32>::zeroed(&device, 10).unwrap();
+    let pinned = PinnedBuffer::<u32>::zeroed(&device, 10).unwrap();
+    let mut other = PinnedBuffer::<u32>::zeroed(&device, 10).unwrap();
     let (mut prefetch, mut discard) = (PrefetchBatch::new(), DiscardBatch::new());
     let error = prefetch.add(&pinned, MemoryPlace::Host).unwrap_err();
     assert!(matches!(error, Error::InvalidValue { .. }), "{error}");
-    assert!(matches!(discard.add(&mut pinned), Err(Error::InvalidValue { .. })));
+    assert!(matches!(discard.add(&mut other), Err(Error::InvalidValue { .. })));
     let mut none = ManagedBuffer::<u32>::zeroed(&device, 0).unwrap();
     discard.add(&mut none).unwrap();
     assert!(discard.is_empty() && prefetch.is_empty());
