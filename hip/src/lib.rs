@@ -57,6 +57,7 @@
 //! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
+//! | `hipMemPrefetchBatchAsync`, `hipMemDiscardBatchAsync` (10.0) | `PrefetchBatch`, `DiscardBatch` |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
 //! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
 //! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
@@ -68,6 +69,7 @@
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
 //! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
+//! | `hipLibrary_t`, `hipKernel_t` (7.1) | `Library`, `LibraryKernel`; on a device (10.0): `LibraryKernel::on`, `Library::global` |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | the same, with a signature | [`kernel!`] |
 //! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
