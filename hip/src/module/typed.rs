@@ -8,17 +8,20 @@ use std::ptr;
 use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
-use super::args::point_to_hidden;
+use super::args::{ARGUMENT, point_to_hidden};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
-use crate::usage::{Access, Accesses};
+use crate::texture::{Surface, Texture};
+use crate::usage::{Access, AccessKind, Accesses};
 
 /// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
 ///
 /// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that are
-/// `#[repr(C)]` and [`NoUninit`]. `DevicePtr<T>` takes an address. The name is the kernel's, in quotes if it is
+/// `#[repr(C)]` and [`NoUninit`]. `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
+/// only reads, and `&mut Surface` are for a `hipSurfaceObject_t` (in these words, without a path). The name is the kernel's, in quotes if it is
 /// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
 ///
 /// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with what the code object says: how many
@@ -88,6 +91,18 @@ macro_rules! kernel {
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
             [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
@@ -185,7 +200,40 @@ pub struct Held<'a> {
     /// Null: the bytes are `address`.
     value: *const c_void,
     address: u64,
-    touched: Option<(&'a Allocation, Access<'a>)>,
+    touched: Touches<'a>,
+}
+
+/// What an argument touches.
+#[derive(Clone, Copy)]
+enum Touches<'a> {
+    Nothing,
+    Memory(&'a Allocation, Access<'a>),
+    /// The object, and what is read through it.
+    Texture(&'a Texture<'a>),
+    Surface(&'a Surface<'a>, AccessKind),
+}
+
+impl<'a> Touches<'a> {
+    /// `Ok` if a launch on `device` may do it.
+    #[inline]
+    fn admit(&self, device: Device) -> Result<()> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Memory(memory, access) => memory.admit(device, access.kind, ARGUMENT),
+            Self::Texture(texture) => device.expect(texture.device(), ARGUMENT),
+            Self::Surface(surface, _) => device.expect(surface.device(), ARGUMENT),
+        }
+    }
+
+    #[inline]
+    fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Memory(_, access) => test(access),
+            Self::Texture(texture) => texture.accesses().into_iter().all(test),
+            Self::Surface(surface, kind) => surface.accesses(kind).into_iter().all(test),
+        }
+    }
 }
 
 impl Held<'_> {
@@ -204,6 +252,12 @@ pub struct Mut<T>(PhantomData<T>);
 pub struct Address<T>(PhantomData<T>);
 /// A value.
 pub struct Value<T>(PhantomData<T>);
+/// A `&Texture`.
+pub struct Sampled;
+/// A `&Surface`.
+pub struct Loaded;
+/// A `&mut Surface`.
+pub struct Stored;
 
 impl<T: Pod> Parameter for Const<T> {
     const SHAPE: Shape = pointer::<T>();
@@ -215,6 +269,18 @@ impl<T: Pod> Parameter for Mut<T> {
 
 impl<T: Pod> Parameter for Address<T> {
     const SHAPE: Shape = pointer::<T>();
+}
+
+impl Parameter for Sampled {
+    const SHAPE: Shape = pointer::<Texture<'_>>();
+}
+
+impl Parameter for Loaded {
+    const SHAPE: Shape = pointer::<Surface<'_>>();
+}
+
+impl Parameter for Stored {
+    const SHAPE: Shape = pointer::<Surface<'_>>();
 }
 
 impl<T: NoUninit> Parameter for Value<T> {
@@ -232,7 +298,7 @@ impl<T: Pod> Const<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSlice<'a, T>) -> Held<'a> {
-        let touched = Some((slice.memory(), slice.access()));
+        let touched = Touches::Memory(slice.memory(), slice.access());
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -247,7 +313,7 @@ impl<T: Pod> Mut<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSliceMut<'a, T>) -> Held<'a> {
-        let touched = Some((slice.memory(), slice.access()));
+        let touched = Touches::Memory(slice.memory(), slice.access());
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -262,7 +328,7 @@ impl<T: Pod> Address<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold(argument: &DevicePtr<T>) -> Held<'static> {
-        Held { value: ptr::null(), address: argument.address(), touched: None }
+        Held { value: ptr::null(), address: argument.address(), touched: Touches::Nothing }
     }
 }
 
@@ -276,8 +342,32 @@ impl<T: NoUninit> Value<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold(argument: &T) -> Held<'_> {
-        Held { value: ptr::from_ref(argument).cast(), address: 0, touched: None }
+        Held { value: ptr::from_ref(argument).cast(), address: 0, touched: Touches::Nothing }
     }
+}
+
+macro_rules! objects {
+    ($($kind:ty, $argument:ty, $given:ident => $touched:expr;)*) => {$(
+        impl $kind {
+            /// The argument as it is.
+            #[inline]
+            pub fn convert<'a, 't>($given: $argument) -> $argument {
+                $given
+            }
+
+            /// The argument on its way.
+            #[inline]
+            pub fn hold<'a, 't, 'h>($given: &'h $argument) -> Held<'h> {
+                Held { value: ptr::null(), address: $given.as_raw() as u64, touched: $touched }
+            }
+        }
+    )*};
+}
+
+objects! {
+    Sampled, &'a Texture<'t>, texture => Touches::Texture(texture);
+    Loaded, &'a Surface<'t>, surface => Touches::Surface(surface, AccessKind::Read);
+    Stored, &'a mut Surface<'t>, surface => Touches::Surface(surface, AccessKind::Write);
 }
 
 /// A kernel whose parameters were compared with a signature.
@@ -320,9 +410,7 @@ impl TypedKernel {
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
         for argument in &arguments {
-            if let Some((memory, access)) = &argument.touched {
-                memory.admit(device, access.kind, "a launch argument")?;
-            }
+            argument.touched.admit(device)?;
         }
         let mut pointers = arguments.each_ref().map(Held::pointer);
         let late_hidden = kernel.info().late_hidden;
@@ -349,8 +437,7 @@ struct Touched<'a, const N: usize> {
 impl<'a, const N: usize> Accesses<'a> for Touched<'a, N> {
     #[inline]
     fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
-        self.arguments.iter().all(|argument| argument.touched.is_none_or(|(_, access)| test(access)))
-            && test(self.module)
+        self.arguments.iter().all(|argument| argument.touched.all(&mut test)) && test(self.module)
     }
 }
 
@@ -441,5 +528,15 @@ mod tests {
         assert!(matches!(number, Error::Argument { index: 0, .. }), "{number}");
         let wide = compare(&kernel, &[Const::<f32>::SHAPE, Value::<f64>::SHAPE]).unwrap_err();
         assert!(matches!(wide, Error::Argument { index: 1, .. }), "{wide}");
+        let value = kernel_of(vec![described(0, 8, ParameterKind::Value)]);
+        for shape in [Sampled::SHAPE, Loaded::SHAPE, Stored::SHAPE] {
+            let image = compare(&value, &[shape]).unwrap_err();
+            assert!(matches!(image, Error::Argument { index: 0, .. }), "{image}");
+        }
+    }
+
+    #[test]
+    fn an_argument_on_its_way_is_small() {
+        assert_eq!(size_of::<Held<'_>>(), 40, "what it was with memory alone: it is copied at every launch");
     }
 }
