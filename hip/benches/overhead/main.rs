@@ -2,10 +2,11 @@
 //! out the current device.
 //!
 //! On ROCm's runtime if it sees a GPU (or the software GPU below it: `cargo xtask bench overhead`), else on the embedded one:
-//! `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches, and the least of many rounds
-//! counts (`ROUNDS`, 100). `call` is the time until a call returns, `done` has its part of the wait behind the batch in it;
-//! behind each are how many times the first case's it is, and, where the machine counts them, the calling thread's instructions
-//! and how many more than the first case's. A word as argument chooses groups.
+//! `cargo bench -p hip --features sim --bench overhead`. The cases of a group take turns, in batches. `call` is the time until
+//! a call returns, `done` has its part of the wait behind the batch in it: the medians of many rounds (`ROUNDS`, 100). Behind each is how
+//! many times the first case's it is: the median of the rounds' own ratios, so that what else the machine does meets both, with the
+//! 95% interval of that median. Where the machine counts them, the calling thread's instructions follow (the least), and how many
+//! more than the first case's. A word as argument chooses groups.
 
 mod counter;
 
@@ -33,13 +34,22 @@ hip::kernel! {
 /// A case: its name, and what it does once.
 type Case<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
-/// The least of each figure of a case, for one call.
-#[derive(Clone, Copy)]
-struct Least {
-    call: Duration,
+/// The figures of a case for one call, one of each for a round: nanoseconds, and instructions.
+#[derive(Default)]
+struct Figures {
+    call: Vec<f64>,
     /// With its part of the wait for the device behind the batch.
-    whole: Duration,
-    instructions: u64,
+    done: Vec<f64>,
+    instructions: Vec<u64>,
+}
+
+/// The median, and the interval that has it with a probability of 95%, whatever the distribution.
+fn median(mut figures: Vec<f64>) -> (f64, f64, f64) {
+    figures.sort_by(f64::total_cmp);
+    let count = figures.len() as f64;
+    let reach = 0.98 * count.sqrt();
+    let at = |place: f64| figures[(place.max(0.0) as usize).min(figures.len() - 1)];
+    (at(count / 2.0), at(count / 2.0 - reach), at((count / 2.0 + reach).ceil()))
 }
 
 /// How the groups are run.
@@ -57,45 +67,44 @@ impl Bench<'_> {
             return;
         }
         println!("{name}");
-        let results = self.least(batch, cases);
-        for ((name, _), Least { call, whole, instructions }) in cases.iter().zip(&results) {
-            let nanoseconds = |time: &Duration| time.as_secs_f64() * 1e9;
-            let ratio = |time: &Duration, raw: Duration| time.as_secs_f64() / raw.as_secs_f64();
-            print!(
-                "  {name:<32} call {:>9.1} ns {:>6.3}   done {:>9.1} ns {:>6.3}",
-                nanoseconds(call),
-                ratio(call, results[0].call),
-                nanoseconds(whole),
-                ratio(whole, results[0].whole)
-            );
-            match &self.instructions {
-                Some(_) => println!(
-                    "   {instructions:>6} instructions {:>+5}",
-                    *instructions as i64 - results[0].instructions as i64
-                ),
-                None => println!(),
+        let results = self.measure(batch, cases);
+        for ((name, _), figures) in cases.iter().zip(&results) {
+            print!("  {name:<32}");
+            for (what, own, first) in
+                [("call", &figures.call, &results[0].call), ("done", &figures.done, &results[0].done)]
+            {
+                let ratios = own.iter().zip(first).map(|(own, first)| own / first).collect();
+                let (time, (ratio, low, high)) = (median(own.clone()).0, median(ratios));
+                print!(" {what} {time:>9.1} ns {ratio:>6.3} ({low:.3} to {high:.3})  ");
+            }
+            let least = |figures: &Figures| figures.instructions.iter().min().copied();
+            match (least(figures), least(&results[0])) {
+                (Some(own), Some(first)) => println!(" {own:>6} instructions {:>+5}", own as i64 - first as i64),
+                _ => println!(),
             }
         }
     }
 
-    fn least(&mut self, batch: u32, cases: &mut [Case<'_>]) -> Vec<Least> {
-        let most = Least { call: Duration::MAX, whole: Duration::MAX, instructions: u64::MAX };
-        let mut least = vec![most; cases.len()];
+    fn measure(&mut self, batch: u32, cases: &mut [Case<'_>]) -> Vec<Figures> {
+        let mut figures: Vec<Figures> = cases.iter().map(|_| Figures::default()).collect();
+        let each = |time: Duration| time.as_secs_f64() * 1e9 / f64::from(batch);
         for _ in 0..self.rounds {
-            for (best, (_, case)) in least.iter_mut().zip(&mut *cases) {
-                let before = self.instructions.as_mut().map_or(0, Instructions::read);
+            for (figures, (_, case)) in figures.iter_mut().zip(&mut *cases) {
+                let before = self.instructions.as_mut().map(Instructions::read);
                 let start = Instant::now();
                 for _ in 0..batch {
                     case();
                 }
-                best.call = best.call.min(start.elapsed() / batch);
-                let after = self.instructions.as_mut().map_or(0, Instructions::read);
+                figures.call.push(each(start.elapsed()));
+                let after = self.instructions.as_mut().map(Instructions::read);
                 self.stream.synchronize().expect("the work is well");
-                best.whole = best.whole.min(start.elapsed() / batch);
-                best.instructions = best.instructions.min((after - before) / u64::from(batch));
+                figures.done.push(each(start.elapsed()));
+                if let (Some(before), Some(after)) = (before, after) {
+                    figures.instructions.push((after - before) / u64::from(batch));
+                }
             }
         }
-        least
+        figures
     }
 }
 
