@@ -79,7 +79,7 @@ impl SignalOp<'_> {
 
 /// Queues operations with one call (`hipStreamBatchMemOp`), no more than 256, which is the runtime's limit.
 ///
-/// `false` if the runtime cannot: before 6.4 there is no such call, and ROCm 7.2.4 refuses all that it is asked for.
+/// The runtime launches a kernel with a thread for each of them, which go their own ways. `false` if it cannot: before 6.4 there is no such call, and ROCm 7.2.4 refuses all that it is asked for.
 #[cfg(feature = "rocm-6-4")]
 fn queue_batch(stream: hipStream_t, operations: &[SignalOp<'_>], asked: impl FnOnce() -> String) -> Result<bool> {
     let mut raw: SmallVec<[hipStreamBatchMemOpParams; 8]> = operations.iter().map(SignalOp::raw).collect();
@@ -112,8 +112,11 @@ impl Stream {
         self.signal_operations(&[SignalOp::Write(signal, value)])
     }
 
-    /// Waits for signals and writes to them, one after the other, with no work of others in between (`hipStreamBatchMemOp`, of ROCm
-    /// 6.4). Runtimes that cannot do them in one call, which 7.2 cannot either, get one for each.
+    /// Waits for signals and writes to them, in one call (`hipStreamBatchMemOp`, of ROCm 6.4). Runtimes that cannot, which 7.2 cannot
+    /// either, get one for each.
+    ///
+    /// They come after the work queued so far and before the work queued later, but in any order among themselves, perhaps at the same
+    /// time: what has to come after a wait is for another call.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -124,10 +127,12 @@ impl Stream {
     /// # if Signal::new(&device, 0).is_err() { return Ok(()) }
     /// let (go, done) = (Signal::new(&device, 0)?, Signal::new(&device, 0)?);
     /// let stream = Stream::new(&device)?;
-    /// match stream.signal_operations(&[SignalOp::Wait(&go, WaitCondition::AtLeast(1)), SignalOp::Write(&done, 7)]) {
+    /// let both = [SignalOp::Wait(&go, WaitCondition::AtLeast(1)), SignalOp::Wait(&done, WaitCondition::Equal(0))];
+    /// match stream.signal_operations(&both) {
     ///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
     ///     other => other?,
     /// }
+    /// stream.write_signal(&done, 7)?;
     /// assert_eq!(done.load(), 0);
     /// go.store(1);
     /// stream.synchronize()?;

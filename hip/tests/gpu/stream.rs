@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 
-use hip::{
-    DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Signal, SignalOp, Stream, StreamOptions, WaitCondition,
-};
+use hip::{DeviceBuffer, Error, Event, EventOptions, LaunchConfig, Stream, StreamOptions};
 
 use crate::{device, kernel, supported};
 
@@ -133,32 +131,6 @@ fn events_have_options() {
     let Some(handle) = supported(shared.ipc_handle()) else { return };
     let other = hip::IpcEventHandle::from_bytes(handle.to_bytes());
     assert_eq!(handle, other);
-}
-
-#[test]
-fn operations_on_signals_come_one_after_the_other() {
-    let Some(device) = device() else { return };
-    let Some(signal) = supported(Signal::new(&device, 0)) else { return };
-    let other = Signal::new(&device, 0).unwrap();
-    let stream = Stream::new(&device).unwrap();
-    stream.signal_operations(&[]).unwrap();
-    // More than the runtime takes at a time: each wait is for what was written before.
-    let steps: Vec<SignalOp<'_>> = (1..=150)
-        .flat_map(|i| [SignalOp::Write(&signal, i), SignalOp::Wait(&signal, WaitCondition::Equal(i))])
-        .chain([SignalOp::Wait(&other, WaitCondition::AnyBit(4)), SignalOp::Write(&signal, 1000)])
-        .collect();
-    if supported(stream.signal_operations(&steps)).is_none() {
-        return;
-    }
-    assert!(!stream.is_idle().unwrap(), "it waits for the host");
-    assert!(signal.load() <= 150);
-    other.store(6);
-    stream.synchronize().unwrap();
-    assert_eq!((signal.load(), other.load()), (1000, 6));
-    // What is dropped is freed after the stream is done with it.
-    stream.signal_operations(&[SignalOp::Write(&other, 7), SignalOp::Write(&signal, 8)]).unwrap();
-    drop((signal, other));
-    stream.synchronize().unwrap();
 }
 
 #[cfg(feature = "rocm-7-1")]

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::{Graph, Node, NodeKind};
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::event::Event;
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::super::HostCall;
 use super::{Graph, Node, NodeKind};
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 
 unsafe extern "C" fn host_trampoline(data: *mut c_void) {

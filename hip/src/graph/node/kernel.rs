@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::{Graph, Node, NodeKind};
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 

@@ -7,6 +7,8 @@ use bytemuck::Pod;
 
 use super::{Graph, Node, NodeKind, not_empty};
 use crate::device::Device;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::memory::{DevicePtr, byte_len};
 
