@@ -14,9 +14,10 @@ pub(crate) enum Kind {
     Event = 0x5,
     Module = 0x7,
     Function = 0x9,
+    Pool = 0xb,
 }
 
-const KIND_BITS: u32 = 4;
+const KIND_BITS: u32 = 6;
 const INDEX_BITS: u32 = 24;
 const MAX_GENERATION: u32 = u32::MAX;
 
@@ -68,7 +69,7 @@ impl<T> Handles<T> {
         let bits = handle.addr() as u64;
         let index = (bits >> KIND_BITS) & ((1 << INDEX_BITS) - 1);
         let generation = u32::try_from(bits >> (KIND_BITS + INDEX_BITS)).ok()?;
-        (bits & 0xf == self.kind as u64).then_some((index as usize, generation))
+        (bits & ((1 << KIND_BITS) - 1) == self.kind as u64).then_some((index as usize, generation))
     }
 
     /// What the handle names, if it lives.
@@ -77,6 +78,12 @@ impl<T> Handles<T> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.slots.get(index).filter(|slot| slot.generation == generation)?;
         slot.value.clone()
+    }
+
+    /// Calls `visit` with all of them.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&T)) {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter_map(|slot| slot.value.as_deref()).for_each(&mut visit);
     }
 
     /// Ends the handle. The thing itself lives on while something holds it.

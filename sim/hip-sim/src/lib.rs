@@ -20,7 +20,8 @@
 //! ```
 //!
 //! # What is there
-//! Devices, memory (device, pinned, managed, registered, stream-ordered), copies and fills in one and two dimensions, streams,
+//! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
+//! up to three dimensions, streams,
 //! events, host functions, modules, launches and occupancy. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
@@ -41,8 +42,8 @@
 //! - Memory is freed by its first address only, and registered once.
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Asynchronous copies from or to pageable memory return when they are done.
-//! - Devices cannot reach each other's memory; copies between them work.
-//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it.
+//! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
+//!   what is freed is gone, and a kernel that uses it is caught.
 //! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
 //!
 //! # Settings
@@ -60,6 +61,8 @@ mod handles;
 mod image;
 mod memory;
 mod observe;
+mod peers;
+mod pool;
 mod properties;
 mod provider;
 mod queue;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{PoisonError, RwLock};
 
+use crate::pool::Share;
+
 /// Alignment of pinned and managed memory: a page.
 const HOST_ALIGN: u64 = 4096;
 /// Bytes after a block of pinned memory that belong to nobody, so that a kernel that runs over its end is caught.
@@ -37,6 +39,8 @@ pub(crate) struct Block {
     pub(crate) flags: u32,
     /// `hipFreeAsync` has been called and has not come to pass.
     pub(crate) freeing: bool,
+    /// What it takes of a memory pool.
+    pub(crate) share: Option<Share>,
 }
 
 impl Block {
@@ -93,6 +97,12 @@ impl AddressMap {
         Some(*block)
     }
 
+    /// The live blocks for which `wanted` says so.
+    pub(crate) fn all(&self, wanted: impl Fn(&Block) -> bool) -> Vec<Block> {
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        blocks.values().copied().filter(|block| wanted(block)).collect()
+    }
+
     /// Removes all blocks of a device, and returns them.
     pub(crate) fn remove_device(&self, device: usize) -> Vec<Block> {
         let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +152,7 @@ mod tests {
     use super::*;
 
     fn block(base: u64, size: u64) -> Block {
-        Block { base, size, kind: Kind::Device, device: 0, flags: 0, freeing: false }
+        Block { base, size, kind: Kind::Device, device: 0, flags: 0, freeing: false, share: None }
     }
 
     #[test]

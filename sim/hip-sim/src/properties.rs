@@ -219,7 +219,7 @@ impl R0600 {
         Self {
             name: text(&device_name(device)),
             uuid,
-            totalGlobalMem: device.gpu.memory().total() as usize,
+            totalGlobalMem: device.total_bytes() as usize,
             sharedMemPerBlock: LDS_BYTES as usize,
             regsPerBlock: (4 * VGPRS * WAVE) as c_int,
             warpSize: WAVE as c_int,

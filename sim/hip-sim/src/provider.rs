@@ -46,6 +46,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::module::FUNCTIONS,
             api::launch::FUNCTIONS,
             api::occupancy::FUNCTIONS,
+            api::pool::FUNCTIONS,
         ]
         .into_iter()
         .flatten()

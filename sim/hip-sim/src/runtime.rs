@@ -3,17 +3,19 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use amdgpu_sim::Gpu;
+use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 use crate::config;
 use crate::handles::{Handles, Kind};
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
+use crate::peers::Peers;
+use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
 use crate::status::{Outcome, Refusal, watch_fork};
 
@@ -26,6 +28,29 @@ pub(crate) struct Device {
     pub(crate) flags: AtomicU32,
     /// Counts resets, which end the per-thread streams.
     pub(crate) resets: AtomicU64,
+    /// The handle of the pool that it always has, as a number.
+    pub(crate) default_pool: usize,
+    /// The pool that `hipMallocAsync` allocates from.
+    pub(crate) pool: AtomicUsize,
+}
+
+impl Device {
+    fn new(ordinal: usize, gpu: Gpu, null: QueueKey, default_pool: usize) -> Self {
+        Self {
+            ordinal,
+            gpu,
+            null,
+            flags: AtomicU32::new(0),
+            resets: AtomicU64::new(0),
+            default_pool,
+            pool: AtomicUsize::new(default_pool),
+        }
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.gpu.memory().total_of(self.gpu.agent()).unwrap_or(0)
+    }
 }
 
 /// What a `hipStream_t` names.
@@ -74,6 +99,8 @@ pub(crate) struct Runtime {
     pub(crate) events: Handles<Event>,
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
+    pub(crate) pools: Handles<Pool>,
+    pub(crate) peers: Peers,
     pub(crate) memory: AddressMap,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
@@ -90,15 +117,15 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 write_profile_at_exit();
             }
             let scheduler = Arc::new(Scheduler::new());
-            let devices = (0..settings.devices)
-                .map(|ordinal| Device {
-                    ordinal,
-                    gpu: Gpu::new(settings.gpu.clone()),
-                    null: scheduler.open(ordinal, Order::Null, Priority::Normal),
-                    flags: AtomicU32::new(0),
-                    resets: AtomicU64::new(0),
+            let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]).into_iter().enumerate();
+            let pools = Handles::new(Kind::Pool);
+            let devices = gpus
+                .map(|(ordinal, gpu)| {
+                    let null = scheduler.open(ordinal, Order::Null, Priority::Normal);
+                    let default_pool = pools.insert(Pool::of_device(ordinal)).ok_or("no place for a pool")?;
+                    Ok(Device::new(ordinal, gpu, null, default_pool.addr()))
                 })
-                .collect();
+                .collect::<Result<_, String>>()?;
             Ok(Runtime {
                 devices,
                 scheduler,
@@ -106,6 +133,8 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 events: Handles::new(Kind::Event),
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
+                pools,
+                peers: Peers::default(),
                 memory: AddressMap::default(),
                 profile: settings.profile,
             })
@@ -174,6 +203,17 @@ impl Runtime {
             .ok_or_else(|| hipErrorInvalidDevice.into())
     }
 
+    /// The memory of all devices: they share one address space.
+    pub(crate) fn memory(&self) -> &Memory {
+        // There is one device at least.
+        self.devices[0].gpu.memory()
+    }
+
+    /// The pool whose handle is this number.
+    pub(crate) fn pool(&self, handle: usize) -> Option<Arc<Pool>> {
+        self.pools.get(std::ptr::without_provenance(handle))
+    }
+
     /// The stream that `handle` names: null and `hipStreamLegacy` (1) are the current device's default stream,
     /// `hipStreamPerThread` (2) the thread's own.
     pub(crate) fn target(&self, handle: hipStream_t) -> Result<Target, Refusal> {
@@ -216,6 +256,7 @@ impl Runtime {
             Scope::Named(point) => self.scheduler.wait(&[point]),
             Scope::Device(_) | Scope::NullStream(_) => self.scheduler.wait(&self.scheduler.points(scope)),
         }
+        self.pools.each(Pool::settle);
         self.failure(scope)
     }
 
@@ -224,6 +265,18 @@ impl Runtime {
         for ordinal in (0..self.devices.len()).filter(|ordinal| device.is_none_or(|d| d == *ordinal)) {
             self.scheduler.wait(&self.scheduler.points(Scope::Device(ordinal)));
         }
+    }
+
+    /// Bytes of a device's memory that neither allocations nor pools have.
+    pub(crate) fn free_bytes(&self, device: &Device) -> u64 {
+        let free = device.total_bytes().saturating_sub(device.gpu.memory().used_of(device.gpu.agent()));
+        let mut kept = 0;
+        self.pools.each(|pool| {
+            if pool.device == device.ordinal {
+                kept += pool.idle();
+            }
+        });
+        free.saturating_sub(kept)
     }
 
     /// The failure that a call over `scope` has to tell.

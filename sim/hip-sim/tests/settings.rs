@@ -74,12 +74,32 @@ fn two_devices_child() {
         assert_eq!(download::<u32>(first, 3), [2, 2, 3]);
         let mut can = 5;
         ok(hipDeviceCanAccessPeer(&mut can, 0, 1));
-        assert_eq!(can, 0);
+        assert_eq!(can, 1);
+        ok(hipDeviceCanAccessPeer(&mut can, 1, 1));
+        assert_eq!(can, 0, "a device is no peer of its own");
 
-        // A kernel of one device cannot reach the other's memory, nor be launched on its streams.
+        // A kernel of one device cannot reach the other's memory before it has access, nor be launched on its streams.
         let store = kernel(load(GFX90A), "store_at");
         ok(launch!(store, [1; 3], [1; 3], second_stream, (first, 0_i64, 1_i32)));
         assert_eq!(hipStreamSynchronize(second_stream), hipErrorIllegalAddress);
+        assert_eq!(hipDeviceEnablePeerAccess(1, 0), hipErrorInvalidDevice);
+        assert_eq!(hipDeviceDisablePeerAccess(0), hipErrorPeerAccessNotEnabled);
+        ok(hipDeviceEnablePeerAccess(0, 0));
+        assert_eq!(hipDeviceEnablePeerAccess(0, 0), hipErrorPeerAccessAlreadyEnabled);
+        ok(launch!(store, [1; 3], [1; 3], second_stream, (first, 0_i64, 7_i32)));
+        ok(hipStreamSynchronize(second_stream));
+        assert_eq!(download::<u32>(first, 1), [7]);
+        ok(hipSetDevice(0));
+        let later = malloc(12);
+        ok(hipSetDevice(1));
+        ok(launch!(store, [1; 3], [1; 3], second_stream, (later, 0_i64, 8_i32)));
+        ok(hipStreamSynchronize(second_stream));
+        assert_eq!(download::<u32>(later, 1), [8], "what is allocated later too");
+        ok(hipDeviceDisablePeerAccess(0));
+        for ptr in [first, later] {
+            ok(launch!(store, [1; 3], [1; 3], second_stream, (ptr, 0_i64, 1_i32)));
+            assert_eq!(hipStreamSynchronize(second_stream), hipErrorIllegalAddress);
+        }
         ok(hipSetDevice(0));
         assert_eq!(launch!(store, [1; 3], [1; 3], null_mut(), (first, 0_i64, 1_i32)), hipErrorInvalidDevice);
         let e = event();

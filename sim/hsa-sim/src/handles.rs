@@ -1,9 +1,11 @@
-//! Handles that C code holds: numbers that are looked up, so that a stale or invented one is found out.
+//! Handles that C code holds: numbers that are looked up, so that a stale or invented one, or one of something else, is found out.
 
 use std::sync::{PoisonError, RwLock};
 
-/// A table of what handles stand for. A handle is an index (plus one, so that none is 0) and a generation.
+/// A table of what handles stand for. A handle is an index (plus one, so that none is 0), a generation of 24 bits, and the table's own
+/// mark, by which handles of different tables differ.
 pub(crate) struct Handles<T> {
+    mark: u8,
     inner: RwLock<Inner<T>>,
 }
 
@@ -17,15 +19,24 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-impl<T> Default for Handles<T> {
-    fn default() -> Self {
-        Self { inner: RwLock::new(Inner { slots: Vec::new(), free: Vec::new() }) }
-    }
-}
+/// Generations are counted in so many bits.
+const GENERATIONS: u32 = 24;
 
-fn split(handle: u64) -> Option<(usize, u32)> {
-    let index = (handle as u32).checked_sub(1)?;
-    Some((index as usize, (handle >> 32) as u32))
+impl<T> Handles<T> {
+    /// No handles yet, and those to come with this mark.
+    pub(crate) fn new(mark: u8) -> Self {
+        Self { mark, inner: RwLock::new(Inner { slots: Vec::new(), free: Vec::new() }) }
+    }
+
+    fn join(&self, index: usize, generation: u32) -> u64 {
+        u64::from(self.mark) << 56 | u64::from(generation) << 32 | (index as u64 + 1)
+    }
+
+    fn split(&self, handle: u64) -> Option<(usize, u32)> {
+        let index = (handle as u32).checked_sub(1)?;
+        let generation = (handle >> 32) as u32 & ((1 << GENERATIONS) - 1);
+        (handle >> 56 == u64::from(self.mark)).then_some((index as usize, generation))
+    }
 }
 
 impl<T: Clone> Handles<T> {
@@ -42,7 +53,8 @@ impl<T: Clone> Handles<T> {
         };
         let slot = &mut inner.slots[index as usize];
         slot.value = Some(value);
-        Some(u64::from(slot.generation) << 32 | u64::from(index + 1))
+        let generation = slot.generation;
+        Some(self.join(index as usize, generation))
     }
 
     /// What a handle stands for.
@@ -52,7 +64,7 @@ impl<T: Clone> Handles<T> {
 
     /// Looks at what a handle stands for. Meanwhile nothing can be put in or taken out.
     pub(crate) fn with<R>(&self, handle: u64, look: impl FnOnce(&T) -> R) -> Option<R> {
-        let (index, generation) = split(handle)?;
+        let (index, generation) = self.split(handle)?;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let slot = inner.slots.get(index).filter(|slot| slot.generation == generation)?;
         slot.value.as_ref().map(look)
@@ -60,11 +72,11 @@ impl<T: Clone> Handles<T> {
 
     /// Takes a value out; its handle is stale from now on.
     pub(crate) fn remove(&self, handle: u64) -> Option<T> {
-        let (index, generation) = split(handle)?;
+        let (index, generation) = self.split(handle)?;
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let slot = inner.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
         let value = slot.value.take()?;
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = (slot.generation + 1) % (1 << GENERATIONS);
         inner.free.push(index as u32);
         Some(value)
     }
@@ -72,10 +84,11 @@ impl<T: Clone> Handles<T> {
     /// All handles with their values.
     pub(crate) fn all(&self) -> Vec<(u64, T)> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let live = inner.slots.iter().enumerate().filter_map(|(index, slot)| {
-            let handle = u64::from(slot.generation) << 32 | (index as u64 + 1);
-            Some((handle, slot.value.clone()?))
-        });
+        let live = inner
+            .slots
+            .iter()
+            .enumerate()
+            .filter_map(|(index, slot)| Some((self.join(index, slot.generation), slot.value.clone()?)));
         live.collect()
     }
 
@@ -91,7 +104,7 @@ mod tests {
 
     #[test]
     fn stale_and_invented_handles_are_nothing() {
-        let table = Handles::default();
+        let (table, other) = (Handles::new(0x51), Handles::new(0x52));
         let a = table.insert('a').unwrap();
         assert_eq!(table.get(a), Some('a'));
         assert_eq!(table.remove(a), Some('a'));
@@ -102,6 +115,7 @@ mod tests {
         for invented in [0, 1, 7, u64::MAX, b + 1, b | 1 << 63] {
             assert_eq!(table.get(invented), None, "{invented:#x}");
         }
+        assert_eq!(table.get(other.insert('c').unwrap()), None, "of another table");
         assert_eq!(table.all(), [(b, 'b')]);
         assert_eq!(table.clear(), ['b']);
         assert_eq!(table.get(b), None);

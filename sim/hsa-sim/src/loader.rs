@@ -17,7 +17,6 @@ use crate::handles::Handles;
 use crate::runtime::Result;
 
 /// Everything that code objects become.
-#[derive(Default)]
 pub(crate) struct Loader {
     readers: Handles<Arc<Source>>,
     executables: Handles<Arc<Executable>>,
@@ -99,6 +98,17 @@ fn status_of(error: &LoadError) -> hsa_status_t {
         LoadError::UndefinedSymbol(_) => HSA_STATUS_ERROR_VARIABLE_UNDEFINED,
         LoadError::Memory(_) => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
         _ => HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+    }
+}
+
+impl Default for Loader {
+    fn default() -> Self {
+        Self {
+            readers: Handles::new(0x52),
+            executables: Handles::new(0x45),
+            symbols: Handles::new(0x53),
+            loaded: Handles::new(0x4c),
+        }
     }
 }
 

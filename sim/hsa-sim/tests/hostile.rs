@@ -294,7 +294,8 @@ fn wrong_handles(hsa: &Hsa, value: *mut c_void) {
             assert_eq!(index(handle as *const hsa_queue_t), 0);
         }
         let status = call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = handle as *mut hsa_queue_t));
-        assert_eq!(status, HSA_STATUS_ERROR_INVALID_QUEUE);
+        let none = if handle == 0 { HSA_STATUS_ERROR_INVALID_ARGUMENT } else { HSA_STATUS_ERROR_INVALID_QUEUE };
+        assert_eq!(status, none);
         let executable = hsa_executable_t { handle };
         let status = call!(hsa.hsa_executable_freeze(hsa_executable_t = executable, *const c_void = null()));
         assert_eq!(status, HSA_STATUS_ERROR_INVALID_EXECUTABLE);

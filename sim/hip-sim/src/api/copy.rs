@@ -59,16 +59,12 @@ struct Copy {
     to: End,
     from: End,
     shape: Shape,
-    /// The devices through whose memory the ends are reached.
-    to_device: usize,
-    from_device: usize,
 }
 
 impl Copy {
     /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
     fn check(
         runtime: &Runtime,
-        device: usize,
         to: *mut c_void,
         from: *const c_void,
         shape: Shape,
@@ -97,11 +93,7 @@ impl Copy {
         let from_on_device = both || kind == hipMemcpyDeviceToHost;
         let to = end(to.expose_provenance(), shape.to, to_on_device)?;
         let from = end(from.expose_provenance(), shape.from, from_on_device)?;
-        let home = |end: &End| end.block.filter(|block| !block.is_shared()).map(|block| block.device);
-        // Shared memory is reached through any device; the other end's, so that both are in one table.
-        let to_device = home(&to).or_else(|| home(&from)).unwrap_or(device);
-        let from_device = home(&from).unwrap_or(to_device);
-        Ok(Self { to, from, shape, to_device, from_device })
+        Ok(Self { to, from, shape })
     }
 
     /// Whether the host's part must be done with when the call returns: the program's own memory is not pinned.
@@ -128,29 +120,16 @@ impl Copy {
     /// As for [`run`](Self::run), for one row.
     unsafe fn run_row(&self, runtime: &Runtime, to: u64, from: u64) -> Result<(), MemoryError> {
         let width = self.shape.width;
-        let target = runtime.devices[self.to_device].gpu.memory();
-        let source = runtime.devices[self.from_device].gpu.memory();
+        let memory = runtime.memory();
         let to_ptr = std::ptr::with_exposed_provenance_mut::<u8>(to as usize);
         let from_ptr = std::ptr::with_exposed_provenance::<u8>(from as usize);
         match (self.to.block.is_some(), self.from.block.is_some()) {
-            (true, true) if self.to_device == self.from_device => target.copy(to, from, width),
-            (true, true) => {
-                let mut buffer = vec![0; width.min(1 << 20) as usize];
-                let mut done = 0;
-                while done < width {
-                    let part = (width - done).min(buffer.len() as u64);
-                    let buffer = &mut buffer[..part as usize];
-                    source.read(from + done, buffer)?;
-                    target.write(to + done, buffer)?;
-                    done += part;
-                }
-                Ok(())
-            }
+            (true, true) => memory.copy(to, from, width),
             // SAFETY: the program's memory, valid for reads as the caller vouches.
-            (true, false) => target.write(to, unsafe { slice::from_raw_parts(from_ptr, width as usize) }),
+            (true, false) => memory.write(to, unsafe { slice::from_raw_parts(from_ptr, width as usize) }),
             (false, true) => {
                 // SAFETY: the program's memory, valid for writes as the caller vouches.
-                source.read(from, unsafe { slice::from_raw_parts_mut(to_ptr, width as usize) })
+                memory.read(from, unsafe { slice::from_raw_parts_mut(to_ptr, width as usize) })
             }
             (false, false) => {
                 // SAFETY: both are the program's memory, valid as the caller vouches; they may overlap.
@@ -185,8 +164,7 @@ unsafe fn copy(
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     ensure_kind(kind)?;
     // Of a stream that is none and memory that is none, the memory is told of.
-    let device = target.as_ref().map_or(runtime.current().ordinal, |target| target.device);
-    let copy = Copy::check(runtime, device, to, from, shape, kind)?;
+    let copy = Copy::check(runtime, to, from, shape, kind)?;
     let target = target?;
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {

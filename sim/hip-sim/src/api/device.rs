@@ -7,6 +7,7 @@ use hip_sys::*;
 
 use super::{hip_functions, put, put_if_wanted};
 use crate::memory::{Block, Kind, release_host};
+use crate::pool::Pool;
 use crate::properties::{PCI_DOMAIN, R0000, R0600, device_name};
 use crate::queue::Scope;
 use crate::runtime::{Runtime, runtime};
@@ -82,7 +83,7 @@ hip_functions! {
     }
 
     fn hipDeviceTotalMem(bytes: *mut usize, device: hipDevice_t) {
-        put(bytes, runtime()?.device(device)?.gpu.memory().total() as usize)
+        put(bytes, runtime()?.device(device)?.total_bytes() as usize)
     }
 
     fn hipDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: hipDevice_t) {
@@ -115,22 +116,22 @@ hip_functions! {
     fn hipDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
         let runtime = runtime()?;
         ensure(!can.is_null(), hipErrorInvalidValue)?;
-        runtime.device(device)?;
-        runtime.device(peer)?;
-        put(can, 0)
+        let (device, peer) = (runtime.device(device)?, runtime.device(peer)?);
+        put(can, c_int::from(device.ordinal != peer.ordinal))
     }
 
     fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) {
         let runtime = runtime()?;
         ensure(flags == 0, hipErrorInvalidValue)?;
-        let peer = runtime.device(peer)?;
-        ensure(peer.ordinal != runtime.current().ordinal, hipErrorInvalidDevice)?;
-        Err(hipErrorPeerAccessUnsupported.into())
+        let (peer, device) = (runtime.device(peer)?, runtime.current());
+        ensure(peer.ordinal != device.ordinal, hipErrorInvalidDevice)?;
+        ensure(runtime.peers.change(runtime, device, peer, true), hipErrorPeerAccessAlreadyEnabled)
     }
 
     fn hipDeviceDisablePeerAccess(peer: c_int) {
-        runtime()?.device(peer)?;
-        Err(hipErrorPeerAccessNotEnabled.into())
+        let runtime = runtime()?;
+        let (peer, device) = (runtime.device(peer)?, runtime.current());
+        ensure(runtime.peers.change(runtime, device, peer, false), hipErrorPeerAccessNotEnabled)
     }
 
     fn hipDeviceSynchronize() {
@@ -163,9 +164,10 @@ hip_functions! {
     }
 
     fn hipMemGetInfo(free: *mut usize, total: *mut usize) {
-        let memory = runtime()?.current().gpu.memory();
-        put_if_wanted(free, memory.total().saturating_sub(memory.used()) as usize);
-        put_if_wanted(total, memory.total() as usize);
+        let runtime = runtime()?;
+        let device = runtime.current();
+        put_if_wanted(free, runtime.free_bytes(device) as usize);
+        put_if_wanted(total, device.total_bytes() as usize);
         Ok(())
     }
 
@@ -248,9 +250,15 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
     for block in runtime.memory.remove_device(ordinal) {
+        if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
+            pool.freed(block.size);
+        }
         release(runtime, &block);
     }
     let device = &runtime.devices[ordinal];
+    device.pool.store(device.default_pool, Ordering::Release);
+    runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);
+    runtime.pools.each(Pool::settle);
     device.flags.store(0, Ordering::Relaxed);
     device.resets.fetch_add(1, Ordering::AcqRel);
     runtime.scheduler.forgive(ordinal);
@@ -260,20 +268,19 @@ fn reset(runtime: &Runtime, ordinal: usize) {
 pub(crate) fn release(runtime: &Runtime, block: &Block) {
     match block.kind {
         // The memory of the map and the GPU's own table change together, so this cannot fail.
-        Kind::Device => drop(runtime.devices[block.device].gpu.memory().free(block.base)),
-        Kind::Host | Kind::Managed => {
-            for device in &runtime.devices {
-                drop(device.gpu.memory().unregister_host(block.base));
+        Kind::Device => {
+            drop(runtime.memory().free(block.base));
+            if let Some((share, pool)) = block.share.and_then(|share| Some((share, runtime.pool(share.pool)?))) {
+                pool.give_back(share, block.size);
             }
+        }
+        Kind::Host | Kind::Managed => {
+            drop(runtime.memory().unregister_host(block.base));
             // SAFETY: blocks of these kinds come from `allocate_host`; the block has left the map, so that this is the one release, and
             // nothing that runs uses it: every caller has waited for the devices.
             unsafe { release_host(block.base, block.size) };
         }
-        Kind::Registered => {
-            for device in &runtime.devices {
-                drop(device.gpu.memory().unregister_host(block.base));
-            }
-        }
+        Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
         Kind::Global => {}
     }
 }

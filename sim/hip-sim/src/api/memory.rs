@@ -2,15 +2,15 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use amdgpu_sim::{AllocKind, MemoryError};
+use amdgpu_sim::{Agent, Agents, AllocKind, MemoryError, Request, Rights};
 use hip_sys::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
 use crate::memory::{Block, Kind, allocate_host, release_host};
+use crate::pool::{Pool, Share};
 use crate::properties::PITCH_ALIGN;
-use crate::queue::Work;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::{Device, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// Flags of `hipHostMalloc` that exclude each other: coherent, non-coherent.
@@ -21,25 +21,44 @@ const ATTACH_FLAGS: [c_uint; 2] = [1, 2];
 const UNREGISTERED: hipMemoryType = hipMemoryType(0);
 const DEVICE_NONE: c_int = -2;
 
-fn address(ptr: *const c_void) -> u64 {
+pub(crate) fn address(ptr: *const c_void) -> u64 {
     ptr.expose_provenance() as u64
 }
 
-fn pointer(address: u64) -> *mut c_void {
+pub(crate) fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// Allocates device memory on `device`. What `hipFreeAsync` is still to free is waited for if there is no room without it.
-fn allocate(runtime: &Runtime, device: usize, size: usize) -> Result<u64, Refusal> {
-    let memory = runtime.devices[device].gpu.memory();
-    let mut result = memory.alloc(size as u64, 0, AllocKind::Device);
-    if let Err(MemoryError::OutOfMemory { .. }) = result {
-        runtime.drain(Some(device));
-        result = memory.alloc(size as u64, 0, AllocKind::Device);
+/// Sees to it that a device has `size` bytes that nobody holds, if it can: waits for what `hipFreeAsync` is still to free, and takes
+/// what memory pools keep back.
+pub(crate) fn make_room(runtime: &Runtime, device: &Device, size: u64) {
+    if runtime.free_bytes(device) < size {
+        runtime.drain(Some(device.ordinal));
+        runtime.pools.each(|pool| {
+            if pool.device == device.ordinal {
+                pool.trim(0);
+            }
+        });
     }
+}
+
+/// Allocates device memory, of a pool or not.
+pub(crate) fn allocate(
+    runtime: &Runtime,
+    device: &Device,
+    size: u64,
+    pool: Option<(Share, &Pool)>,
+) -> Result<u64, Refusal> {
+    let access = runtime.peers.hold();
+    let rights = match pool {
+        Some((_, pool)) => pool.rights(Rights::full(Agents::of(device.gpu.agent()))),
+        None => access.rights(runtime, device),
+    };
+    let request = Request { rights, ..Request::new(size, AllocKind::Device, Some(device.gpu.agent())) };
+    let result = runtime.memory().allocate(&request);
     let base = result.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
-    let size = size as u64;
-    runtime.memory.insert(Block { base, size, kind: Kind::Device, device, flags: 0, freeing: false });
+    let (device, share) = (device.ordinal, pool.map(|(share, _)| share));
+    runtime.memory.insert(Block { base, size, kind: Kind::Device, device, flags: 0, freeing: false, share });
     Ok(base)
 }
 
@@ -47,11 +66,15 @@ fn allocate(runtime: &Runtime, device: usize, size: usize) -> Result<u64, Refusa
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
-unsafe fn malloc(to: *mut *mut c_void, size: usize, device: Option<usize>) -> Outcome {
+unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
-    let device = device.unwrap_or(runtime.current().ordinal);
-    let base = if size == 0 { 0 } else { allocate(runtime, device, size)? };
+    let base = if size == 0 {
+        0
+    } else {
+        make_room(runtime, runtime.current(), size as u64);
+        allocate(runtime, runtime.current(), size as u64, None)?
+    };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, pointer(base)) }
 }
@@ -71,22 +94,16 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
     let size = size as u64;
     let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
     // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.
-    runtime.devices.iter().for_each(|device| device.gpu.memory().forget_registrations(base, size));
-    for (n, device) in runtime.devices.iter().enumerate() {
-        // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
-        // program's own, as they are on a GPU.
-        let registered = unsafe { device.gpu.memory().register_host(pointer(base).cast(), size) };
-        if let Err(error) = registered {
-            for device in &runtime.devices[..n] {
-                drop(device.gpu.memory().unregister_host(base));
-            }
-            // SAFETY: just allocated with this size; no kernel has been told of it.
-            unsafe { release_host(base, size) };
-            return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
-        }
+    runtime.memory().forget_registrations(base, size);
+    // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
+    // program's own, as they are on a GPU.
+    if let Err(error) = unsafe { runtime.memory().register_host(pointer(base).cast(), size) } {
+        // SAFETY: just allocated with this size; no kernel has been told of it.
+        unsafe { release_host(base, size) };
+        return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
     }
     let device = runtime.current().ordinal;
-    runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false });
+    runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false, share: None });
     // SAFETY: as above.
     unsafe { put(to, pointer(base)) }
 }
@@ -102,24 +119,26 @@ fn free(ptr: *mut c_void) -> Outcome {
     ensure(block.kind != Kind::Registered, hipErrorInvalidValue)?;
     runtime.drain((!block.is_shared()).then_some(block.device));
     // Another thread may have been faster; then this is a second free.
-    let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing);
-    release(runtime, &block.ok_or(hipErrorInvalidValue)?);
+    let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing).ok_or(hipErrorInvalidValue)?;
+    if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
+        pool.freed(block.size);
+    }
+    release(runtime, &block);
     Ok(())
 }
 
 /// The block around `ptr`, a module's variables included.
 pub(crate) fn find(runtime: &Runtime, address: u64) -> Option<Block> {
     runtime.memory.find(address).or_else(|| {
-        runtime.devices.iter().find_map(|device| {
-            let found = device.gpu.memory().find(address)?;
-            matches!(found.kind, AllocKind::Globals | AllocKind::Code).then_some(Block {
-                base: found.base,
-                size: found.size,
-                kind: Kind::Global,
-                device: device.ordinal,
-                flags: 0,
-                freeing: false,
-            })
+        let found = runtime.memory().find(address)?;
+        matches!(found.kind, AllocKind::Globals | AllocKind::Code).then_some(Block {
+            base: found.base,
+            size: found.size,
+            kind: Kind::Global,
+            device: found.owner.map_or(0, Agent::index),
+            flags: 0,
+            freeing: false,
+            share: None,
         })
     })
 }
@@ -144,7 +163,7 @@ unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, he
     // SAFETY: both are valid, as the caller vouches.
     unsafe {
         put(pitch, row)?;
-        malloc(to, bytes, None)
+        malloc(to, bytes)
     }
 }
 
@@ -165,43 +184,18 @@ const _: () = {
 
 hip_functions! {
     fn hipMalloc(ptr: *mut *mut c_void, size: usize) {
-        malloc(ptr, size, None)
+        malloc(ptr, size)
     }
 
     fn hipExtMallocWithFlags(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
         // Default, fine-grained, signal memory, uncached, contiguous: all the same memory here.
         ensure([0, 1, 2, 3, 4].contains(&flags), hipErrorInvalidValue)?;
         ensure(flags != 2 || size == 8, hipErrorInvalidValue)?;
-        malloc(ptr, size, None)
+        malloc(ptr, size)
     }
 
     fn hipFree(ptr: *mut c_void) {
         free(ptr)
-    }
-
-    fn hipMallocAsync(ptr: *mut *mut c_void, size: usize, stream: hipStream_t) {
-        let target = runtime()?.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
-        malloc(ptr, size, Some(target.device))
-    }
-
-    fn hipFreeAsync(ptr: *mut c_void, stream: hipStream_t) {
-        let runtime = runtime()?;
-        if ptr.is_null() {
-            return Ok(());
-        }
-        let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
-        let base = address(ptr);
-        let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
-        let work = Work::Always(Box::new(move || {
-            // The runtime exists: it is what runs this.
-            if let Ok(runtime) = crate::runtime::runtime() {
-                if runtime.memory.remove(base, |block| block.freeing).is_some() {
-                    release(runtime, &block);
-                }
-            }
-        }));
-        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
-        Ok(())
     }
 
     fn hipMallocPitch(ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) {
@@ -258,20 +252,15 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!ptr.is_null() && size > 0 && flags <= 15, hipErrorInvalidValue)?;
         let (base, size) = (address(ptr), size as u64);
-        for (n, device) in runtime.devices.iter().enumerate() {
-            if let Err(error) = device.gpu.memory().register_host(ptr.cast(), size) {
-                for device in &runtime.devices[..n] {
-                    drop(device.gpu.memory().unregister_host(base));
-                }
-                let status = match error {
-                    MemoryError::Overlap { .. } => hipErrorHostMemoryAlreadyRegistered,
-                    _ => hipErrorInvalidValue,
-                };
-                return Err(Refusal::new(status, error.to_string()));
-            }
+        if let Err(error) = runtime.memory().register_host(ptr.cast(), size) {
+            let status = match error {
+                MemoryError::Overlap { .. } => hipErrorHostMemoryAlreadyRegistered,
+                _ => hipErrorInvalidValue,
+            };
+            return Err(Refusal::new(status, error.to_string()));
         }
         let device = runtime.current().ordinal;
-        runtime.memory.insert(Block { base, size, kind: Kind::Registered, device, flags, freeing: false });
+        runtime.memory.insert(Block { base, size, kind: Kind::Registered, device, flags, freeing: false, share: None });
         Ok(())
     }
 

@@ -45,9 +45,8 @@ fn fill<const N: usize>(
     }
     // Of a stream that is none and memory that is none, the memory is told of.
     let target = target?;
-    let device = if block.is_shared() { target.device } else { block.device };
     let work = Work::Device(Box::new(move || {
-        let memory = runtime.devices[device].gpu.memory();
+        let memory = runtime.memory();
         (0..rows as u64)
             .try_for_each(|row| memory.fill(address + row * pitch as u64, &pattern, count as u64))
             .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}")))

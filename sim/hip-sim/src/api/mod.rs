@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod memset;
 pub(crate) mod module;
 pub(crate) mod occupancy;
+pub(crate) mod pool;
 pub(crate) mod stream;
 
 use std::ffi::c_void;

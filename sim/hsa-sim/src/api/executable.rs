@@ -20,6 +20,15 @@ type AgentSymbolCallback =
 
 /// The largest code object that is read.
 const MAX_CODE: u64 = 4 << 30;
+/// Bytes that are read of one in memory at a time.
+const PIECE: usize = 64 << 20;
+
+/// Makes room for more of a code object, which may be more than the host has.
+fn grow(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
+    bytes.try_reserve_exact(more).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+    bytes.resize(bytes.len() + more, 0);
+    Ok(())
+}
 
 /// Reads part of a file that the program has open; its position is put back.
 pub(super) fn read_file(file: c_int, from: u64, size: Option<u64>) -> Result<Source> {
@@ -35,7 +44,8 @@ pub(super) fn read_file(file: c_int, from: u64, size: Option<u64>) -> Result<Sou
     if size > left || size > MAX_CODE {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let mut bytes = vec![0; size as usize];
+    let mut bytes = Vec::new();
+    grow(&mut bytes, size as usize)?;
     std::os::unix::fs::FileExt::read_exact_at(&*file, &mut bytes, from).map_err(invalid)?;
     Ok(Source { bytes, address: 0 })
 }
@@ -125,10 +135,15 @@ functions! {
         if code.is_null() || size == 0 || size as u64 > MAX_CODE || reader.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let mut bytes = vec![0; size];
-        // By way of the system, which finds out if they are not there.
-        let to = bytes.as_mut_ptr().expose_provenance() as u64;
-        crate::memory::copy_bytes(runtime.agents.space(), to, code as u64, size as u64)?;
+        let mut bytes = Vec::new();
+        while bytes.len() < size {
+            // By way of the system, which finds out if they are not there: no more is taken than is.
+            let (done, more) = (bytes.len(), (size - bytes.len()).min(PIECE));
+            grow(&mut bytes, more)?;
+            let to = bytes[done..].as_mut_ptr().expose_provenance() as u64;
+            let from = (code as u64).checked_add(done as u64).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+            crate::memory::copy_bytes(runtime.agents.space(), to, from, more as u64)?;
+        }
         let source = Source { bytes, address: code as u64 };
         // SAFETY: the caller vouches for it.
         unsafe { put(reader, runtime.loader.reader(source)?) }
@@ -167,6 +182,7 @@ functions! {
         _options: *const c_char,
         executable: *mut hsa_executable_t,
     ) {
+        runtime()?;
         if state > HSA_EXECUTABLE_STATE_FROZEN {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }

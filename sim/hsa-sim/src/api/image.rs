@@ -269,6 +269,9 @@ functions! {
         sampler: *mut hsa_ext_sampler_t,
     ) {
         let (runtime, _) = with_images(agent)?;
+        if sampler.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         // SAFETY: the caller vouches for it.
         let hsa_ext_sampler_descriptor_t { coordinate_mode, filter_mode, address_mode } = unsafe { read(descriptor) }?;
         let address_modes = [address_mode; 3];
@@ -285,6 +288,9 @@ functions! {
         sampler: *mut hsa_ext_sampler_t,
     ) {
         let (runtime, _) = with_images(agent)?;
+        if sampler.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         // SAFETY: the caller vouches for it.
         let words = sampler_words(&unsafe { read(descriptor) }?)?;
         let handle = runtime.images.insert_sampler(runtime, &words)?;

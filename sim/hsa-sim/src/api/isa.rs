@@ -76,6 +76,7 @@ functions! {
 
     /// A fact of an ISA, of one of its call conventions where it differs.
     fn hsa_isa_get_info(isa: hsa_isa_t, attribute: u32, index: u32, value: *mut c_void) {
+        runtime()?.agents.of_isa(isa)?;
         if index != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_INDEX);
         }

@@ -186,7 +186,10 @@ functions! {
         result: *mut *mut c_void,
     ) {
         let pool = Pool::get(&runtime()?.agents, pool)?;
-        if !pool.agent.is_cpu() || flags & !FLAGS != 0 {
+        if !pool.agent.is_cpu() {
+            return Err(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+        }
+        if flags & !FLAGS != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller vouches for all of it.
@@ -274,8 +277,10 @@ functions! {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: not null, so the caller vouches for them.
-        let (to, to_offset, from, from_offset, range) =
-            unsafe { (to.read(), to_offset.read(), from.read(), from_offset.read(), range.read()) };
+        let (to, from) = unsafe { (to.read_unaligned(), from.read_unaligned()) };
+        // SAFETY: as above.
+        let (to_offset, from_offset, range) =
+            unsafe { (to_offset.read_unaligned(), from_offset.read_unaligned(), range.read_unaligned()) };
         let rect = |pointer: &hsa_pitched_ptr_t, offset: &hsa_dim3_t| {
             let (pitch, slice) = (pointer.pitch as u64, pointer.slice as u64);
             let skipped = u64::from(offset.y).checked_mul(pitch)?.checked_add(u64::from(offset.z).checked_mul(slice)?)?;
@@ -294,8 +299,8 @@ functions! {
     /// Which engines are free for copies between two agents: both.
     fn hsa_amd_memory_copy_engine_status(to: hsa_agent_t, from: hsa_agent_t, mask: *mut u32) {
         let runtime = runtime()?;
-        let both_cpu = runtime.agents.get(to)?.is_cpu() && runtime.agents.get(from)?.is_cpu();
-        if both_cpu {
+        let (to, from) = (runtime.agents.get(to)?, runtime.agents.get(from)?);
+        if to.is_cpu() && from.is_cpu() {
             return Err(HSA_STATUS_ERROR_INVALID_AGENT);
         }
         // SAFETY: the caller vouches for it.
@@ -305,8 +310,8 @@ functions! {
     /// Which engines are best for copies between two agents: any.
     fn hsa_amd_memory_get_preferred_copy_engine(to: hsa_agent_t, from: hsa_agent_t, mask: *mut u32) {
         let runtime = runtime()?;
-        let both_cpu = runtime.agents.get(to)?.is_cpu() && runtime.agents.get(from)?.is_cpu();
-        if both_cpu {
+        let (to, from) = (runtime.agents.get(to)?, runtime.agents.get(from)?);
+        if to.is_cpu() && from.is_cpu() {
             return Err(HSA_STATUS_ERROR_INVALID_AGENT);
         }
         // SAFETY: the caller vouches for it.
@@ -389,20 +394,22 @@ functions! {
         callback: hsa_amd_deallocation_callback_t,
         data: *mut c_void,
     ) {
+        let runtime = runtime()?;
         let callback: Deallocated = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        runtime()?.memory.add_callback(address as u64, callback, data as u64)
+        runtime.memory.add_callback(address as u64, callback, data as u64)
     }
 
     /// Has it no more called.
     fn hsa_amd_deregister_deallocation_callback(address: *mut c_void, callback: hsa_amd_deallocation_callback_t) {
+        let runtime = runtime()?;
         let callback: Deallocated = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        runtime()?.memory.remove_callback(address as u64, callback)
+        runtime.memory.remove_callback(address as u64, callback)
     }
 
     /// Tells that host memory will be used by GPUs. That is what locking is for, so it changes nothing.
     fn hsa_memory_register(address: *mut c_void, size: usize) {
         runtime()?;
-        if address.is_null() && size > 0 { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) } else { Ok(()) }
+        if address.is_null() != (size == 0) { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) } else { Ok(()) }
     }
 
     /// Undoes `hsa_memory_register`.

@@ -42,6 +42,9 @@ functions! {
     /// Ends a queue: what runs is stopped.
     fn hsa_queue_destroy(queue: *mut hsa_queue_t) {
         let runtime = runtime()?;
+        if queue.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         let queue = runtime.queues.get(queue)?;
         crate::leaving::take_down();
         runtime.queues.destroy(&queue);
@@ -50,7 +53,11 @@ functions! {
 
     /// Stops a queue.
     fn hsa_queue_inactivate(queue: *mut hsa_queue_t) {
-        runtime()?.queues.get(queue)?.inactivate();
+        let runtime = runtime()?;
+        if queue.is_null() {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        runtime.queues.get(queue)?.inactivate();
         Ok(())
     }
 

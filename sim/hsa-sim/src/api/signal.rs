@@ -80,7 +80,11 @@ unsafe fn create(
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
     // SAFETY: the caller vouches for the list.
-    unsafe { agents(runtime, consumers, count as usize) }?;
+    let consumers = unsafe { agents(runtime, consumers, count as usize) }?;
+    if consumers.iter().count() != count as usize {
+        // One of them is there twice.
+        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    }
     let new = runtime.signals.create(value).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     // SAFETY: the caller vouches for it.
     unsafe { put(signal, new.handle()) }
@@ -106,6 +110,7 @@ functions! {
         attributes: u64,
         signal: *mut hsa_signal_t,
     ) {
+        runtime()?;
         if attributes & !u64::from(HSA_AMD_SIGNAL_AMD_GPU_ONLY | HSA_AMD_SIGNAL_IPC) != 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
@@ -116,10 +121,11 @@ functions! {
 
     /// Ends a signal.
     fn hsa_signal_destroy(signal: hsa_signal_t) {
+        let runtime = runtime()?;
         if signal.handle == 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        if runtime()?.signal(signal)?.destroy() { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_SIGNAL) }
+        if runtime.signal(signal)?.destroy() { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_SIGNAL) }
     }
 
     /// Where a signal's value is.
@@ -439,6 +445,10 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_any(
         let runtime = runtime()?;
         // SAFETY: the caller vouches for the lists.
         let wanted = unsafe { Wanted::new(runtime, count, signals, conditions, values) }?;
+        if wanted.all.is_empty() {
+            // There is none to wait for, so time would have to end it, which may be never.
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         let found = runtime.signals.wait_any_until(deadline(timeout), || wanted.any());
         leaving::after_wait(|| wanted.signals());
         let Some((index, value)) = found else { return Ok(u32::MAX) };

@@ -21,8 +21,18 @@ fn extension(number: u16) -> Option<(&'static std::ffi::CStr, u16, u16)> {
     }
 }
 
+/// Checks that a number is that of an extension, which need not be there.
+fn is_extension(number: u16) -> runtime::Result<()> {
+    match u32::from(number) {
+        HSA_EXTENSION_FINALIZER..=HSA_EXTENSION_PROFILING_EVENTS
+        | HSA_EXTENSION_AMD_PROFILER..=HSA_EXTENSION_AMD_PC_SAMPLING => Ok(()),
+        _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+    }
+}
+
 /// Writes the first `len` bytes of an extension's table.
 unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> runtime::Result<()> {
+    is_extension(number)?;
     let Some((_, version, _)) = extension(number) else { return Err(HSA_STATUS_ERROR) };
     if version != major {
         return Err(HSA_STATUS_ERROR);
@@ -106,6 +116,7 @@ functions! {
     /// Whether an extension is there in a version.
     fn hsa_system_extension_supported(number: u16, major: u16, minor: u16, result: *mut bool) {
         runtime()?;
+        is_extension(number)?;
         let there = extension(number).is_some_and(|(_, has, minor_has)| has == major && minor <= minor_has);
         // SAFETY: the caller vouches for it.
         unsafe { put(result, there) }
@@ -114,6 +125,7 @@ functions! {
     /// Whether an extension is there in a major version, and its minor one.
     fn hsa_system_major_extension_supported(number: u16, major: u16, minor: *mut u16, result: *mut bool) {
         runtime()?;
+        is_extension(number)?;
         let there = extension(number).filter(|(_, has, _)| *has == major);
         // SAFETY: the caller vouches for both.
         unsafe {
@@ -127,6 +139,7 @@ functions! {
     /// The functions of an extension.
     fn hsa_system_get_extension_table(number: u16, major: u16, minor: u16, place: *mut c_void) {
         runtime()?;
+        is_extension(number)?;
         // Functions of each minor version.
         let functions: &[usize] = if u32::from(number) == HSA_EXTENSION_IMAGES { &[10] } else { &[3, 5, 6, 7] };
         let functions = functions.get(usize::from(minor)).copied().ok_or(HSA_STATUS_ERROR)?;
@@ -152,6 +165,7 @@ functions! {
     /// Whether an extension is there on an agent.
     fn hsa_agent_extension_supported(number: u16, agent: hsa_agent_t, major: u16, minor: u16, result: *mut bool) {
         runtime()?.agents.get(agent)?;
+        is_extension(number)?;
         let there = extension(number).is_some_and(|(_, has, minor_has)| has == major && minor <= minor_has);
         // SAFETY: the caller vouches for it.
         unsafe { put(result, there) }
@@ -166,6 +180,7 @@ functions! {
         result: *mut bool,
     ) {
         runtime()?.agents.get(agent)?;
+        is_extension(number)?;
         let there = extension(number).filter(|(_, has, _)| *has == major);
         // SAFETY: the caller vouches for both.
         unsafe {

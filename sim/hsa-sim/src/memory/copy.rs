@@ -141,6 +141,11 @@ impl Copy {
             }
             Self::Rect { to, from, range: [bytes, rows, slices] } if bytes > 0 && rows > 0 && slices > 0 => {
                 for rect in [to, from] {
+                    // Rows that lie in one another would be as many as can be counted, in as little memory as one.
+                    let plane = (rows - 1).checked_mul(rect.pitch).and_then(|last| last.checked_add(bytes));
+                    if rows > 1 && rect.pitch < bytes || slices > 1 && plane.is_none_or(|plane| rect.slice < plane) {
+                        return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+                    }
                     let first = rect.row(0, 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
                     let last = rect.row(rows - 1, slices - 1).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
                     let len = (last - first).checked_add(bytes).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -156,6 +161,7 @@ impl Copy {
     pub(crate) fn run(&self, space: &Memory) -> Result<()> {
         match *self {
             Self::Linear { to, from, len } => copy_bytes(space, to, from, len),
+            Self::Rect { range: [0, ..] | [_, 0, _] | [.., 0], .. } => Ok(()),
             Self::Rect { to, from, range: [bytes, rows, slices] } => {
                 for z in 0..slices {
                     for y in 0..rows {

@@ -247,9 +247,11 @@ impl Memories {
     /// # Safety
     /// As of [`amdgpu_sim::Memory::register_host`].
     pub(crate) unsafe fn lock(&self, agents: &Agents, address: u64, size: u64, access: AgentSet) -> Result<()> {
-        if let Ok(pages) = pages(address, size) {
-            self.svm.give_way(agents.space(), pages);
+        let pages = pages(address, size)?;
+        if !self.svm.is_there(pages) {
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
+        self.svm.give_way(agents.space(), pages);
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller vouches.
         let (union, gone) = unsafe { locks.add(agents.space(), address, size) }?;

@@ -62,7 +62,7 @@ struct Places {
 impl Default for Virtual {
     fn default() -> Self {
         let used = (0..crate::agent::MAX_AGENTS).map(|_| AtomicU64::new(0)).collect();
-        Self { handles: Handles::default(), places: Mutex::default(), used: Arc::new(used) }
+        Self { handles: Handles::new(0x4d), places: Mutex::default(), used: Arc::new(used) }
     }
 }
 

@@ -1,0 +1,242 @@
+//! A row of the table: a function, and what it may be given.
+
+use std::ffi::{CStr, c_void};
+
+use hsa_sim::abi::*;
+
+use crate::world::{KINDS, Kind, World};
+
+/// What a call must come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// This status.
+    Is(hsa_status_t),
+    /// Some error.
+    Error,
+    /// Whatever it is: it returns.
+    Any,
+}
+
+/// What a function returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Returns {
+    Status,
+    /// A number, which is this one where something is wrong.
+    Number(u64),
+    /// Nothing.
+    Nothing,
+}
+
+/// An argument.
+pub(crate) enum Argument {
+    /// A handle or an address of this kind; if it is not, the status is that of the kind, or this one.
+    Of(Kind, Option<hsa_status_t>),
+    /// The same, made for the call and ended after it.
+    Fresh(Kind, Option<hsa_status_t>),
+    /// A pointer to a list of one handle of this kind.
+    List(Kind, hsa_status_t),
+    /// A place for a result, or null if that is allowed.
+    Out { nullable: bool, made: Option<Undo> },
+    /// A pointer to these bytes, or null if that is allowed.
+    In { bytes: Vec<u8>, nullable: bool },
+    /// A number that may be this; the others are refused.
+    Number(u64, Vec<(u64, Expect)>),
+    /// The number of an attribute.
+    Attribute(u64),
+    /// A function, or null if that is allowed.
+    Callback(*const c_void, bool),
+    /// A text, or null if that is allowed.
+    Text(&'static CStr, bool),
+}
+
+/// Ends what a call that succeeded has made: the arguments, and the value that it gave.
+pub(crate) type Undo = fn(&World, &[u64], u64);
+
+/// A function.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) returns: Returns,
+    /// Whether it succeeds with all arguments as they should be.
+    pub(crate) works: bool,
+    /// What it says when the runtime is not started.
+    pub(crate) off: Expect,
+    /// More cases: which arguments are other ones.
+    pub(crate) more: Vec<(Vec<(usize, u64)>, Expect)>,
+    /// Undoes a call that succeeded.
+    pub(crate) undo: Option<fn(&World, &[u64])>,
+}
+
+impl Row {
+    pub(crate) fn new(name: &'static str, arguments: Vec<Argument>) -> Self {
+        Self {
+            name,
+            arguments,
+            returns: Returns::Status,
+            works: true,
+            off: Expect::Is(HSA_STATUS_ERROR_NOT_INITIALIZED),
+            more: Vec::new(),
+            undo: None,
+        }
+    }
+
+    pub(crate) fn returns(mut self, returns: Returns) -> Self {
+        self.returns = returns;
+        self.off = if returns == Returns::Nothing { Expect::Any } else { Expect::Error };
+        self
+    }
+
+    /// It is not there, whatever it is given.
+    pub(crate) fn unsupported(mut self) -> Self {
+        (self.works, self.off) = (false, Expect::Is(HSA_STATUS_ERROR_NOT_SUPPORTED));
+        self
+    }
+
+    /// With what the table gives it, it never succeeds.
+    pub(crate) fn never(mut self) -> Self {
+        self.works = false;
+        self
+    }
+
+    pub(crate) fn off(mut self, off: Expect) -> Self {
+        self.off = off;
+        self
+    }
+
+    pub(crate) fn also(mut self, others: &[(usize, u64)], expect: Expect) -> Self {
+        self.more.push((others.to_vec(), expect));
+        self
+    }
+
+    pub(crate) fn undo(mut self, undo: fn(&World, &[u64])) -> Self {
+        self.undo = Some(undo);
+        self
+    }
+}
+
+/// Arguments of one call, with what must live as long and what ends with it.
+pub(crate) struct Call {
+    pub(crate) values: Vec<u64>,
+    fresh: Vec<(Kind, u64)>,
+    /// Index, place and what to do.
+    outs: Vec<(usize, Box<[u64; 1024]>, Option<Undo>)>,
+    _ins: Vec<Box<[u8]>>,
+}
+
+/// Bytes that what is read lies apart from a boundary of 16, so that it can be misaligned by 1.
+fn aligned(bytes: &[u8]) -> Box<[u8]> {
+    let mut all = vec![0_u8; bytes.len() + 32].into_boxed_slice();
+    let start = all.as_ptr().align_offset(16);
+    all[start..start + bytes.len()].copy_from_slice(bytes);
+    all
+}
+
+impl Call {
+    /// A call of which every argument is as it should be.
+    pub(crate) fn good(world: &World, row: &Row) -> Self {
+        let mut call = Self { values: Vec::new(), fresh: Vec::new(), outs: Vec::new(), _ins: Vec::new() };
+        for (index, argument) in row.arguments.iter().enumerate() {
+            let value = match argument {
+                Argument::Of(kind, _) => world.live[kind],
+                Argument::Fresh(kind, _) => {
+                    let new = world.make(*kind);
+                    call.fresh.push((*kind, new));
+                    new
+                }
+                Argument::List(kind, _) => call.keep(&world.live[kind].to_ne_bytes()),
+                Argument::Out { made, .. } => {
+                    let place = Box::new([0_u64; 1024]);
+                    let address = place.as_ptr() as u64;
+                    call.outs.push((index, place, *made));
+                    address
+                }
+                Argument::In { bytes, .. } => call.keep(bytes),
+                Argument::Number(value, _) | Argument::Attribute(value) => *value,
+                Argument::Callback(function, _) => *function as u64,
+                Argument::Text(text, _) => text.as_ptr() as u64,
+            };
+            call.values.push(value);
+        }
+        call
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> u64 {
+        let kept = aligned(bytes);
+        let address = kept[kept.as_ptr().align_offset(16)..].as_ptr() as u64;
+        self._ins.push(kept);
+        address
+    }
+
+    /// Ends what the call has made, if it succeeded, and what was made for it.
+    pub(crate) fn finish(self, world: &World, row: &Row, success: bool) {
+        if success && world.running {
+            for (index, place, made) in &self.outs {
+                // A misaligned place is one byte further on.
+                let skipped = (self.values[*index] != place.as_ptr() as u64) as usize;
+                // SAFETY: inside of the place.
+                let value = unsafe { place.as_ptr().cast::<u8>().add(skipped).cast::<u64>().read_unaligned() };
+                if let (Some(undo), true) = (made, self.values[*index] != 0) {
+                    undo(world, &self.values, value);
+                }
+            }
+            if let Some(undo) = row.undo {
+                undo(world, &self.values);
+            }
+        }
+        for (kind, one) in self.fresh {
+            world.end(kind, one);
+        }
+    }
+}
+
+/// Numbers that are no handle of anything.
+const GARBAGE: [u64; 6] = [1, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 63, u64::MAX];
+
+/// What can be wrong with an argument.
+pub(crate) fn wrongs(world: &World, argument: &Argument) -> Vec<(u64, Expect)> {
+    let invalid = Expect::Is(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+    let null = |nullable: bool| if nullable { Expect::Any } else { invalid };
+    match argument {
+        Argument::Of(kind, status) | Argument::Fresh(kind, status) => {
+            let refused = status.or(kind.refused()).map_or(Expect::Error, Expect::Is);
+            let mut all: Vec<_> = [0].into_iter().chain(GARBAGE).map(|value| (value, refused)).collect();
+            if kind.is_address() {
+                all[0].1 = Expect::Error;
+                all.push((world.live[kind] + 1, Expect::Any));
+                all.push((world.live[kind] + crate::world::SIZE as u64 - 1, Expect::Any));
+            } else {
+                // Not of the same size, not aligned, or not of this generation.
+                let is_place = matches!(kind, Kind::Signal | Kind::Queue | Kind::Image | Kind::Sampler);
+                all.push((if is_place { world.live[kind] + 1 } else { world.live[kind] ^ 1 << 40 }, refused));
+                for other in KINDS.into_iter().filter(|other| !other.is_like(*kind)) {
+                    all.push((world.live[&other], refused));
+                }
+            }
+            all.extend(world.ended.get(kind).map(|ended| (*ended, refused)));
+            all
+        }
+        Argument::List(kind, null) => {
+            let refused = kind.refused().map_or(Expect::Error, Expect::Is);
+            let mut all = vec![(0, Expect::Is(*null))];
+            let others = KINDS.into_iter().filter(|other| !other.is_like(*kind)).map(|other| world.live[&other]);
+            let bad = [0].into_iter().chain(GARBAGE).chain(others).chain(world.ended.get(kind).copied());
+            // Leaked: a list of a test.
+            all.extend(bad.map(|bad| (Box::leak(Box::new(bad)) as *const u64 as u64, refused)));
+            all
+        }
+        Argument::Out { nullable, .. } => vec![(0, null(*nullable))],
+        Argument::In { nullable, .. } => vec![(0, null(*nullable))],
+        Argument::Number(_, wrong) => wrong.clone(),
+        Argument::Attribute(_) => {
+            let ranges = [0..64, 0x200..0x210, 0x3000..0x3010, 0xa000..0xa020, 0xa100..0xa120];
+            let all = ranges.into_iter().flatten().map(|attribute| (attribute, Expect::Any));
+            all.chain([9999, 0x7fff_ffff, 0xffff_ffff].map(|attribute| (attribute, invalid))).collect()
+        }
+        Argument::Callback(_, nullable) | Argument::Text(_, nullable) => vec![(0, null(*nullable))],
+    }
+}
+
+/// Whether an argument is a pointer that may be misaligned.
+pub(crate) fn can_be_misaligned(argument: &Argument) -> bool {
+    matches!(argument, Argument::Out { .. } | Argument::In { .. } | Argument::List(..))
+}
