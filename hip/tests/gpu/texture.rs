@@ -343,9 +343,16 @@ fn a_typed_kernel_takes_textures_and_orders_its_launches_by_them() {
     let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
     let source = DeviceBuffer::from_slice(&device, &values).unwrap();
-    for _ in 0..20 {
+    let slow = crate::kernel("slow_store").unwrap();
+    let mut busy =
+        [DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap()];
+    for round in 0..6 {
         let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
         let mut array = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+        // The copy is late, or the kernel is.
+        let late = [&first, &second][round % 2];
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(late, LaunchConfig::new(1, 64), (&mut busy[round % 2], 1_000_000u32, 1u32)) }.unwrap();
         array.as_slice_mut().copy_from_device_async(&first, &source).unwrap();
         let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
         // SAFETY: as `run`. It waits for the other stream's copy.
