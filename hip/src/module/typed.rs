@@ -69,7 +69,7 @@ use crate::usage::{Access, AccessKind, Accesses};
 macro_rules! kernel {
     ($($(#[$attribute:meta])* $visibility:vis struct $type:ident : fn $name:tt ($($parameters:tt)*);)*) => {
         $($crate::kernel!(@parse
-            ($(#[$attribute])*) ($visibility) $type ($crate::kernel!(@name $name)) [] $($parameters)*
+            ($(#[$attribute])*) ($visibility) $type ($crate::kernel!(@name $name)) [] [] $($parameters)*
         );)*
     };
 
@@ -80,36 +80,38 @@ macro_rules! kernel {
     (@name $name:literal) => { $name };
 
     // One parameter at a time: its name, the type of the argument, what holds it, and the type in the declaration.
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $($($rest)*)?);
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $($($rest)*)?);
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $($($rest)*)?);
+            [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] $($($rest)*)?);
+            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] [$($object)* ($p, $crate::typed::Sampled)] $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] $($($rest)*)?);
+            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] [$($object)* ($p, $crate::typed::Loaded)] $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] $($($rest)*)?);
+            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] [$($object)* ($p, $crate::typed::Stored)] $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, $t, $crate::typed::Value<$t>)] $($($rest)*)?);
+            [$($done)* ($p, $t, $crate::typed::Value<$t>)] $objects $($($rest)*)?);
     };
 
-    (@parse ($(#[$attribute:meta])*) ($visibility:vis) $type:ident ($name:expr) [$(($p:ident, $argument:ty, $kind:ty))*]) => {
+    (@parse ($(#[$attribute:meta])*) ($visibility:vis) $type:ident ($name:expr)
+        [$(($p:ident, $argument:ty, $kind:ty))*] [$(($object:ident, $object_kind:ty))*]
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Debug)]
         $visibility struct $type {
@@ -143,7 +145,10 @@ macro_rules! kernel {
             ) -> $crate::Result<()> {
                 $(let $p = <$kind>::convert($p);)*
                 // SAFETY: the arguments are of the kinds that `load` has compared; the caller answers for the kernel.
-                unsafe { self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*]) }
+                unsafe {
+                    let objects = [$(<$object_kind>::object(&$object)),*];
+                    self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*], &objects)
+                }
             }
 
             /// Adds a launch to a graph: as `Graph::add_kernel`.
@@ -200,41 +205,12 @@ pub struct Held<'a> {
     /// Null: the bytes are `address`.
     value: *const c_void,
     address: u64,
-    touched: Touches<'a>,
+    touched: Option<(&'a Allocation, Access<'a>)>,
 }
 
-/// What an argument touches.
+/// A texture or surface, what is read or written through it.
 #[derive(Clone, Copy)]
-enum Touches<'a> {
-    Nothing,
-    Memory(&'a Allocation, Access<'a>),
-    /// The object, and what is read through it.
-    Texture(&'a Texture<'a>),
-    Surface(&'a Surface<'a>, AccessKind),
-}
-
-impl<'a> Touches<'a> {
-    /// `Ok` if a launch on `device` may do it.
-    #[inline]
-    fn admit(&self, device: Device) -> Result<()> {
-        match self {
-            Self::Nothing => Ok(()),
-            Self::Memory(memory, access) => memory.admit(device, access.kind, ARGUMENT),
-            Self::Texture(texture) => device.expect(texture.device(), ARGUMENT),
-            Self::Surface(surface, _) => device.expect(surface.device(), ARGUMENT),
-        }
-    }
-
-    #[inline]
-    fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
-        match self {
-            Self::Nothing => true,
-            Self::Memory(_, access) => test(access),
-            Self::Texture(texture) => texture.accesses().into_iter().all(test),
-            Self::Surface(surface, kind) => surface.accesses(kind).into_iter().all(test),
-        }
-    }
-}
+pub struct Object<'a>(Device, [Access<'a>; 2]);
 
 impl Held<'_> {
     #[inline]
@@ -298,7 +274,7 @@ impl<T: Pod> Const<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSlice<'a, T>) -> Held<'a> {
-        let touched = Touches::Memory(slice.memory(), slice.access());
+        let touched = Some((slice.memory(), slice.access()));
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -313,7 +289,7 @@ impl<T: Pod> Mut<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold<'a>(slice: &DeviceSliceMut<'a, T>) -> Held<'a> {
-        let touched = Touches::Memory(slice.memory(), slice.access());
+        let touched = Some((slice.memory(), slice.access()));
         Held { value: ptr::null(), address: slice.pointer() as u64, touched }
     }
 }
@@ -328,7 +304,7 @@ impl<T: Pod> Address<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold(argument: &DevicePtr<T>) -> Held<'static> {
-        Held { value: ptr::null(), address: argument.address(), touched: Touches::Nothing }
+        Held { value: ptr::null(), address: argument.address(), touched: None }
     }
 }
 
@@ -342,12 +318,12 @@ impl<T: NoUninit> Value<T> {
     /// The argument on its way.
     #[inline]
     pub fn hold(argument: &T) -> Held<'_> {
-        Held { value: ptr::from_ref(argument).cast(), address: 0, touched: Touches::Nothing }
+        Held { value: ptr::from_ref(argument).cast(), address: 0, touched: None }
     }
 }
 
 macro_rules! objects {
-    ($($kind:ty, $argument:ty, $given:ident => $touched:expr;)*) => {$(
+    ($($kind:ty, $argument:ty, $given:ident => $accesses:expr;)*) => {$(
         impl $kind {
             /// The argument as it is.
             #[inline]
@@ -357,17 +333,23 @@ macro_rules! objects {
 
             /// The argument on its way.
             #[inline]
-            pub fn hold<'a, 't, 'h>($given: &'h $argument) -> Held<'h> {
-                Held { value: ptr::null(), address: $given.as_raw() as u64, touched: $touched }
+            pub fn hold<'a, 't>($given: &$argument) -> Held<'static> {
+                Held { value: ptr::null(), address: $given.as_raw() as u64, touched: None }
+            }
+
+            /// What it touches.
+            #[inline]
+            pub fn object<'a, 't, 'h>($given: &'h $argument) -> Object<'h> {
+                Object($given.device(), $accesses)
             }
         }
     )*};
 }
 
 objects! {
-    Sampled, &'a Texture<'t>, texture => Touches::Texture(texture);
-    Loaded, &'a Surface<'t>, surface => Touches::Surface(surface, AccessKind::Read);
-    Stored, &'a mut Surface<'t>, surface => Touches::Surface(surface, AccessKind::Write);
+    Sampled, &'a Texture<'t>, texture => texture.accesses();
+    Loaded, &'a Surface<'t>, surface => surface.accesses(AccessKind::Read);
+    Stored, &'a mut Surface<'t>, surface => surface.accesses(AccessKind::Write);
 }
 
 /// A kernel whose parameters were compared with a signature.
@@ -399,22 +381,29 @@ impl TypedKernel {
     /// Those of [`Kernel::launch`].
     ///
     /// # Safety
-    /// That of [`Kernel::launch`]; and the arguments are of the kinds and sizes that `load` compared.
+    /// That of [`Kernel::launch`]; and the arguments are of the kinds and sizes that `load` compared, `objects` all textures and surfaces
+    /// among them.
     pub unsafe fn launch<const N: usize>(
         &self,
         stream: &Stream,
         config: LaunchConfig,
         arguments: [Held<'_>; N],
+        objects: &[Object<'_>],
     ) -> Result<()> {
         let kernel = &self.kernel;
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
         for argument in &arguments {
-            argument.touched.admit(device)?;
+            if let Some((memory, access)) = &argument.touched {
+                memory.admit(device, access.kind, ARGUMENT)?;
+            }
+        }
+        for object in objects {
+            device.expect(object.0, ARGUMENT)?;
         }
         let mut pointers = arguments.each_ref().map(Held::pointer);
         let late_hidden = kernel.info().late_hidden;
-        let accesses = Touched { arguments: &arguments, module: kernel.access() };
+        let accesses = Touched { arguments: &arguments, objects, module: kernel.access() };
         if late_hidden == 0 {
             // SAFETY: there is a pointer a parameter, to as many bytes as it has, which `load` has compared; the list of what is
             // touched has all buffers and the module. The caller answers for the kernel.
@@ -431,14 +420,23 @@ impl TypedKernel {
 #[derive(Clone, Copy)]
 struct Touched<'a, const N: usize> {
     arguments: &'a [Held<'a>; N],
+    objects: &'a [Object<'a>],
     module: Access<'a>,
 }
 
 impl<'a, const N: usize> Accesses<'a> for Touched<'a, N> {
     #[inline]
     fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
-        self.arguments.iter().all(|argument| argument.touched.all(&mut test)) && test(self.module)
+        self.arguments.iter().all(|argument| argument.touched.is_none_or(|(_, access)| test(access)))
+            && (self.objects.is_empty() || all_of(self.objects, &mut test))
+            && test(self.module)
     }
+}
+
+/// Apart, so that what is done for buffers stays in line.
+#[cold]
+fn all_of<'a>(objects: &[Object<'a>], test: &mut dyn FnMut(Access<'a>) -> bool) -> bool {
+    objects.iter().flat_map(|object| object.1).all(test)
 }
 
 impl fmt::Debug for TypedKernel {
@@ -533,10 +531,5 @@ mod tests {
             let image = compare(&value, &[shape]).unwrap_err();
             assert!(matches!(image, Error::Argument { index: 0, .. }), "{image}");
         }
-    }
-
-    #[test]
-    fn an_argument_on_its_way_is_small() {
-        assert_eq!(size_of::<Held<'_>>(), 40, "what it was with memory alone: it is copied at every launch");
     }
 }
