@@ -23,6 +23,7 @@ use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
+use crate::variables::ManagedVariables;
 
 /// One software GPU.
 pub(crate) struct Device {
@@ -90,6 +91,7 @@ pub(crate) struct Module {
     pub(crate) code: Arc<amdgpu_sim::Module>,
     /// The handles given out for its kernels, by name.
     pub(crate) functions: Mutex<Vec<(String, usize)>>,
+    pub(crate) managed: Mutex<ManagedVariables>,
 }
 
 /// What a `hipFunction_t` names.

@@ -6,21 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use amdgpu_sim::{CodeObject, KernelInfo, ValueKind, bundle};
 use hip_sys::*;
 
-use super::memory::managed;
 use super::module::{attribute, name_of, status_of};
 use super::{hip_functions, put, put_if_wanted};
 use crate::image;
 use crate::properties::LDS_BYTES;
 use crate::runtime::{Device, Function, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::variables::ManagedVariables;
 
 /// A `hipLibrary_t`, which the lowest API level lacks.
 type LibraryHandle = *mut c_void;
 /// A `hipKernel_t`, likewise.
 type KernelHandle = *mut c_void;
-
-/// What the compiler adds to the name of a managed variable for what is in it at first. The name alone is that of a pointer to it.
-const MANAGED: &str = ".managed";
 
 /// What a `hipLibrary_t` names.
 pub(crate) struct Library {
@@ -35,8 +32,7 @@ struct Made {
     modules: Vec<(usize, Arc<amdgpu_sim::Module>)>,
     /// Handles of kernels, as numbers.
     kernels: Vec<(String, usize)>,
-    /// Managed variables: address and bytes. There is one for all devices.
-    managed: Vec<(String, u64, u64)>,
+    managed: ManagedVariables,
 }
 
 /// What a `hipKernel_t` names.
@@ -70,33 +66,9 @@ impl Library {
             return Ok(Arc::clone(module));
         }
         let module = device.gpu.load(&self.code).map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
-        self.connect(runtime, &module, &mut made.managed)?;
+        made.managed.connect(runtime, &self.code, &module)?;
         made.modules.push((device.ordinal, Arc::clone(&module)));
         Ok(module)
-    }
-
-    /// Points the managed variables of `module`, which was just loaded, to their memory, which is made for the first one.
-    fn connect(&self, runtime: &Runtime, module: &amdgpu_sim::Module, known: &mut Vec<(String, u64, u64)>) -> Outcome {
-        let failed = |error: amdgpu_sim::MemoryError| Refusal::new(hipErrorInvalidImage, error.to_string());
-        for global in self.code.globals() {
-            let Some(name) = global.name.strip_suffix(MANAGED) else { continue };
-            let (Some((first, size)), Some((place, 8))) = (module.global(&global.name), module.global(name)) else {
-                continue;
-            };
-            let at = match known.iter().find(|(other, ..)| other == name) {
-                Some((_, at, _)) => *at,
-                None => {
-                    let at = managed(runtime, size)?;
-                    known.push((name.to_owned(), at, size));
-                    let mut bytes = vec![0; size as usize];
-                    runtime.memory().read(first, &mut bytes).map_err(failed)?;
-                    runtime.memory().write(at, &bytes).map_err(failed)?;
-                    at
-                }
-            };
-            runtime.memory().write(place, &at.to_le_bytes()).map_err(failed)?;
-        }
-        Ok(())
     }
 }
 
@@ -173,7 +145,7 @@ pub(crate) fn reset(runtime: &Runtime, device: usize) {
     for library in runtime.libraries.values() {
         let mut made = library.lock();
         made.modules.retain(|(ordinal, _)| *ordinal != device);
-        made.managed.retain(|(_, at, _)| runtime.memory.find(*at).is_some());
+        made.managed.forget_dead(runtime);
     }
 }
 
@@ -209,10 +181,7 @@ hip_functions! {
         // Kernels that are queued hold on to the code until they have run.
         runtime.library_kernels.remove_where(|kernel| kernel.library == handle.addr());
         runtime.functions.remove_where(|function| function.module == handle.addr());
-        let variables = std::mem::take(&mut unloaded.lock().managed);
-        for (_, at, _) in variables {
-            super::memory::free_managed(runtime, at)?;
-        }
+        unloaded.lock().managed.free(runtime);
         Ok(())
     }
 
@@ -262,7 +231,7 @@ hip_functions! {
         let library = library(runtime, handle)?;
         let name = name_of(name)?;
         library.module(runtime, runtime.current())?;
-        let found = library.lock().managed.iter().find(|(other, ..)| other == name).map(|(_, at, size)| (*at, *size));
+        let found = library.lock().managed.find(name);
         let Some((at, size)) = found else {
             return Err(Refusal::new(hipErrorNotFound, format!("no managed variable {name:?} in the library")));
         };

@@ -81,19 +81,18 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     unsafe { put(to, pointer(base)) }
 }
 
-/// Managed memory that is a variable of a library.
+/// Managed memory that is a variable of code.
 pub(crate) fn managed(runtime: &Runtime, size: u64) -> Result<u64, Refusal> {
     ensure(size > 0, hipErrorInvalidValue)?;
     host(runtime, size, ATTACH_FLAGS[0], Kind::Managed)
 }
 
 /// Gives back what [`managed`] gave, unless the program has freed it, which it should not.
-pub(crate) fn free_managed(runtime: &Runtime, base: u64) -> Outcome {
+pub(crate) fn free_managed(runtime: &Runtime, base: u64) {
     runtime.drain(None);
     if let Some(block) = runtime.memory.remove(base, |block| block.kind == Kind::Managed) {
         release(runtime, &block);
     }
-    Ok(())
 }
 
 /// Host memory that every device can reach.

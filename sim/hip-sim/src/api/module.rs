@@ -11,6 +11,7 @@ use crate::image;
 use crate::properties::LDS_BYTES;
 use crate::runtime::{Function, Module, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::variables::ManagedVariables;
 
 /// Loads `bytes` on the current device.
 ///
@@ -20,11 +21,13 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let device = runtime.current();
-    let code = bundle::pick(bytes, &device.gpu.target())
-        .and_then(|code| CodeObject::parse(&code))
-        .and_then(|code| device.gpu.load(&code))
-        .map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
-    let module = Module { device: device.ordinal, code, functions: Mutex::default() };
+    let refused = |error: LoadError| Refusal::new(status_of(&error), error.to_string());
+    let parsed = bundle::pick(bytes, &device.gpu.target()).and_then(|code| CodeObject::parse(&code));
+    let parsed = parsed.map_err(refused)?;
+    let code = device.gpu.load(&parsed).map_err(refused)?;
+    let mut managed = ManagedVariables::default();
+    managed.connect(runtime, &parsed, &code)?;
+    let module = Module { device: device.ordinal, code, functions: Mutex::default(), managed: Mutex::new(managed) };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -132,7 +135,7 @@ hip_functions! {
         let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
         // Kernels that are queued hold on to the code until they have run.
         runtime.functions.remove_where(|function| function.module == module.addr());
-        drop(unloaded);
+        unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).free(runtime);
         Ok(())
     }
 
@@ -147,7 +150,8 @@ hip_functions! {
         ensure(!(address.is_null() && bytes.is_null()), hipErrorInvalidValue)?;
         let name = name_of(name)?;
         let module = runtime.modules.get(module.cast()).ok_or(hipErrorInvalidHandle)?;
-        let Some((at, size)) = module.code.global(name) else {
+        let managed = module.managed.lock().unwrap_or_else(PoisonError::into_inner).find(name);
+        let Some((at, size)) = managed.or_else(|| module.code.global(name)) else {
             return Err(Refusal::new(hipErrorNotFound, format!("no variable {name:?} in the module")));
         };
         put_if_wanted(address, std::ptr::with_exposed_provenance_mut(at as usize));
