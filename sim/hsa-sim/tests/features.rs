@@ -606,3 +606,47 @@ fn managed_memory_is_prefetched() {
         }
     }
 }
+
+/// What a program sees of a GPU that is lost.
+#[test]
+fn a_lost_gpu() {
+    if elsewhere("a_lost_gpu", &[("HIP_SIM_LOSE", "3"), ("HIP_SIM_DEVICES", "2")], |release, success, text| eprintln!("==== {release} {success}\n{text}")) {
+        return;
+    }
+    let data = buffer();
+    let increment = kernel(c"increment");
+    for n in 0..4 {
+        println!("launch {n}: {:?}", try_launch(increment, 1, 64, null_mut(), &data));
+        // SAFETY: waits.
+        println!("synchronize {n}: {:?}", unsafe { hipDeviceSynchronize() });
+    }
+    let mut there = [0_u8; 64];
+    let (mut more, mut stream, mut event) = (null_mut(), null_mut(), null_mut());
+    // SAFETY: all within.
+    unsafe {
+        println!("copy {:?}", hipMemcpy(there.as_mut_ptr().cast(), data, 64, hipMemcpyDeviceToHost));
+        println!("copy {:?}", hipMemcpy(data, there.as_mut_ptr().cast(), 64, hipMemcpyHostToDevice));
+        println!("memset {:?}", hipMemset(data, 1, 64));
+        println!("malloc {:?}", hipMalloc(&mut more, 64));
+        println!("free {:?}", hipFree(more));
+        println!("stream {:?}", hipStreamCreate(&mut stream));
+        println!("stream sync {:?}", hipStreamSynchronize(stream));
+        println!("event {:?}", hipEventCreate(&mut event));
+        println!("record {:?}", hipEventRecord(event, stream));
+        println!("event sync {:?}", hipEventSynchronize(event));
+        println!("event destroy {:?}", hipEventDestroy(event));
+        println!("stream destroy {:?}", hipStreamDestroy(stream));
+        println!("peek {:?}", hipPeekAtLastError());
+        println!("last {:?}", hipGetLastError());
+        println!("set 1 {:?}", hipSetDevice(1));
+        println!("malloc 1 {:?}", hipMalloc(&mut more, 64));
+        println!("memset 1 {:?}", hipMemset(more, 1, 64));
+        println!("copy 1 {:?} {there:?}", hipMemcpy(there.as_mut_ptr().cast(), more, 64, hipMemcpyDeviceToHost));
+        println!("sync 1 {:?}", hipDeviceSynchronize());
+        println!("set 0 {:?}", hipSetDevice(0));
+        println!("free {:?}", hipFree(data));
+        println!("sync {:?}", hipDeviceSynchronize());
+        println!("reset {:?}", hipDeviceReset());
+        println!("sync {:?}", hipDeviceSynchronize());
+    }
+}
