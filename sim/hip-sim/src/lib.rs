@@ -59,6 +59,7 @@ mod config;
 mod fault;
 mod handles;
 mod image;
+mod loss;
 mod memory;
 mod observe;
 mod peers;

@@ -12,6 +12,7 @@ use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorI
 
 use crate::config;
 use crate::handles::{Handles, Kind};
+use crate::loss::Loss;
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
@@ -23,6 +24,7 @@ use crate::status::{Outcome, Refusal, watch_fork};
 pub(crate) struct Device {
     pub(crate) ordinal: usize,
     pub(crate) gpu: Gpu,
+    pub(crate) loss: Loss,
     /// The queue of the legacy default stream.
     pub(crate) null: QueueKey,
     pub(crate) flags: AtomicU32,
@@ -39,6 +41,7 @@ impl Device {
         Self {
             ordinal,
             gpu,
+            loss: Loss::default(),
             null,
             flags: AtomicU32::new(0),
             resets: AtomicU64::new(0),
@@ -283,7 +286,7 @@ impl Runtime {
     pub(crate) fn failure(&self, scope: Scope) -> Outcome {
         match self.scheduler.take_failure(scope) {
             Some(failure) => Err(Refusal::from(&*failure)),
-            None => Ok(()),
+            None => self.loss(scope),
         }
     }
 }

@@ -155,7 +155,10 @@ fn dispatch(
     let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
     let result = device.gpu.launch(kernel, arguments, &dispatch);
     observe::launched(&device.gpu);
-    result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
+    result.map(drop).map_err(|fault| match fault.kind {
+        FaultKind::Lost => device.lost(&fault),
+        _ => Failure::new(status_of(&fault), fault.to_string()),
+    })
 }
 
 /// Checks a launch and queues it, between its events if there are any.
@@ -171,7 +174,7 @@ unsafe fn launch(
     (start, stop): (hipEvent_t, hipEvent_t),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
+    let target = runtime.live_target(stream)?;
     let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
     let info = function.kernel.info();
     ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;

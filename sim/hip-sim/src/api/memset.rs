@@ -22,7 +22,7 @@ fn fill<const N: usize>(
     (pitch, rows): (usize, usize),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream);
+    let target = runtime.live_target(stream);
     if count == 0 || rows == 0 {
         return target.map(drop);
     }
@@ -46,6 +46,7 @@ fn fill<const N: usize>(
     // Of a stream that is none and memory that is none, the memory is told of.
     let target = target?;
     let work = Work::Device(Box::new(move || {
+        runtime.devices[target.device].carries_on()?;
         let memory = runtime.memory();
         (0..rows as u64)
             .try_for_each(|row| memory.fill(address + row * pitch as u64, &pattern, count as u64))

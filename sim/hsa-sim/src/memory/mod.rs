@@ -117,6 +117,7 @@ impl Memories {
         if !pool.allocates() {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
+        agents.alive(pool.agent)?;
         let whole = size.checked_next_multiple_of(GRANULE).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         self.take(pool.agent, whole)?;
         let kind = match pool.kind {
