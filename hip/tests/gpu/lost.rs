@@ -44,6 +44,7 @@ fn a_lost_device_is_an_error_of_every_call_from_then_on() {
     }
 
     let results = [
+        // SAFETY: as above.
         ("launch", unsafe { store.launch(&stream, config(), (&mut data,)) }),
         // SAFETY: as above.
         ("launch on another stream", unsafe { store.launch(&other, config(), (&mut more,)) }),
