@@ -15,6 +15,9 @@ pub(crate) enum Kind {
     Module = 0x7,
     Function = 0x9,
     Pool = 0xb,
+    Graph = 0xd,
+    Node = 0xf,
+    Exec = 0x11,
 }
 
 const KIND_BITS: u32 = 6;

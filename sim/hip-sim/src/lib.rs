@@ -22,7 +22,7 @@
 //! # What is there
 //! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
 //! up to three dimensions, streams,
-//! events, host functions, modules, launches and occupancy. The other functions of HIP return
+//! events, host functions, modules, launches, occupancy, graphs and the capture of streams into them. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -44,6 +44,9 @@
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
 //!   what is freed is gone, and a kernel that uses it is caught.
+//! - The nodes of a graph run one after the other, in an order that its edges allow. A child graph or an executable graph cannot be in itself, a graph's memory is
+//!   at its address from its allocation node to its free node alone, and two captures that meet are both invalid (902).
+//! - What is refused adds no node to a graph, and a capture that ends with work unjoined (904) is over.
 //! - One process, one thread pool: in the child of a `fork`, every function returns `hipErrorNotInitialized`.
 //!
 //! # Settings
@@ -55,8 +58,10 @@
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 
 mod api;
+mod capture;
 mod config;
 mod fault;
+mod graph;
 mod handles;
 mod image;
 mod loss;

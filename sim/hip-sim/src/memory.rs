@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Managed,
     /// `hipHostRegister`: the program's own.
     Registered,
+    /// What a node of a graph allocates.
+    Graph,
     /// A variable of a module.
     Global,
 }

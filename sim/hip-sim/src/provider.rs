@@ -42,6 +42,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::copy::FUNCTIONS,
             api::memset::FUNCTIONS,
             api::stream::FUNCTIONS,
+            api::capture::FUNCTIONS,
             api::event::FUNCTIONS,
             api::module::FUNCTIONS,
             api::launch::FUNCTIONS,
@@ -49,6 +50,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::pool::FUNCTIONS,
         ]
         .into_iter()
+        .chain(api::graph::FUNCTIONS)
         .flatten()
         .copied()
         .collect()
@@ -59,7 +61,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
 ///
 /// ```
 /// assert!(hip_sim::is_supported("hipModuleLaunchKernel"));
-/// assert!(!hip_sim::is_supported("hipGraphCreate"));
+/// assert!(!hip_sim::is_supported("hipTexObjectCreate"));
 /// ```
 pub fn is_supported(name: &str) -> bool {
     table().contains_key(name)
@@ -105,7 +107,7 @@ mod tests {
             let name = std::ffi::CString::new(*name).unwrap();
             assert!(SIMULATOR.symbol(&name).is_none(), "{name:?}");
         }
-        assert!(SIMULATOR.symbol(c"hipGraphCreate").is_some());
+        assert!(SIMULATOR.symbol(c"hipTexObjectCreate").is_some());
         assert!(SIMULATOR.symbol(c"hipNoSuchFunction").is_none());
     }
 }

@@ -149,7 +149,8 @@ thread_local! {
     static THIS_THREAD: ThreadId = std::thread::current().id();
 }
 
-fn this_thread() -> ThreadId {
+/// The calling thread.
+pub(crate) fn this_thread() -> ThreadId {
     // A thread that is ending has no variables of its own any more.
     THIS_THREAD.try_with(|id| *id).unwrap_or_else(|_| std::thread::current().id())
 }
@@ -256,10 +257,22 @@ impl Scheduler {
 
     /// Puts `work` at the end of the queue, after the points in `waits`. `None` if the queue is closed.
     pub(crate) fn submit(self: &Arc<Self>, key: QueueKey, work: Work, waits: &[Point]) -> Option<Point> {
+        self.submit_behind(key, work, waits, None)
+    }
+
+    /// As [`submit`](Self::submit), and behind one more point, whose failure is no matter.
+    pub(crate) fn submit_behind(
+        self: &Arc<Self>,
+        key: QueueKey,
+        work: Work,
+        waits: &[Point],
+        behind: Option<Point>,
+    ) -> Option<Point> {
         let mut state = self.lock();
         let queue = state.queue(key)?;
         let (device, ordering) = (queue.device, queue.ordering);
-        let implied = state.implied_waits(key, device, ordering);
+        let mut implied = state.implied_waits(key, device, ordering);
+        implied.extend(behind.filter(|point| !state.reached(*point)));
         let waits = waits.iter().copied().filter(|point| !state.reached_clean(*point)).collect();
         let thread = this_thread();
         let queue = state.queue_mut(key)?;

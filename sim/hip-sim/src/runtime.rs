@@ -10,7 +10,9 @@ use std::time::Instant;
 use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
+use crate::capture::{Captures, Mark};
 use crate::config;
+use crate::graph::{Exec, Graph, MemoryUse, Node};
 use crate::handles::{Handles, Kind};
 use crate::loss::Loss;
 use crate::memory::AddressMap;
@@ -69,6 +71,8 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) record: Mutex<Option<Record>>,
+    /// What it stands for, if it was last recorded on a stream that was captured.
+    pub(crate) mark: Mutex<Option<Mark>>,
 }
 
 /// One recording of an event.
@@ -103,6 +107,11 @@ pub(crate) struct Runtime {
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
     pub(crate) pools: Handles<Pool>,
+    pub(crate) graphs: Handles<Graph>,
+    pub(crate) nodes: Handles<Node>,
+    pub(crate) execs: Handles<Exec>,
+    pub(crate) graph_memory: MemoryUse,
+    pub(crate) captures: Captures,
     pub(crate) peers: Peers,
     pub(crate) memory: AddressMap,
     /// Where the profile goes.
@@ -137,6 +146,11 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
                 pools,
+                graphs: Handles::new(Kind::Graph),
+                nodes: Handles::new(Kind::Node),
+                execs: Handles::new(Kind::Exec),
+                graph_memory: MemoryUse::default(),
+                captures: Captures::default(),
                 peers: Peers::default(),
                 memory: AddressMap::default(),
                 profile: settings.profile,
@@ -171,6 +185,8 @@ pub(crate) struct Target {
     pub(crate) device: usize,
     /// Whether it is the legacy default stream, which a wait for covers the blocking streams too.
     pub(crate) is_null: bool,
+    /// Whether the legacy default stream waits for it.
+    pub(crate) is_blocking: bool,
 }
 
 impl Target {
@@ -217,6 +233,16 @@ impl Runtime {
         self.pools.get(std::ptr::without_provenance(handle))
     }
 
+    /// The graph whose handle is this number.
+    pub(crate) fn graph(&self, handle: usize) -> Option<Arc<Graph>> {
+        self.graphs.get(std::ptr::without_provenance(handle))
+    }
+
+    /// The node of a graph whose handle is this number.
+    pub(crate) fn node(&self, handle: usize) -> Option<Arc<Node>> {
+        self.nodes.get(std::ptr::without_provenance(handle))
+    }
+
     /// The stream that `handle` names: null and `hipStreamLegacy` (1) are the current device's default stream,
     /// `hipStreamPerThread` (2) the thread's own.
     pub(crate) fn target(&self, handle: hipStream_t) -> Result<Target, Refusal> {
@@ -224,12 +250,13 @@ impl Runtime {
         match handle.addr() {
             0 | 1 => {
                 let device = self.current();
-                Ok(Target { queue: device.null, device: device.ordinal, is_null: true })
+                Ok(Target { queue: device.null, device: device.ordinal, is_null: true, is_blocking: true })
             }
             2 => Ok(self.per_thread()),
             _ => {
                 let stream = self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
-                Ok(Target { queue: stream.queue, device: stream.device, is_null: false })
+                let is_blocking = stream.flags == 0;
+                Ok(Target { queue: stream.queue, device: stream.device, is_null: false, is_blocking })
             }
         }
     }
@@ -250,7 +277,7 @@ impl Runtime {
             streams.push((device.ordinal, resets, queue));
             queue
         });
-        Target { queue, device: device.ordinal, is_null: false }
+        Target { queue, device: device.ordinal, is_null: false, is_blocking: true }
     }
 
     /// Waits for what `scope` covers and tells the failure, if there is one to tell.

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::slice;
+use std::sync::Arc;
 
 use amdgpu_sim::MemoryError;
 use hip_sys::*;
@@ -9,6 +10,7 @@ use hip_sys::*;
 use super::hip_functions;
 use super::memory::find;
 use crate::fault::Failure;
+use crate::graph::{CopyNode, Operation};
 use crate::memory::Block;
 use crate::queue::Work;
 use crate::runtime::{Runtime, Target, runtime};
@@ -16,7 +18,7 @@ use crate::status::{Outcome, Refusal, ensure};
 
 /// What of a box: rows of `width` bytes, `pitch` bytes apart on each side, and planes of `height` rows. A flat copy is one row.
 #[derive(Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     width: u64,
     height: u64,
     depth: u64,
@@ -32,9 +34,31 @@ struct Strides {
 }
 
 impl Shape {
-    fn flat(bytes: usize) -> Self {
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    pub(crate) fn flat(bytes: usize) -> Self {
         let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
         Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
+    }
+
+    /// As C describes it: in three dimensions.
+    fn parameters(&self, to: *mut c_void, from: *const c_void, kind: hipMemcpyKind) -> hipMemcpy3DParms {
+        let side = |ptr: *mut c_void, strides: Strides| {
+            let pitch = strides.pitch as usize;
+            let ysize = strides.plane.checked_div(strides.pitch).unwrap_or(0) as usize;
+            hipPitchedPtr { ptr, pitch, xsize: self.width as usize, ysize }
+        };
+        let (width, height, depth) = (self.width as usize, self.height as usize, self.depth as usize);
+        hipMemcpy3DParms {
+            dstPtr: side(to, self.to),
+            srcPtr: side(from.cast_mut(), self.from),
+            extent: hipExtent { width, height, depth },
+            kind,
+            ..Default::default()
+        }
     }
 
     /// Bytes from the first to just past the last.
@@ -55,7 +79,7 @@ struct End {
 }
 
 /// A copy that has been checked.
-struct Copy {
+pub(crate) struct Copy {
     to: End,
     from: End,
     shape: Shape,
@@ -63,7 +87,7 @@ struct Copy {
 
 impl Copy {
     /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
-    fn check(
+    pub(crate) fn check(
         runtime: &Runtime,
         to: *mut c_void,
         from: *const c_void,
@@ -105,7 +129,7 @@ impl Copy {
     ///
     /// # Safety
     /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
-    unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
+    pub(crate) unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
         let Shape { height, depth, to, from, .. } = self.shape;
         for (plane, row) in (0..depth).flat_map(|plane| (0..height).map(move |row| (plane, row))) {
             let to = self.to.address + plane * to.plane + row * to.pitch;
@@ -154,18 +178,26 @@ unsafe fn copy(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream);
+    if wait {
+        refuse_captured(runtime, &target)?;
+    }
     // One that waits looks at size and addresses first.
     if !wait {
         ensure_kind(kind)?;
     }
-    if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
-        return target.map(drop);
+    if shape.is_empty() {
+        let target = target?;
+        return ensure(!runtime.captures.is_captured(target.queue), hipErrorInvalidValue);
     }
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     ensure_kind(kind)?;
     // Of a stream that is none and memory that is none, the memory is told of.
     let copy = Copy::check(runtime, to, from, shape, kind)?;
     let target = target?;
+    if runtime.captures.is_captured(target.queue) {
+        let node = CopyNode { copy, parameters: shape.parameters(to, from, kind) };
+        return runtime.captures.add(runtime, target.queue, Operation::Copy(Arc::new(node)));
+    }
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
@@ -175,6 +207,15 @@ unsafe fn copy(
             .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, wait)
+}
+
+/// Refuses what waits for a stream that is captured, or for one that waits for such.
+pub(crate) fn refuse_captured(runtime: &Runtime, target: &Result<Target, Refusal>) -> Outcome {
+    match target {
+        Ok(target) if target.is_null => runtime.captures.refuse_legacy(),
+        Ok(target) => runtime.captures.refuse_use(target.queue),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
@@ -193,7 +234,7 @@ fn is_gone(runtime: &Runtime, address: u64) -> bool {
 }
 
 /// Whether there is such a kind of copy.
-fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
+pub(crate) fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
     ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)
 }
 
@@ -213,7 +254,7 @@ fn rectangle(
 }
 
 /// A three-dimensional copy between memory that has addresses: both ends, and the shape. Arrays there are none.
-fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
+pub(crate) fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
     let hipMemcpy3DParms { srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, .. } = *parameters;
     ensure(srcArray.is_null() && dstArray.is_null(), hipErrorNotSupported)?;
     let side = |from: hipPitchedPtr, at: hipPos| -> Option<(*mut c_void, Strides)> {

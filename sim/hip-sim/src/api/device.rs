@@ -136,6 +136,7 @@ hip_functions! {
 
     fn hipDeviceSynchronize() {
         let runtime = runtime()?;
+        runtime.captures.refuse_all()?;
         runtime.synchronize(Scope::Device(runtime.current().ordinal))
     }
 
@@ -282,7 +283,8 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
             unsafe { release_host(block.base, block.size) };
         }
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
-        Kind::Global => {}
+        // It goes with its nodes.
+        Kind::Graph | Kind::Global => {}
     }
 }
 

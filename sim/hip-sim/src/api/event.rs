@@ -8,8 +8,8 @@ use hip_sys::*;
 
 use super::stream::scope_of;
 use super::{hip_functions, put};
-use crate::queue::Work;
-use crate::runtime::{Event, Record, Runtime, runtime};
+use crate::queue::{Point, Work};
+use crate::runtime::{Event, Record, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// Blocking synchronisation, no timing, interprocess, no system fence, release to device, release to system.
@@ -27,7 +27,7 @@ unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
     ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
     ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
     let device = runtime.live_current()?.ordinal;
-    let event = Event { device, flags, record: Mutex::default() };
+    let event = Event { device, flags, record: Mutex::default(), mark: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -44,7 +44,35 @@ fn record_of(event: &Event) -> Option<Record> {
 pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t) -> Outcome {
     let event = event(runtime, handle)?;
     let target = runtime.live_target(stream)?;
+    if let Some(mark) = runtime.captures.mark(target.queue)? {
+        ensure(event.device == target.device, hipErrorInvalidHandle)?;
+        *event.record.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(mark);
+        return Ok(());
+    }
+    record_event(runtime, &event, &target).map(drop)
+}
+
+/// Records the event with handle `handle`, as a number, on a stream.
+pub(crate) fn record_on(runtime: &Runtime, handle: usize, target: &Target) -> Result<Point, Refusal> {
+    let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
+    record_event(runtime, &event, target)
+}
+
+/// What a wait for the event with this handle, as a number, waits for.
+pub(crate) fn point_of(runtime: &Runtime, handle: usize) -> Result<Option<Point>, Refusal> {
+    let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
+    Ok(record_of(&event).map(|record| record.point))
+}
+
+/// Whether the event with this handle, as a number, is there.
+pub(crate) fn exists(runtime: &Runtime, handle: usize) -> bool {
+    event(runtime, std::ptr::without_provenance_mut(handle)).is_ok()
+}
+
+fn record_event(runtime: &Runtime, event: &Event, target: &Target) -> Result<Point, Refusal> {
     ensure(event.device == target.device, hipErrorInvalidHandle)?;
+    *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
     let time = Arc::new(OnceLock::new());
     let clock = Arc::clone(&time);
     let mut slot = event.record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +81,16 @@ pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t)
     }));
     let point = runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
     *slot = Some(Record { point, time });
-    Ok(())
+    Ok(point)
+}
+
+/// An event that is asked whether it is done, or waited for.
+fn asked(runtime: &Runtime, handle: hipEvent_t) -> Result<Option<Record>, Refusal> {
+    let event = event(runtime, handle)?;
+    let mark = event.mark.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    runtime.captures.refuse_mark(mark.as_ref())?;
+    runtime.captures.refuse_unsafe()?;
+    Ok(record_of(&event))
 }
 
 /// The time that a recording has got, if the event can be asked for it.
@@ -86,7 +123,7 @@ hip_functions! {
 
     fn hipEventSynchronize(handle: hipEvent_t) {
         let runtime = runtime()?;
-        match record_of(&*event(runtime, handle)?) {
+        match asked(runtime, handle)? {
             Some(record) => runtime.synchronize(scope_of(&record)),
             None => Ok(()),
         }
@@ -94,7 +131,7 @@ hip_functions! {
 
     fn hipEventQuery(handle: hipEvent_t) {
         let runtime = runtime()?;
-        let Some(record) = record_of(&*event(runtime, handle)?) else { return Ok(()) };
+        let Some(record) = asked(runtime, handle)? else { return Ok(()) };
         ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
         runtime.failure(scope_of(&record))
     }

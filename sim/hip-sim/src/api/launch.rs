@@ -1,6 +1,7 @@
 //! Kernel launches.
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use amdgpu_sim::{Denied, Dispatch, Fault, FaultKind, Kernel, KernelInfo, LaunchError, ValueKind};
 use hip_sys::*;
@@ -9,6 +10,7 @@ use super::copy::enqueue;
 use super::event;
 use super::hip_functions;
 use crate::fault::Failure;
+use crate::graph::{KernelNode, Operation};
 use crate::observe;
 use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS};
 use crate::queue::Work;
@@ -83,16 +85,60 @@ unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Ve
 }
 
 /// What a launch asks for.
-struct Launch {
+#[derive(Clone, Copy)]
+pub(crate) struct Launch {
     /// Work-items.
-    grid: [u32; 3],
-    block: [u32; 3],
-    lds: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) lds: u32,
+}
+
+/// A launch that has been checked, with its arguments.
+pub(crate) struct Prepared {
+    pub(crate) device: usize,
+    pub(crate) kernel: Kernel,
+    pub(crate) launch: Launch,
+    pub(crate) arguments: Vec<u8>,
+}
+
+impl Prepared {
+    /// Checks a launch, and takes its arguments.
+    ///
+    /// # Safety
+    /// As HIP asks of the parameters.
+    pub(crate) unsafe fn new(
+        runtime: &Runtime,
+        handle: hipFunction_t,
+        launch: Launch,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Result<Self, Refusal> {
+        let function = runtime.functions.get(handle.cast()).ok_or(hipErrorInvalidHandle)?;
+        let info = function.kernel.info();
+        ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
+        launch.check(info)?;
+        let arguments = if info.explicit_size() == 0 {
+            Vec::new()
+        } else if !params.is_null() {
+            // SAFETY: as the caller vouches.
+            unsafe { gather(info, params) }?
+        } else {
+            ensure(!extra.is_null(), hipErrorInvalidValue)?;
+            // SAFETY: as the caller vouches.
+            unsafe { take_buffer(info, extra) }?
+        };
+        Ok(Self { device: function.device, kernel: function.kernel.clone(), launch, arguments })
+    }
+
+    /// Runs it, here and now.
+    pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
+        dispatch(runtime, self.device, &self.kernel, &self.launch, &self.arguments)
+    }
 }
 
 impl Launch {
     /// From blocks, as HIP launches are given.
-    fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
+    pub(crate) fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
         for (blocks, most) in blocks.into_iter().zip(MAX_GRID) {
             ensure(blocks <= most, hipErrorInvalidValue)?;
         }
@@ -102,6 +148,20 @@ impl Launch {
             grid[axis] = u32::try_from(size).map_err(|_| hipErrorInvalidConfiguration)?;
         }
         Ok(Self { grid, block, lds })
+    }
+
+    /// As C describes it, without the arguments.
+    fn parameters(&self, function: hipFunction_t) -> hipKernelNodeParams {
+        let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
+        let blocks = [0, 1, 2].map(|axis| self.grid[axis] / self.block[axis].max(1));
+        hipKernelNodeParams {
+            blockDim: dim(self.block),
+            extra: std::ptr::null_mut(),
+            func: function.cast(),
+            gridDim: dim(blocks),
+            kernelParams: std::ptr::null_mut(),
+            sharedMemBytes: self.lds,
+        }
     }
 
     /// The checks of the real runtime, in its order.
@@ -175,36 +235,29 @@ unsafe fn launch(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream)?;
-    let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
-    let info = function.kernel.info();
-    ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
-    launch.check(info)?;
-    if function.device != target.device {
+    // SAFETY: as the caller vouches.
+    let prepared = unsafe { Prepared::new(runtime, function, launch, params, extra) }?;
+    if prepared.device != target.device {
         return Err(Refusal::new(
             hipErrorInvalidDevice,
             format!(
                 "kernel {} is loaded on device {}, the stream is of device {}",
-                info.name, function.device, target.device
+                prepared.kernel.info().name,
+                prepared.device,
+                target.device
             ),
         ));
     }
-    let arguments = if info.explicit_size() == 0 {
-        Vec::new()
-    } else if !params.is_null() {
-        // SAFETY: as the caller vouches.
-        unsafe { gather(info, params) }?
-    } else {
-        ensure(!extra.is_null(), hipErrorInvalidValue)?;
-        // SAFETY: as the caller vouches.
-        unsafe { take_buffer(info, extra) }?
-    };
-    let device = target.device;
-    let kernel = function.kernel.clone();
-    let work = Work::Device(Box::new(move || dispatch(runtime, device, &kernel, &launch, &arguments)));
     if !start.is_null() {
         event::record(runtime, start, stream)?;
     }
-    enqueue(runtime, target, work, false)?;
+    if runtime.captures.is_captured(target.queue) {
+        let node = KernelNode::new(prepared, launch.parameters(function));
+        runtime.captures.add(runtime, target.queue, Operation::Kernel(Arc::new(node)))?;
+    } else {
+        let work = Work::Device(Box::new(move || prepared.run(runtime)));
+        enqueue(runtime, target, work, false)?;
+    }
     if !stop.is_null() {
         event::record(runtime, stop, stream)?;
     }

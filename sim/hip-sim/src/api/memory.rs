@@ -7,6 +7,7 @@ use hip_sys::*;
 
 use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
+use crate::graph;
 use crate::memory::{Block, Kind, allocate_host, release_host};
 use crate::pool::{Pool, Share};
 use crate::properties::PITCH_ALIGN;
@@ -68,6 +69,7 @@ pub(crate) fn allocate(
 /// `to` must be null or valid for a write.
 unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let base = if size == 0 {
         0
@@ -86,6 +88,7 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
 /// `to` must be null or valid for a write.
 unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Kind) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, std::ptr::null_mut()) }?;
@@ -113,12 +116,19 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
 /// Waits for all that may use the block that starts at `ptr`, and frees it.
 fn free(ptr: *mut c_void) -> Outcome {
     let runtime = runtime()?;
+    runtime.captures.refuse_unsafe()?;
     if ptr.is_null() {
         return Ok(());
     }
     let base = address(ptr);
     let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
     ensure(block.kind != Kind::Registered, hipErrorInvalidValue)?;
+    if block.kind == Kind::Graph {
+        let memory = graph::allocated(runtime, base).ok_or(hipErrorInvalidValue)?;
+        runtime.drain(Some(block.device));
+        memory.unmap(runtime);
+        return Ok(());
+    }
     runtime.drain((!block.is_shared()).then_some(block.device));
     // Another thread may have been faster; then this is a second free.
     let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing).ok_or(hipErrorInvalidValue)?;
@@ -313,7 +323,7 @@ hip_functions! {
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {
-                    Kind::Device | Kind::Global => hipMemoryTypeDevice,
+                    Kind::Device | Kind::Graph | Kind::Global => hipMemoryTypeDevice,
                     Kind::Host | Kind::Registered => hipMemoryTypeHost,
                     Kind::Managed => hipMemoryTypeManaged,
                 },

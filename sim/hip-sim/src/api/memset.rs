@@ -1,16 +1,69 @@
 //! Fills.
 
-use std::ffi::{c_int, c_uchar, c_ushort, c_void};
+use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 
 use hip_sys::*;
 
-use super::copy::enqueue;
+use super::copy::{enqueue, refuse_captured};
 use super::hip_functions;
 use super::memory::find;
 use crate::fault::Failure;
+use crate::graph::{FillNode, Operation};
 use crate::queue::Work;
-use crate::runtime::runtime;
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+
+/// A fill that has been checked: rows of elements of 1, 2 or 4 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Fill {
+    address: u64,
+    pattern: [u8; 4],
+    element: usize,
+    count: usize,
+    pitch: usize,
+    rows: usize,
+    /// Whether the host has the memory too.
+    is_shared: bool,
+}
+
+impl Fill {
+    /// `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`, whose first `element` bytes count.
+    /// There is one row at least.
+    pub(crate) fn check(
+        runtime: &Runtime,
+        to: *mut c_void,
+        (pattern, element): ([u8; 4], usize),
+        count: usize,
+        (pitch, rows): (usize, usize),
+    ) -> Result<Self, Refusal> {
+        let width = count.checked_mul(element).ok_or(hipErrorInvalidValue)?;
+        ensure(rows == 1 || width <= pitch, hipErrorInvalidValue)?;
+        let span = pitch.checked_mul(rows - 1).and_then(|before| before.checked_add(width));
+        let span = span.ok_or(hipErrorInvalidValue)? as u64;
+        let address = to.expose_provenance() as u64;
+        let Some(block) = find(runtime, address) else {
+            return Err(Refusal::new(hipErrorInvalidValue, format!("{address:#x} is not in live device memory")));
+        };
+        if span > block.left(address) {
+            return Err(Refusal::new(
+                hipErrorInvalidValue,
+                format!(
+                    "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
+                    block.size, block.base
+                ),
+            ));
+        }
+        Ok(Self { address, pattern, element, count, pitch, rows, is_shared: block.is_shared() })
+    }
+
+    /// Carries it out.
+    pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
+        let (memory, pattern) = (runtime.memory(), &self.pattern[..self.element]);
+        (0..self.rows as u64)
+            .try_for_each(|row| memory.fill(self.address + row * self.pitch as u64, pattern, self.count as u64))
+            .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}")))
+    }
+}
 
 /// Fills `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`. Filling the host's memory waits, as HIP does.
 fn fill<const N: usize>(
@@ -23,36 +76,34 @@ fn fill<const N: usize>(
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream);
+    if synchronous {
+        refuse_captured(runtime, &target)?;
+    }
     if count == 0 || rows == 0 {
-        return target.map(drop);
+        let target = target?;
+        return ensure(!runtime.captures.is_captured(target.queue), hipErrorInvalidValue);
     }
-    let width = count.checked_mul(N).ok_or(hipErrorInvalidValue)?;
-    ensure(rows == 1 || width <= pitch, hipErrorInvalidValue)?;
-    let span = pitch.checked_mul(rows - 1).and_then(|before| before.checked_add(width));
-    let span = span.ok_or(hipErrorInvalidValue)? as u64;
-    let address = to.expose_provenance() as u64;
-    let Some(block) = find(runtime, address) else {
-        return Err(Refusal::new(hipErrorInvalidValue, format!("{address:#x} is not in live device memory")));
-    };
-    if span > block.left(address) {
-        return Err(Refusal::new(
-            hipErrorInvalidValue,
-            format!(
-                "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
-                block.size, block.base
-            ),
-        ));
-    }
+    let mut padded = [0; 4];
+    padded[..N].copy_from_slice(&pattern);
+    let fill = Fill::check(runtime, to, (padded, N), count, (pitch, rows))?;
     // Of a stream that is none and memory that is none, the memory is told of.
     let target = target?;
+    if runtime.captures.is_captured(target.queue) {
+        let parameters = hipMemsetParams {
+            dst: to,
+            elementSize: N as c_uint,
+            height: rows,
+            pitch,
+            value: c_uint::from_le_bytes(padded),
+            width: count,
+        };
+        return runtime.captures.add(runtime, target.queue, Operation::Fill(FillNode { fill, parameters }));
+    }
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
-        let memory = runtime.memory();
-        (0..rows as u64)
-            .try_for_each(|row| memory.fill(address + row * pitch as u64, &pattern, count as u64))
-            .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}")))
+        fill.run(runtime)
     }));
-    enqueue(runtime, target, work, synchronous && block.is_shared())
+    enqueue(runtime, target, work, synchronous && fill.is_shared)
 }
 
 /// Fills a box: its planes one after the other, in the order of the stream. Nothing is queued unless all of it is in live memory.

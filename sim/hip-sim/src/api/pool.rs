@@ -12,9 +12,10 @@ use hip_sys::*;
 use super::device::release;
 use super::memory::{address, allocate, make_room, pointer};
 use super::{hip_functions, put};
+use crate::graph::{self, GraphMemory, Operation};
 use crate::pool::Pool;
 use crate::queue::Work;
-use crate::runtime::{Device, Runtime, runtime};
+use crate::runtime::{Device, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// `hipMemPoolProps` in its layout of all releases; `max_size` was reserved, and 0, before 6.2.
@@ -65,13 +66,31 @@ fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64,
     })
 }
 
+/// An allocation of a stream that is captured: a node.
+fn capture(runtime: &Runtime, target: &Target, size: usize) -> Result<*mut c_void, Refusal> {
+    let memory = GraphMemory::reserve(runtime, target.device, size as u64);
+    let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+    let base = memory.base;
+    runtime.captures.add(runtime, target.queue, Operation::Alloc(memory))?;
+    Ok(pointer(base))
+}
+
 /// Marks the block that starts at `ptr` as freed, which it is when `stream` has come to it.
-pub(crate) fn free_async(runtime: &Runtime, ptr: *mut c_void, stream: hipStream_t) -> Outcome {
+pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hipStream_t) -> Outcome {
     if ptr.is_null() {
         return Ok(());
     }
     let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
     let base = address(ptr);
+    if runtime.captures.is_captured(target.queue) {
+        runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
+        return runtime.captures.add(runtime, target.queue, Operation::Free(base));
+    }
+    if let Some(memory) = graph::allocated(runtime, base) {
+        let work = Work::Always(Box::new(move || memory.unmap(runtime)));
+        runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
+        return Ok(());
+    }
     let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
     if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
         pool.freed(block.size);
@@ -120,6 +139,9 @@ hip_functions! {
         if size == 0 {
             return put(ptr, null_mut());
         }
+        if runtime.captures.is_captured(target.queue) {
+            return put(ptr, capture(runtime, &target, size)?);
+        }
         let device = &runtime.devices[target.device];
         let mut handle = device.pool.load(Ordering::Acquire);
         // One that was destroyed this moment has made way for the default one, which stays.
@@ -138,9 +160,12 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!ptr.is_null(), hipErrorInvalidValue)?;
         let of = pool_of(runtime, pool)?;
-        runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
+        let target = runtime.target(stream).map_err(|_| Refusal::from(hipErrorInvalidHandle))?;
         if size == 0 {
             return put(ptr, null_mut());
+        }
+        if runtime.captures.is_captured(target.queue) {
+            return put(ptr, capture(runtime, &target, size)?);
         }
         put(ptr, pointer(take(runtime, pool.addr(), &of, size as u64)?))
     }

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use hip_sys::*;
 
 use super::{hip_functions, put};
+use crate::graph::{HostCall, Operation};
 use crate::queue::{Order, Priority, Scope, Work};
 use crate::runtime::{Stream, runtime};
 use crate::status::{Outcome, ensure};
@@ -70,6 +71,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(stream.addr() > 2, hipErrorInvalidHandle)?;
         let stream = runtime.streams.remove(stream.cast()).ok_or(hipErrorContextIsDestroyed)?;
+        runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
         Ok(())
     }
@@ -77,12 +79,19 @@ hip_functions! {
     fn hipStreamSynchronize(stream: hipStream_t) {
         let runtime = runtime()?;
         let target = runtime.target(stream)?;
+        runtime.captures.refuse_use(target.queue)?;
+        if !target.is_null {
+            runtime.captures.refuse_unsafe()?;
+        }
         runtime.synchronize(target.scope(runtime))
     }
 
     fn hipStreamQuery(stream: hipStream_t) {
         let runtime = runtime()?;
-        let scope = runtime.target(stream)?.scope(runtime);
+        let target = runtime.target(stream)?;
+        runtime.captures.refuse_use(target.queue)?;
+        runtime.captures.refuse_unsafe()?;
+        let scope = target.scope(runtime);
         let done = runtime.scheduler.points(scope).into_iter().all(|point| runtime.scheduler.reached(point));
         ensure(done, hipErrorNotReady)?;
         runtime.failure(scope)
@@ -95,6 +104,12 @@ hip_functions! {
         let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
         let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
         runtime.devices[target.device].alive()?;
+        let mark = event.mark.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        if let Some(mark) = mark {
+            if runtime.captures.follow(&target, &mark)? {
+                return Ok(());
+            }
+        }
         let record = event.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(record) = record {
             let nothing = Work::Always(Box::new(|| {}));
@@ -126,21 +141,15 @@ hip_functions! {
         put(device, runtime()?.target(stream)?.device as hipDevice_t)
     }
 
-    fn hipStreamIsCapturing(stream: hipStream_t, status: *mut hipStreamCaptureStatus) {
-        ensure(!status.is_null(), hipErrorInvalidValue)?;
-        runtime()?.target(stream)?;
-        put(status, hipStreamCaptureStatusNone)
-    }
-
     fn hipLaunchHostFunc(stream: hipStream_t, function: hipHostFn_t, data: *mut c_void) {
         let runtime = runtime()?;
         let target = runtime.live_target(stream)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
-        let data = UserData(data);
-        let work = Work::Host(Box::new(move |_| {
-            // SAFETY: HIP asks for a function that may be called with this data, on a thread of the runtime's, once.
-            unsafe { function(data.get()) }
-        }));
+        let call = HostCall { function, data };
+        if runtime.captures.is_captured(target.queue) {
+            return runtime.captures.add(runtime, target.queue, Operation::Host(call));
+        }
+        let work = Work::Host(Box::new(move |_| call.call()));
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
         Ok(())
     }
@@ -150,6 +159,7 @@ hip_functions! {
         let target = runtime.live_target(stream)?;
         ensure(flags == 0, hipErrorInvalidValue)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
+        runtime.captures.refuse_use(target.queue)?;
         let (data, handle) = (UserData(data), StreamHandle(stream));
         let work = Work::Host(Box::new(move |failure| {
             let status = failure.map_or(hipSuccess, |failure| failure.status);

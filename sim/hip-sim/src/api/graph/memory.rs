@@ -1,0 +1,97 @@
+//! Memory that graphs allocate and free.
+
+#![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
+
+use std::ffi::{c_int, c_void};
+
+use hip_sys::*;
+
+use super::node::add;
+use super::node_of;
+use crate::api::{hip_functions, put};
+use crate::graph::{GraphMemory, Operation};
+use crate::runtime::runtime;
+use crate::status::{Refusal, ensure};
+
+hip_functions! {
+    fn hipGraphAddMemAllocNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        parameters: *mut hipMemAllocNodeParams,
+    ) {
+        ensure(!parameters.is_null(), hipErrorInvalidValue)?;
+        let parameters = &mut *parameters;
+        add((to, graph, before, count), |runtime| {
+            let pool = &parameters.poolProps;
+            let is_pinned = pool.allocType == hipMemAllocationTypePinned;
+            let is_device = pool.location.type_ == hipMemLocationTypeDevice;
+            ensure(is_pinned && is_device && parameters.bytesize > 0, hipErrorInvalidValue)?;
+            let device = runtime.device(pool.location.id).map_err(|_| hipErrorInvalidValue)?;
+            let memory = GraphMemory::reserve(runtime, device.ordinal, parameters.bytesize as u64);
+            let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+            parameters.dptr = std::ptr::with_exposed_provenance_mut(memory.base as usize);
+            Ok(Operation::Alloc(memory))
+        })
+    }
+
+    fn hipGraphAddMemFreeNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, ptr: *mut c_void,
+    ) {
+        add((to, graph, before, count), |runtime| {
+            let base = ptr.expose_provenance() as u64;
+            runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
+            Ok(Operation::Free(base))
+        })
+    }
+
+    fn hipGraphMemAllocNodeGetParams(node: hipGraphNode_t, parameters: *mut hipMemAllocNodeParams) {
+        let node = node_of(runtime()?, node)?;
+        let Operation::Alloc(memory) = node.operation().clone() else { return Err(hipErrorInvalidValue.into()) };
+        let mut told = hipMemAllocNodeParams {
+            bytesize: memory.size as usize,
+            dptr: std::ptr::with_exposed_provenance_mut(memory.base as usize),
+            ..Default::default()
+        };
+        told.poolProps.allocType = hipMemAllocationTypePinned;
+        told.poolProps.location = hipMemLocation { type_: hipMemLocationTypeDevice, id: memory.device as c_int };
+        put(parameters, told)
+    }
+
+    fn hipGraphMemFreeNodeGetParams(node: hipGraphNode_t, ptr: *mut c_void) {
+        let node = node_of(runtime()?, node)?;
+        let Operation::Free(base) = *node.operation() else { return Err(hipErrorInvalidValue.into()) };
+        put(ptr.cast::<*mut c_void>(), std::ptr::with_exposed_provenance_mut(base as usize))
+    }
+
+    fn hipDeviceGetGraphMemAttribute(device: c_int, attribute: hipGraphMemAttributeType, value: *mut c_void) {
+        let runtime = runtime()?;
+        let device = runtime.device(device)?.ordinal;
+        let counts = runtime.graph_memory.counts(device, |counts| *counts);
+        put(value.cast::<u64>(), match attribute {
+            hipGraphMemAttrUsedMemCurrent | hipGraphMemAttrReservedMemCurrent => counts.now,
+            hipGraphMemAttrUsedMemHigh => counts.most,
+            hipGraphMemAttrReservedMemHigh => counts.most_reserved,
+            _ => return Err(hipErrorInvalidValue.into()),
+        })
+    }
+
+    fn hipDeviceSetGraphMemAttribute(device: c_int, attribute: hipGraphMemAttributeType, value: *mut c_void) {
+        let runtime = runtime()?;
+        let device = runtime.device(device)?.ordinal;
+        // The high marks can be reset, and nothing else.
+        ensure(!value.is_null() && *value.cast::<u64>() == 0, hipErrorInvalidValue)?;
+        runtime.graph_memory.counts(device, |counts| {
+            match attribute {
+                hipGraphMemAttrUsedMemHigh => counts.most = counts.now,
+                hipGraphMemAttrReservedMemHigh => counts.most_reserved = counts.now,
+                _ => return Err(hipErrorInvalidValue.into()),
+            }
+            Ok(())
+        })
+    }
+
+    fn hipDeviceGraphMemTrim(device: c_int) {
+        // What is freed is not kept.
+        runtime()?.device(device)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Adding nodes to graphs.
+
+use std::ffi::c_void;
+
+use hip_sys::*;
+
+use super::{describe, graph_of, handle, nodes_from};
+use crate::api::hip_functions;
+use crate::graph::{self, Operation};
+use crate::runtime::{Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Where C wants a node: the place for its handle, its graph, and the nodes that go first.
+pub(super) type Place = (*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize);
+
+/// Adds what `make` makes.
+///
+/// # Safety
+/// As HIP asks of the place's pointers.
+pub(super) unsafe fn add(
+    (to, graph, before, count): Place,
+    make: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>,
+) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null(), hipErrorInvalidValue)?;
+    let of = graph_of(runtime, graph)?;
+    // SAFETY: as the caller vouches.
+    let before = unsafe { nodes_from(runtime, graph, before, count) }?;
+    let operation = make(runtime)?;
+    let node = of.add(runtime, graph.addr(), &before, operation).ok_or(hipErrorOutOfMemory)?;
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { to.write(handle(node)) };
+    Ok(())
+}
+
+hip_functions! {
+    fn hipGraphAddEmptyNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+    ) {
+        add((to, graph, before, count), |_| Ok(Operation::Empty))
+    }
+
+    fn hipGraphAddKernelNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        parameters: *const hipKernelNodeParams,
+    ) {
+        add((to, graph, before, count), |runtime| describe::kernel(runtime, parameters))
+    }
+
+    fn hipGraphAddMemcpyNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        parameters: *const hipMemcpy3DParms,
+    ) {
+        add((to, graph, before, count), |runtime| describe::copy(runtime, parameters))
+    }
+
+    fn hipGraphAddMemcpyNode1D(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        destination: *mut c_void, source: *const c_void, bytes: usize, kind: hipMemcpyKind,
+    ) {
+        add((to, graph, before, count), |runtime| describe::flat_copy(runtime, destination, source, bytes, kind))
+    }
+
+    fn hipGraphAddMemsetNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        parameters: *const hipMemsetParams,
+    ) {
+        add((to, graph, before, count), |runtime| describe::fill(runtime, parameters))
+    }
+
+    fn hipGraphAddHostNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
+        parameters: *const hipHostNodeParams,
+    ) {
+        add((to, graph, before, count), |_| describe::host(parameters))
+    }
+
+    fn hipGraphAddChildGraphNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, child: hipGraph_t,
+    ) {
+        add((to, graph, before, count), |runtime| {
+            // A graph cannot be in itself.
+            ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
+            let child = graph_of(runtime, child)?;
+            Ok(Operation::Child(graph::copy(runtime, &child, true).ok_or(hipErrorOutOfMemory)?))
+        })
+    }
+
+    fn hipGraphAddEventRecordNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, event: hipEvent_t,
+    ) {
+        add((to, graph, before, count), |runtime| Ok(Operation::Record(describe::event(runtime, event)?)))
+    }
+
+    fn hipGraphAddEventWaitNode(
+        to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, event: hipEvent_t,
+    ) {
+        add((to, graph, before, count), |runtime| Ok(Operation::Wait(describe::event(runtime, event)?)))
+    }
+}
