@@ -655,3 +655,25 @@ fn a_gpu_that_is_lost_is_told_of() {
     assert_eq!(later, [hipErrorUnknown; 11]);
     // And the process ends as it wants to.
 }
+
+/// A copy from memory that was freed: HIP takes it for the host's and copies by itself if need be, so it succeeds; but it is told of.
+#[test]
+fn a_copy_from_freed_memory_is_told_of() {
+    let told = |release: &str, success: bool, text: &str| {
+        passes(release, success, text);
+        assert!(text.contains("hsa-sim: use after free: "), "ROCm {release}: {text}");
+    };
+    if elsewhere("a_copy_from_freed_memory_is_told_of", &[], told) {
+        return;
+    }
+    // What is smaller HIP copies without asking.
+    let size = 8 << 20;
+    let (mut gone, mut live) = (null_mut(), null_mut());
+    // SAFETY: places for the pointers; memory that was freed is kept back, which is what this is about.
+    unsafe {
+        ok(hipMalloc(&mut gone, size));
+        ok(hipMalloc(&mut live, size));
+        ok(hipFree(gone));
+        ok(hipMemcpy(live, gone, size, hipMemcpyDeviceToDevice));
+    }
+}

@@ -378,7 +378,8 @@ fn memory(world: &World) -> Vec<Row> {
     let unlock = |world: &World, _: &[u64], memory: u64| world.end(Kind::Locked, memory);
     let agents = || List(Kind::Gpu, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     let owner = |kind| Of(kind, Some(HSA_STATUS_ERROR_INVALID_REGION));
-    let wild = [0x1000_u64, 1 << 46, u64::MAX - 4095];
+    let freed = world.ended.get(&Kind::Memory).copied().unwrap_or(0x1000);
+    let wild = [0x1000_u64, 1 << 46, u64::MAX - 4095, freed];
     let flags = || number(0, &[1 << 31]);
     let lock = |row: Row, count: usize| {
         let mut row = row
