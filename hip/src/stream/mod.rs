@@ -1,10 +1,13 @@
 //! Streams: queues of work on a device.
 
+#[cfg(feature = "rocm-7-1")]
+mod attributes;
 mod capture;
 mod finished;
 mod host;
 mod launches;
 mod signal;
+mod signal_op;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -20,6 +23,7 @@ pub use finished::Finished;
 pub(crate) use host::{Report, run_reporting};
 pub(crate) use launches::Launching;
 pub use signal::{Signal, WaitCondition};
+pub use signal_op::SignalOp;
 
 use crate::call::{check, failed};
 use crate::context;
