@@ -258,12 +258,13 @@ const WAITING: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/waiting.co
 
 #[test]
 fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
+    const ROUNDS: u32 = 100;
     let rounds = kernel(load(WAITING), "gws_rounds");
     let (groups, threads) = (9_u32, 64_u32);
     let streams = [stream(hipStreamNonBlocking), stream(hipStreamNonBlocking)];
     let places = streams.map(|_| (upload(&vec![0_u32; groups as usize]), upload(&[0_u32])));
     let launch = |groups: u32, stream: hipStream_t, (mut data, mut wrong): (*mut c_void, *mut c_void)| {
-        let mut count = 3_u32;
+        let mut count = ROUNDS;
         let mut arguments: [*mut c_void; 3] =
             [(&raw mut data).cast(), (&raw mut count).cast(), (&raw mut wrong).cast()];
         let arguments = arguments.as_mut_ptr();
@@ -277,7 +278,7 @@ fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
     for (stream, (data, wrong)) in streams.into_iter().zip(places) {
         // SAFETY: ours.
         ok(unsafe { hipStreamSynchronize(stream) });
-        assert_eq!((download::<u32>(data, groups as usize), download::<u32>(wrong, 1)), (vec![3; 9], vec![0]));
+        assert_eq!((download::<u32>(data, groups as usize), download::<u32>(wrong, 1)), (vec![ROUNDS; 9], vec![0]));
     }
     // As many as fit, and no more.
     let (mut units, mut blocks) = (0, 0);
@@ -290,7 +291,7 @@ fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
     let data = upload(&vec![0_u32; most as usize]);
     ok(launch(most, NULL, (data, places[0].1)));
     assert_eq!(launch(most + 1, NULL, (data, places[0].1)), hipErrorCooperativeLaunchTooLarge);
-    assert_eq!(download::<u32>(data, most as usize), vec![3; most as usize]);
+    assert_eq!(download::<u32>(data, most as usize), vec![ROUNDS; most as usize]);
     free(data);
     for (stream, (data, wrong)) in streams.into_iter().zip(places) {
         // SAFETY: ours, and no longer used.
