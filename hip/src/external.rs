@@ -161,7 +161,7 @@ pub enum ExternalSemaphoreKind {
 /// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
 /// another handle of the same.
 ///
-/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported`.
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`.
 #[derive(Clone)]
 pub struct ExternalSemaphore {
     inner: Arc<SemaphoreInner>,

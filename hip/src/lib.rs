@@ -46,7 +46,7 @@
 //! | the null stream | [`Device::default_stream`]; better make streams |
 //! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
 //! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] is a future |
-//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`] |
+//! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::signal_operations`] |
 //! | `hipEvent_t`, `hipEventElapsedTime` | [`Event`], [`Event::elapsed_since`] |
 //! | `hipIpcGetEventHandle` | [`Event::ipc_handle`], [`Event::open_ipc`] |
 //! | `hipGraph_t`, `hipStreamBeginCapture` | [`Graph`], [`Stream::capture`] |
@@ -102,6 +102,7 @@
 //! |---|---|---|---|
 //! | `launch` | event: a kernel or graph is queued | trace | `device`, `stream`; `kernel`, `grid`, `block`, `shared_bytes`, or `graph` |
 //! | `copy` | event: a copy is queued, or made at once (no `stream`) | trace | `device`, `stream`, `kind` (`host to device`, `pitched`, ...), `bytes` |
+//! | `fill` | event: a fill is queued | trace | `device`, `stream`, `bytes` |
 //! | `allocation` | event: there is new memory | trace | `device`, `kind` (`device`, `managed`, `pinned`, `registered`, `stream-ordered`, `other`), `bytes`, `address` |
 //! | `free` | event: memory is given back | trace | `device`, `address` |
 //! | `wait` | span: the host waits for a stream | trace | `device`, `stream` |
@@ -161,8 +162,6 @@ pub use graph::{
 };
 #[cfg(feature = "rocm-7-1")]
 pub use library::{Library, LibraryKernel};
-#[cfg(feature = "rocm-7-1")]
-pub use memory::CopyBatch;
 #[cfg(unix)]
 pub use memory::PoolPointer;
 pub use memory::{
@@ -172,6 +171,8 @@ pub use memory::{
     PitchedSlice, PitchedSliceMut, Pod, PointerAttributes, PointerKind, PoolOptions, PoolReuse, PoolUsage,
     RegisterOptions, Registered, RegisteredBuffer,
 };
+#[cfg(feature = "rocm-7-1")]
+pub use memory::{CopyBatch, CopyBatch3};
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
 pub use module::{
@@ -188,7 +189,7 @@ pub use properties::{DeviceProperties, PciAddress};
 pub use runtime::proc_address;
 pub use runtime::{driver_version, peek_last_error, profiler_start, profiler_stop, take_last_error};
 pub use settings::{CachePreference, Limit, Uuid, WaitPolicy};
-pub use stream::{Finished, Signal, Stream, StreamOptions, WaitCondition, without_stream_order};
+pub use stream::{Finished, Signal, SignalOp, Stream, StreamOptions, WaitCondition, without_stream_order};
 pub use texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 
 /// What [`kernel!`] is made of; no part of the interface.

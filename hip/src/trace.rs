@@ -25,6 +25,11 @@ mod on {
     }
 
     #[inline]
+    pub(crate) fn fill(device: Device, stream: u64, bytes: usize) {
+        tracing::trace!(name: "fill", target: "hip", device = device.index(), stream, bytes);
+    }
+
+    #[inline]
     pub(crate) fn allocation(device: Device, kind: &'static str, bytes: usize, address: usize) {
         let device = device.index();
         tracing::trace!(name: "allocation", target: "hip", device, kind, bytes, address = %format_args!("{address:#x}"));
@@ -56,6 +61,9 @@ mod off {
 
     #[inline(always)]
     pub(crate) fn copy(_: Option<Device>, _: Option<u64>, _: &'static str, _: usize) {}
+
+    #[inline(always)]
+    pub(crate) fn fill(_: Device, _: u64, _: usize) {}
 
     #[inline(always)]
     pub(crate) fn allocation(_: Device, _: &'static str, _: usize, _: usize) {}

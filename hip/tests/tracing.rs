@@ -87,6 +87,11 @@ fn launches_copies_memory_waits_and_modules_are_told() {
         buffer.copy_to_pinned_async(&stream, &mut pinned).unwrap();
         stream.synchronize().unwrap();
         buffer.to_vec().unwrap();
+        buffer.slice_mut(..10).unwrap().fill_async(&stream, 3).unwrap();
+        buffer.slice_mut(10..).unwrap().fill_bytes_async(&stream, 1).unwrap();
+        // A value that takes copies to repeat is one fill.
+        let mut rows = buffer.as_slice_mut().into_rows(64).unwrap();
+        rows.fill_async(&stream, 0x0102_0304).unwrap();
         drop(buffer);
     });
     let told = recorder.told.lock().unwrap();
@@ -110,6 +115,9 @@ fn launches_copies_memory_waits_and_modules_are_told() {
     let expected = ["host to device", "device to pinned", "device to host"];
     assert_eq!(copies, expected.map(|kind| (kind.to_owned(), "1024".to_owned())));
     assert_eq!(field(all("copy")[1], "stream"), field(launches[0], "stream"));
+    let fills: Vec<_> = all("fill").iter().map(|fill| field(fill, "bytes")).collect();
+    assert_eq!(fills, ["40", "984", "1024"]);
+    assert!(all("fill").iter().all(|fill| field(fill, "stream") == field(launches[0], "stream")));
     let memory: Vec<_> = all("allocation").iter().map(|made| (field(made, "kind"), field(made, "bytes"))).collect();
     assert_eq!(memory, ["device", "pinned"].map(|kind| (kind.to_owned(), "1024".to_owned())));
     assert_eq!(field(all("free")[0], "address"), field(all("allocation")[0], "address"));

@@ -10,10 +10,20 @@ use hip_sys::{
 use super::slice::Part;
 use super::{ArrayShape, ArraySlice, ArraySliceMut, Texel};
 use crate::call::check;
-use crate::error::{Error, Result, Status};
-use crate::memory::{DeviceSlice, DeviceSliceMut, Extent, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut};
+#[cfg(feature = "rocm-7-1")]
+use crate::device::Device;
+#[cfg(any(doc, feature = "rocm-7-1"))]
+use crate::error::Error;
+use crate::error::{Result, Status};
+#[cfg(feature = "rocm-7-1")]
+use crate::memory::location;
+use crate::memory::{
+    DeviceSlice, DeviceSliceMut, Extent, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, read_to_vec,
+    same_len,
+};
 use crate::stream::Stream;
-use crate::usage::AccessKind;
+use crate::trace;
+use crate::usage::{Access, AccessKind};
 
 /// One end of a copy.
 #[derive(Clone, Copy)]
@@ -37,6 +47,44 @@ fn rows<T>(pointer: *mut c_void, extent: Extent) -> End {
 }
 
 impl End {
+    /// As one side of a copy in a batch (`hipMemcpy3DBatchAsync`), which counts elements of `unit` bytes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for rows that are no whole number of elements apart.
+    #[cfg(feature = "rocm-7-1")]
+    pub(crate) fn operand(self, unit: usize, device: Device) -> Result<hip_sys::hipMemcpy3DOperand> {
+        let mut operand = hip_sys::hipMemcpy3DOperand::default();
+        match self {
+            Self::Memory(memory) => {
+                if memory.pitch % unit != 0 {
+                    return Err(Error::InvalidValue {
+                        what: "the pitch of a side of a copy from or to an array",
+                        value: format!("{} bytes", memory.pitch),
+                        allowed: format!("a multiple of the texel's {unit}"),
+                    });
+                }
+                operand.type_ = hip_sys::hipMemcpyOperandTypePointer;
+                operand.op.ptr = hip_sys::hipMemcpy3DOperand_op_ptr {
+                    ptr: memory.ptr,
+                    rowLength: memory.pitch / unit,
+                    layerHeight: memory.ysize,
+                    locHint: location(&device),
+                };
+            }
+            Self::Array { raw, first: [x, y, z], .. } => {
+                operand.type_ = hip_sys::hipMemcpyOperandTypeArray;
+                let offset = hip_sys::hipOffset3D { x, y, z };
+                operand.op.array = hip_sys::hipMemcpy3DOperand_op_array { array: raw, offset };
+            }
+        }
+        Ok(operand)
+    }
+
+    #[cfg(feature = "rocm-7-1")]
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self, Self::Array { .. })
+    }
+
     /// Whether its copies count layers as rows, should the runtime want that.
     fn is_layered_line(&self) -> bool {
         matches!(self, Self::Array { shape: ArrayShape::LayeredLine(..), .. })
@@ -44,7 +92,14 @@ impl End {
 }
 
 /// What C is told. Sizes count texels if there is an array, else bytes of a row. `lines`: the layers of a layered line are rows.
-fn parameters<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, lines: bool) -> hipMemcpy3DParms {
+fn parameters(
+    to: End,
+    from: End,
+    extent: Extent,
+    element_bytes: usize,
+    kind: hipMemcpyKind,
+    lines: bool,
+) -> hipMemcpy3DParms {
     let mut out = hipMemcpy3DParms { kind, ..hipMemcpy3DParms::default() };
     let swap = |[x, y, z]: [usize; 3]| if lines { hipPos { x, y: z, z: y } } else { hipPos { x, y, z } };
     let swap_rows = |mut memory: hipPitchedPtr| {
@@ -53,7 +108,7 @@ fn parameters<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, lines:
         }
         memory
     };
-    let mut unit = size_of::<T>();
+    let mut unit = element_bytes;
     match from {
         End::Memory(memory) => out.srcPtr = swap_rows(memory),
         End::Array { raw, first, .. } => (out.srcArray, out.srcPos, unit) = (raw, swap(first), 1),
@@ -68,9 +123,15 @@ fn parameters<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, lines:
 }
 
 /// For a node of a graph: what C is told of a copy.
-pub(crate) fn copy_node<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind) -> hipMemcpy3DParms {
+pub(crate) fn copy_node(
+    to: End,
+    from: End,
+    extent: Extent,
+    element_bytes: usize,
+    kind: hipMemcpyKind,
+) -> hipMemcpy3DParms {
     let lines = (to.is_layered_line() || from.is_layered_line()) && !layers_are_planes();
-    parameters::<T>(to, from, extent, kind, lines)
+    parameters(to, from, extent, element_bytes, kind, lines)
 }
 
 /// Whether the runtime counts the layers of a layered line as planes: so since 7, as rows before.
@@ -87,7 +148,7 @@ unsafe fn copy<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, strea
     let layered = to.is_layered_line() || from.is_layered_line();
     let lines = layered && !layers_are_planes();
     let attempt = |lines: bool| {
-        let parameters = parameters::<T>(to, from, extent, kind, lines);
+        let parameters = parameters(to, from, extent, size_of::<T>(), kind, lines);
         match stream {
             // SAFETY: the parameters are valid for a read, and say what the caller promises.
             None => (unsafe { hip_sys::hipMemcpy3D(&parameters) }, "hipMemcpy3D"),
@@ -103,19 +164,29 @@ unsafe fn copy<T>(to: End, from: End, extent: Extent, kind: hipMemcpyKind, strea
     check(status, function, || format!("{extent} texels of {} bytes, {kind:?}", size_of::<T>()))
 }
 
-fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
-    if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
-}
+/// One side of a queued copy: where it is, and the use of it.
+type Side<'a> = (End, Access<'a>);
 
-fn same_extent(destination: Extent, source: Extent) -> Result<()> {
-    if destination == source {
+/// Queues a copy of a box of texels, unless there are none.
+///
+/// # Safety
+/// Both sides hold the box and do not overlap, and the accesses are of their memory.
+unsafe fn queue<T>(stream: &Stream, to: Side<'_>, from: Side<'_>, extent: Extent, kind: hipMemcpyKind) -> Result<()> {
+    if extent.is_empty() {
         return Ok(());
     }
-    Err(Error::InvalidValue {
-        what: "the extent of the source of a copy",
-        value: source.to_string(),
-        allowed: format!("that of the destination, {destination}"),
+    let ((to, write), (from, read)) = (to, from);
+    trace::copy(Some(stream.device()), Some(stream.inner.id()), "array", bytes::<T>(extent));
+    stream.inner.submit(&[write, read], None, |raw| {
+        // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
+        // the host against it.
+        unsafe { copy::<T>(to, from, extent, kind, Some(raw)) }
     })
+}
+
+/// Of a box that is inside of memory.
+fn bytes<T>(extent: Extent) -> usize {
+    extent.elements().unwrap_or(usize::MAX).saturating_mul(size_of::<T>())
 }
 
 impl<T: Texel> ArraySlice<'_, T> {
@@ -130,6 +201,7 @@ impl<T: Texel> ArraySlice<'_, T> {
         }
         self.part.usage.wait(AccessKind::Read)?;
         self.part.device.activate()?;
+        trace::copy(Some(self.device()), None, "array to host", bytes::<T>(self.extent()));
         let to = rows::<T>(destination.as_mut_ptr().cast(), self.extent());
         // SAFETY: both ends hold the box, borrowed for the call, and nothing that is queued writes to the source; the call returns
         // when the copy is done. Any bytes are a value of T.
@@ -138,12 +210,7 @@ impl<T: Texel> ArraySlice<'_, T> {
 
     /// The texels, on the host, row by row and plane by plane.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut texels = Vec::new();
-        let failed = |_| Error::TooLarge { elements: self.texels(), element_bytes: size_of::<T>() };
-        texels.try_reserve_exact(self.texels()).map_err(failed)?;
-        texels.resize(self.texels(), T::zeroed());
-        self.copy_to_slice(&mut texels)?;
-        Ok(texels)
+        read_to_vec(self.texels(), |texels| self.copy_to_slice(texels))
     }
 
     /// Queues a copy to pinned host memory, row by row and plane by plane (`hipMemcpy3DAsync`).
@@ -158,14 +225,17 @@ impl<T: Texel> ArraySlice<'_, T> {
         same_len("copy from an array", destination.len(), self.texels())?;
         stream.device().expect(self.device(), "the source")?;
         destination.admit(stream.device(), "the destination")?;
-        if self.extent().is_empty() {
-            return Ok(());
-        }
         let to = rows::<T>(destination.pointer(), self.extent());
-        stream.inner.submit(&[self.access(), destination.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed or touched by the host before it is over.
-            unsafe { copy::<T>(to, self.end(), self.extent(), hipMemcpyDeviceToHost, Some(raw)) }
-        })
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (to, destination.access()),
+                (self.end(), self.access()),
+                self.extent(),
+                hipMemcpyDeviceToHost,
+            )
+        }
     }
 
     /// Queues a copy to device memory of as many elements, row by row and plane by plane without gaps (`hipMemcpy3DAsync`).
@@ -180,14 +250,17 @@ impl<T: Texel> ArraySlice<'_, T> {
         same_len("copy from an array", destination.len(), self.texels())?;
         stream.device().expect(self.device(), "the source")?;
         destination.admit(stream.device(), "the destination")?;
-        if self.extent().is_empty() {
-            return Ok(());
-        }
         let to = rows::<T>(destination.pointer(), self.extent());
-        stream.inner.submit(&[self.access(), destination.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed before it is over.
-            unsafe { copy::<T>(to, self.end(), self.extent(), hipMemcpyDeviceToDevice, Some(raw)) }
-        })
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (to, destination.access()),
+                (self.end(), self.access()),
+                self.extent(),
+                hipMemcpyDeviceToDevice,
+            )
+        }
     }
 
     /// Queues a copy to pitched device memory of the same extent (`hipMemcpy3DAsync`).
@@ -195,17 +268,20 @@ impl<T: Texel> ArraySlice<'_, T> {
     /// # Errors
     /// [`Error::InvalidValue`] if the extents differ, [`Error::WrongDevice`].
     pub fn copy_to_pitched_async(&self, stream: &Stream, destination: &mut PitchedSliceMut<'_, T>) -> Result<()> {
-        same_extent(destination.extent(), self.extent())?;
+        destination.extent().expect_source(self.extent())?;
         stream.device().expect(self.device(), "the source")?;
         destination.admit(stream.device(), "the destination")?;
-        if self.extent().is_empty() {
-            return Ok(());
+        let to = destination.end();
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (to, destination.access()),
+                (self.end(), self.access()),
+                self.extent(),
+                hipMemcpyDeviceToDevice,
+            )
         }
-        let to = End::Memory(destination.pitched_pointer());
-        stream.inner.submit(&[self.access(), destination.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed before it is over.
-            unsafe { copy::<T>(to, self.end(), self.extent(), hipMemcpyDeviceToDevice, Some(raw)) }
-        })
     }
 }
 
@@ -221,6 +297,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         }
         self.part.usage.wait(AccessKind::Write)?;
         self.part.device.activate()?;
+        trace::copy(Some(self.device()), None, "host to array", bytes::<T>(self.extent()));
         let from = rows::<T>(source.as_ptr().cast_mut().cast(), self.extent());
         // SAFETY: both ends hold the box, borrowed for the call, and nothing that is queued uses the destination.
         unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyHostToDevice, None) }?;
@@ -240,14 +317,17 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         same_len("copy to an array", self.texels(), source.len())?;
         stream.device().expect(self.device(), "the destination")?;
         source.admit(stream.device(), "the source")?;
-        if self.extent().is_empty() {
-            return Ok(());
-        }
         let from = rows::<T>(source.pointer(), self.extent());
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed or written to by the host before it is over.
-            unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyHostToDevice, Some(raw)) }
-        })
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (self.end(), self.access()),
+                (from, source.access()),
+                self.extent(),
+                hipMemcpyHostToDevice,
+            )
+        }
     }
 
     /// Queues a copy from device memory of as many elements, row by row and plane by plane without gaps (`hipMemcpy3DAsync`).
@@ -262,14 +342,17 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         same_len("copy to an array", self.texels(), source.len())?;
         stream.device().expect(self.device(), "the destination")?;
         source.admit(stream.device(), "the source")?;
-        if self.extent().is_empty() {
-            return Ok(());
-        }
         let from = rows::<T>(source.pointer(), self.extent());
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed before it is over.
-            unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyDeviceToDevice, Some(raw)) }
-        })
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (self.end(), self.access()),
+                (from, source.access()),
+                self.extent(),
+                hipMemcpyDeviceToDevice,
+            )
+        }
     }
 
     /// Queues a copy from pitched device memory of the same extent (`hipMemcpy3DAsync`).
@@ -281,17 +364,20 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         T: 'p,
     {
         let source = source.into();
-        same_extent(self.extent(), source.extent())?;
+        self.extent().expect_source(source.extent())?;
         stream.device().expect(self.device(), "the destination")?;
         source.admit(stream.device(), "the source")?;
-        if self.extent().is_empty() {
-            return Ok(());
+        let from = source.end();
+        // SAFETY: both sides hold the box, one in an array and one elsewhere.
+        unsafe {
+            queue::<T>(
+                stream,
+                (self.end(), self.access()),
+                (from, source.access()),
+                self.extent(),
+                hipMemcpyDeviceToDevice,
+            )
         }
-        let from = End::Memory(source.pitched_pointer());
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both ends hold the box; both note the use, and are not freed before it is over.
-            unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyDeviceToDevice, Some(raw)) }
-        })
     }
 
     /// Queues a copy from a box of the same extent of an array on the same device (`hipMemcpy3DAsync`).
@@ -303,16 +389,18 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         T: 's,
     {
         let source = source.into();
-        same_extent(self.extent(), source.extent())?;
+        self.extent().expect_source(source.extent())?;
         stream.device().expect(self.device(), "the destination")?;
         stream.device().expect(source.device(), "the source")?;
-        if self.extent().is_empty() {
-            return Ok(());
+        // SAFETY: both sides hold the box, and do not overlap, for one is borrowed to write to.
+        unsafe {
+            queue::<T>(
+                stream,
+                (self.end(), self.access()),
+                (source.end(), source.access()),
+                self.extent(),
+                hipMemcpyDeviceToDevice,
+            )
         }
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both ends hold the box and do not overlap, for one is borrowed to write to; both note the use, and are not
-            // freed before it is over.
-            unsafe { copy::<T>(self.end(), source.end(), self.extent(), hipMemcpyDeviceToDevice, Some(raw)) }
-        })
     }
 }

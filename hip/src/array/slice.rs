@@ -9,7 +9,7 @@ use hip_sys::hipArray_t;
 use super::{Array, ArrayShape, End, Texel};
 use crate::device::Device;
 use crate::error::Result;
-use crate::memory::{Extent, range_of};
+use crate::memory::Extent;
 use crate::usage::{Access, AccessKind, Usage};
 
 /// A box of texels of an array.
@@ -32,11 +32,9 @@ impl Part<'_> {
         y: impl RangeBounds<usize>,
         z: impl RangeBounds<usize>,
     ) -> Result<Self> {
-        let (x, width) = range_of(x, self.extent.width)?;
-        let (y, height) = range_of(y, self.extent.height)?;
-        let (z, depth) = range_of(z, self.extent.depth)?;
+        let ([x, y, z], extent) = self.extent.region(x, y, z)?;
         let [x0, y0, z0] = self.first;
-        Ok(Self { first: [x0 + x, y0 + y, z0 + z], extent: Extent { width, height, depth }, ..self })
+        Ok(Self { first: [x0 + x, y0 + y, z0 + z], extent, ..self })
     }
 }
 

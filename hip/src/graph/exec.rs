@@ -2,12 +2,15 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::{Arc, MutexGuard};
 
 use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
 use smallvec::SmallVec;
 
+#[cfg(feature = "rocm-6-4")]
+use super::node::SignalOps;
 use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 use super::{Graph, GraphInner, HostCall, Resources};
 use crate::call::check;
@@ -15,6 +18,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
+#[cfg(feature = "rocm-6-4")]
+use crate::stream::SignalOp;
 use crate::stream::{Launching, Stream};
 use crate::usage::{Access, Kept, Usage};
 
@@ -264,6 +269,22 @@ impl GraphExec {
         check(status, "hipGraphExecHostNodeSetParams", || self.name.to_string())
     }
 
+    /// Makes the waits for signals and writes to them other ones (`hipGraphExecBatchMemOpNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_signals`]; [`Error::Graph`] for a node of another graph or kind.
+    #[cfg(feature = "rocm-6-4")]
+    pub fn set_signals(&mut self, node: Node, operations: &[SignalOp<'_>]) -> Result<()> {
+        self.expect(node, NodeKind::Signals)?;
+        let batch = SignalOps::new(operations)?;
+        self.change(&SignalOps::accesses(operations))?;
+        let params = batch.params(self.graph.device)?;
+        self.resources.signals.push(batch);
+        // SAFETY: the graph is alive and the node is one of its batches; the operations and their signals are kept.
+        let status = unsafe { hip_sys::hipGraphExecBatchMemOpNodeSetParams(self.raw, node.raw, &params) };
+        check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
+    }
+
     /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
     ///
     /// # Errors
@@ -371,9 +392,12 @@ fn difference(result: hipGraphExecUpdateResult) -> String {
 impl Drop for GraphExec {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
+        // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
+        let used = ManuallyDrop::new(std::mem::take(&mut self.resources));
         self.usage.release(move || {
             // SAFETY: ours, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
+            drop(ManuallyDrop::into_inner(used));
         });
     }
 }

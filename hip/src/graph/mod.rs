@@ -17,6 +17,8 @@ use hip_sys::{hipGraph_t, hipGraphNode_t};
 pub use capture::CaptureMode;
 pub use exec::{GraphExec, InstantiateOptions};
 pub use memory::GraphMemoryInfo;
+#[cfg(feature = "rocm-6-4")]
+use node::SignalOps;
 pub use node::{GraphCopy, GraphCopy3, GraphFill, Node, NodeKind};
 
 use crate::call::check;
@@ -81,6 +83,8 @@ struct Resources {
     hosts: Vec<Arc<HostCall>>,
     recorded: Vec<Arc<Event>>,
     waited: Vec<Arc<Event>>,
+    #[cfg(feature = "rocm-6-4")]
+    signals: Vec<Arc<SignalOps>>,
 }
 
 /// A host function of a node.
@@ -108,6 +112,8 @@ impl Resources {
         self.hosts.extend_from_slice(&other.hosts);
         self.recorded.extend_from_slice(&other.recorded);
         self.waited.extend_from_slice(&other.waited);
+        #[cfg(feature = "rocm-6-4")]
+        self.signals.extend_from_slice(&other.signals);
         Ok(())
     }
 
@@ -125,9 +131,15 @@ impl GraphInner {
 
 impl Drop for GraphInner {
     fn drop(&mut self) {
-        if !crate::context::is_forked() {
+        let address = self.raw.expose_provenance();
+        let destroy = move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
-            let _ = unsafe { hip_sys::hipGraphDestroy(self.raw) };
+            let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
+        };
+        if crate::context::in_host_function() {
+            crate::context::put_off(Box::new(destroy));
+        } else if !crate::context::is_forked() {
+            destroy();
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::call::check;
 use crate::error::Result;
 use crate::graph::GraphCopy;
 use crate::stream::Stream;
+use crate::trace;
 use crate::usage::Access;
 
 /// Copies that are queued on a stream with one call of the runtime (`hipMemcpyBatchAsync`, of ROCm 7.1): for many small ones, whose
@@ -117,8 +118,11 @@ impl<'a> CopyBatch<'a> {
     ///
     /// # Errors
     /// [`WrongDevice`](crate::Error::WrongDevice) if one is on another device than the stream;
-    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1.
+    /// [`NoSymbol`](crate::Error::NoSymbol) from a runtime before 7.1; [`Capture`](crate::Error::Capture) while the stream is captured:
+    /// [`Graph::add_copy`](crate::Graph::add_copy) puts copies into a graph.
     pub fn queue(self, stream: &Stream) -> Result<()> {
+        // The runtime would copy at once, and leave it out of the graph.
+        stream.inner.refuse_captured("a batch of copies")?;
         let Some(last) = self.copies.len().checked_sub(1) else { return Ok(()) };
         for copy in &self.copies {
             stream.device().expect(copy.device, "a copy of the batch")?;
@@ -127,6 +131,7 @@ impl<'a> CopyBatch<'a> {
         let mut destinations: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.destination).collect();
         let mut sources: Vec<*mut c_void> = self.copies.iter().map(|copy| copy.source).collect();
         let mut sizes: Vec<usize> = self.copies.iter().map(|copy| copy.bytes).collect();
+        trace::copy(Some(stream.device()), Some(stream.inner.id()), "batch", sizes.iter().sum());
         stream.inner.submit(&accesses, None, |raw| {
             let mut failed = usize::MAX;
             // SAFETY: the three lists have as many entries; both sides of each copy hold as many bytes, note the use, and are not freed

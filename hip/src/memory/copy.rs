@@ -10,8 +10,19 @@ use crate::stream::Stream;
 use crate::trace;
 use crate::usage::AccessKind;
 
-fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
+/// `Ok` if a copy has as many elements on both sides.
+pub(crate) fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
     if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
+}
+
+/// `len` elements, of which `read` has something to put into.
+pub(crate) fn read_to_vec<T: Pod>(len: usize, read: impl FnOnce(&mut [T]) -> Result<()>) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    let failed = |_| Error::TooLarge { elements: len, element_bytes: size_of::<T>() };
+    elements.try_reserve_exact(len).map_err(failed)?;
+    elements.resize(len, T::zeroed());
+    read(&mut elements)?;
+    Ok(elements)
 }
 
 impl<T: Pod> DeviceSlice<'_, T> {
@@ -37,12 +48,7 @@ impl<T: Pod> DeviceSlice<'_, T> {
 
     /// The elements, on the host: [`copy_to_slice`](Self::copy_to_slice) into a new vector.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = Vec::new();
-        let failed = |_| Error::TooLarge { elements: self.len(), element_bytes: size_of::<T>() };
-        elements.try_reserve_exact(self.len()).map_err(failed)?;
-        elements.resize(self.len(), T::zeroed());
-        self.copy_to_slice(&mut elements)?;
-        Ok(elements)
+        read_to_vec(self.len(), |elements| self.copy_to_slice(elements))
     }
 
     /// Queues a copy to pinned host memory (`hipMemcpyAsync`): a `&mut PinnedBuffer` or a slice of one. The destination

@@ -9,10 +9,11 @@ use super::DeviceSliceMut;
 use crate::call::check;
 use crate::error::Result;
 use crate::stream::Stream;
+use crate::trace;
 
 /// A value as the runtime's fill functions take it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Pattern<'a> {
+pub(crate) enum Pattern<'a> {
     Bytes1(u8),
     Bytes2(u16),
     Bytes4(u32),
@@ -21,7 +22,7 @@ pub(super) enum Pattern<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
         let repeats = |n: usize| bytes.len() % n == 0 && bytes.chunks_exact(n).all(|chunk| chunk == &bytes[..n]);
         match *bytes {
             [a, ..] if repeats(1) => Self::Bytes1(a),
@@ -47,6 +48,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         let (pointer, bytes) = (self.pointer(), self.byte_len());
+        trace::fill(self.device(), stream.inner.id(), bytes);
         stream.inner.submit(&[self.access()], None, |raw| fill_linear(pointer, bytemuck::bytes_of(&value), bytes, raw))
     }
 
@@ -60,6 +62,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         let (pointer, bytes) = (self.pointer(), self.byte_len());
+        trace::fill(self.device(), stream.inner.id(), bytes);
         stream.inner.submit(&[self.access()], None, |raw| set(pointer, &Pattern::Bytes1(value), bytes, raw))
     }
 

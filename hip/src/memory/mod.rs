@@ -4,10 +4,14 @@ mod allocation;
 mod attributes;
 #[cfg(feature = "rocm-7-1")]
 mod batch;
+#[cfg(feature = "rocm-7-1")]
+mod batch_3d;
 mod buffer;
 mod cast;
 mod chunks;
 mod copy;
+#[cfg(all(unix, feature = "rocm-7-0"))]
+mod dma_buf;
 mod fill;
 mod float8;
 mod host;
@@ -28,9 +32,13 @@ use std::ptr;
 pub use attributes::{PointerAttributes, PointerKind};
 #[cfg(feature = "rocm-7-1")]
 pub use batch::CopyBatch;
+#[cfg(feature = "rocm-7-1")]
+pub use batch_3d::CopyBatch3;
 pub use buffer::DeviceBuffer;
 pub use bytemuck::Pod;
 pub use chunks::{Chunks, ChunksMut};
+pub(crate) use copy::{read_to_vec, same_len};
+pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
@@ -39,6 +47,8 @@ pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
 #[cfg(unix)]
 pub use pool::PoolPointer;
+#[cfg(feature = "rocm-7-1")]
+pub(crate) use pool::location;
 pub use pool::{MemoryAccess, MemoryPool, PoolOptions, PoolReuse, PoolUsage};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
 pub use slice::{DeviceSlice, DeviceSliceMut};

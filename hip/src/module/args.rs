@@ -15,7 +15,7 @@ use crate::memory::{
 use crate::texture::{Surface, Texture};
 use crate::usage::{Access, AccessKind};
 
-const ARGUMENT: &str = "a launch argument";
+pub(super) const ARGUMENT: &str = "a launch argument";
 
 use super::metadata::ParameterKind;
 

@@ -8,17 +8,20 @@ use std::ptr;
 use bytemuck::{NoUninit, Pod};
 use smallvec::SmallVec;
 
-use super::args::point_to_hidden;
+use super::args::{ARGUMENT, point_to_hidden};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use crate::stream::Stream;
-use crate::usage::{Access, Accesses};
+use crate::texture::{Surface, Texture};
+use crate::usage::{Access, AccessKind, Accesses};
 
 /// Declares the signature of a kernel, as a type that is checked once and then launched without looking at arguments again.
 ///
 /// Parameters are `*const T` and `*mut T`, which take slices of device memory, or values: numbers, and structures that are
-/// `#[repr(C)]` and [`NoUninit`]. `DevicePtr<T>` takes an address. The name is the kernel's, in quotes if it is
+/// `#[repr(C)]` and [`NoUninit`]. `DevicePtr<T>` takes an address. `&Texture` is for a kernel's `hipTextureObject_t`; `&Surface`, which it
+/// only reads, and `&mut Surface` are for a `hipSurfaceObject_t` (in these words, without a path). The name is the kernel's, in quotes if it is
 /// mangled. The type has these methods, with the parameters `a`, `b`, ... of the declaration:
 ///
 /// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with what the code object says: how many
@@ -66,7 +69,7 @@ use crate::usage::{Access, Accesses};
 macro_rules! kernel {
     ($($(#[$attribute:meta])* $visibility:vis struct $type:ident : fn $name:tt ($($parameters:tt)*);)*) => {
         $($crate::kernel!(@parse
-            ($(#[$attribute])*) ($visibility) $type ($crate::kernel!(@name $name)) [] $($parameters)*
+            ($(#[$attribute])*) ($visibility) $type ($crate::kernel!(@name $name)) [] [] $($parameters)*
         );)*
     };
 
@@ -77,24 +80,38 @@ macro_rules! kernel {
     (@name $name:literal) => { $name };
 
     // One parameter at a time: its name, the type of the argument, what holds it, and the type in the declaration.
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $($($rest)*)?);
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $($($rest)*)?);
+            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $($($rest)*)?);
+            [$($done)* ($p, $crate::DevicePtr<$t>, $crate::typed::Address<$t>)] $objects $($($rest)*)?);
     };
-    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Texture $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, $t, $crate::typed::Value<$t>)] $($($rest)*)?);
+            [$($done)* ($p, &'a $crate::Texture<'_>, $crate::typed::Sampled)] [$($object)* ($p, $crate::typed::Sampled)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a $crate::Surface<'_>, $crate::typed::Loaded)] [$($object)* ($p, $crate::typed::Loaded)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] [$($object:tt)*] $p:ident : &mut Surface $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, &'a mut $crate::Surface<'_>, $crate::typed::Stored)] [$($object)* ($p, $crate::typed::Stored)] $($($rest)*)?);
+    };
+    (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : $t:ty $(, $($rest:tt)*)?) => {
+        $crate::kernel!(@parse $attributes $visibility $type $name
+            [$($done)* ($p, $t, $crate::typed::Value<$t>)] $objects $($($rest)*)?);
     };
 
-    (@parse ($(#[$attribute:meta])*) ($visibility:vis) $type:ident ($name:expr) [$(($p:ident, $argument:ty, $kind:ty))*]) => {
+    (@parse ($(#[$attribute:meta])*) ($visibility:vis) $type:ident ($name:expr)
+        [$(($p:ident, $argument:ty, $kind:ty))*] [$(($object:ident, $object_kind:ty))*]
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Debug)]
         $visibility struct $type {
@@ -128,7 +145,10 @@ macro_rules! kernel {
             ) -> $crate::Result<()> {
                 $(let $p = <$kind>::convert($p);)*
                 // SAFETY: the arguments are of the kinds that `load` has compared; the caller answers for the kernel.
-                unsafe { self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*]) }
+                unsafe {
+                    let objects = [$(<$object_kind>::object(&$object)),*];
+                    self.kernel.launch(stream, config, [$(<$kind>::hold(&$p)),*], &objects)
+                }
             }
 
             /// Adds a launch to a graph: as `Graph::add_kernel`.
@@ -188,6 +208,10 @@ pub struct Held<'a> {
     touched: Option<(&'a Allocation, Access<'a>)>,
 }
 
+/// A texture or surface, what is read or written through it.
+#[derive(Clone, Copy)]
+pub struct Object<'a>(Device, [Access<'a>; 2]);
+
 impl Held<'_> {
     #[inline]
     fn pointer(&self) -> *mut c_void {
@@ -204,6 +228,12 @@ pub struct Mut<T>(PhantomData<T>);
 pub struct Address<T>(PhantomData<T>);
 /// A value.
 pub struct Value<T>(PhantomData<T>);
+/// A `&Texture`.
+pub struct Sampled;
+/// A `&Surface`.
+pub struct Loaded;
+/// A `&mut Surface`.
+pub struct Stored;
 
 impl<T: Pod> Parameter for Const<T> {
     const SHAPE: Shape = pointer::<T>();
@@ -215,6 +245,18 @@ impl<T: Pod> Parameter for Mut<T> {
 
 impl<T: Pod> Parameter for Address<T> {
     const SHAPE: Shape = pointer::<T>();
+}
+
+impl Parameter for Sampled {
+    const SHAPE: Shape = pointer::<Texture<'_>>();
+}
+
+impl Parameter for Loaded {
+    const SHAPE: Shape = pointer::<Surface<'_>>();
+}
+
+impl Parameter for Stored {
+    const SHAPE: Shape = pointer::<Surface<'_>>();
 }
 
 impl<T: NoUninit> Parameter for Value<T> {
@@ -280,6 +322,36 @@ impl<T: NoUninit> Value<T> {
     }
 }
 
+macro_rules! objects {
+    ($($kind:ty, $argument:ty, $given:ident => $accesses:expr;)*) => {$(
+        impl $kind {
+            /// The argument as it is.
+            #[inline]
+            pub fn convert<'a, 't>($given: $argument) -> $argument {
+                $given
+            }
+
+            /// The argument on its way.
+            #[inline]
+            pub fn hold<'a, 't>($given: &$argument) -> Held<'static> {
+                Held { value: ptr::null(), address: $given.as_raw() as u64, touched: None }
+            }
+
+            /// What it touches.
+            #[inline]
+            pub fn object<'a, 't, 'h>($given: &'h $argument) -> Object<'h> {
+                Object($given.device(), $accesses)
+            }
+        }
+    )*};
+}
+
+objects! {
+    Sampled, &'a Texture<'t>, texture => texture.accesses();
+    Loaded, &'a Surface<'t>, surface => surface.accesses(AccessKind::Read);
+    Stored, &'a mut Surface<'t>, surface => surface.accesses(AccessKind::Write);
+}
+
 /// A kernel whose parameters were compared with a signature.
 #[derive(Clone)]
 pub struct TypedKernel {
@@ -309,24 +381,29 @@ impl TypedKernel {
     /// Those of [`Kernel::launch`].
     ///
     /// # Safety
-    /// That of [`Kernel::launch`]; and the arguments are of the kinds and sizes that `load` compared.
+    /// That of [`Kernel::launch`]; and the arguments are of the kinds and sizes that `load` compared, `objects` all textures and surfaces
+    /// among them.
     pub unsafe fn launch<const N: usize>(
         &self,
         stream: &Stream,
         config: LaunchConfig,
         arguments: [Held<'_>; N],
+        objects: &[Object<'_>],
     ) -> Result<()> {
         let kernel = &self.kernel;
         let device = kernel.device();
         device.expect(stream.device(), "the stream")?;
         for argument in &arguments {
             if let Some((memory, access)) = &argument.touched {
-                memory.admit(device, access.kind, "a launch argument")?;
+                memory.admit(device, access.kind, ARGUMENT)?;
             }
+        }
+        for object in objects {
+            device.expect(object.0, ARGUMENT)?;
         }
         let mut pointers = arguments.each_ref().map(Held::pointer);
         let late_hidden = kernel.info().late_hidden;
-        let accesses = Touched { arguments: &arguments, module: kernel.access() };
+        let accesses = Touched { arguments: &arguments, objects, module: kernel.access() };
         if late_hidden == 0 {
             // SAFETY: there is a pointer a parameter, to as many bytes as it has, which `load` has compared; the list of what is
             // touched has all buffers and the module. The caller answers for the kernel.
@@ -343,6 +420,7 @@ impl TypedKernel {
 #[derive(Clone, Copy)]
 struct Touched<'a, const N: usize> {
     arguments: &'a [Held<'a>; N],
+    objects: &'a [Object<'a>],
     module: Access<'a>,
 }
 
@@ -350,8 +428,15 @@ impl<'a, const N: usize> Accesses<'a> for Touched<'a, N> {
     #[inline]
     fn all(self, mut test: impl FnMut(Access<'a>) -> bool) -> bool {
         self.arguments.iter().all(|argument| argument.touched.is_none_or(|(_, access)| test(access)))
+            && (self.objects.is_empty() || all_of(self.objects, &mut test))
             && test(self.module)
     }
+}
+
+/// Apart, so that what is done for buffers stays in line.
+#[cold]
+fn all_of<'a>(objects: &[Object<'a>], test: &mut dyn FnMut(Access<'a>) -> bool) -> bool {
+    objects.iter().flat_map(|object| object.1).all(test)
 }
 
 impl fmt::Debug for TypedKernel {
@@ -441,5 +526,10 @@ mod tests {
         assert!(matches!(number, Error::Argument { index: 0, .. }), "{number}");
         let wide = compare(&kernel, &[Const::<f32>::SHAPE, Value::<f64>::SHAPE]).unwrap_err();
         assert!(matches!(wide, Error::Argument { index: 1, .. }), "{wide}");
+        let value = kernel_of(vec![described(0, 8, ParameterKind::Value)]);
+        for shape in [Sampled::SHAPE, Loaded::SHAPE, Stored::SHAPE] {
+            let image = compare(&value, &[shape]).unwrap_err();
+            assert!(matches!(image, Error::Argument { index: 0, .. }), "{image}");
+        }
     }
 }

@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::ffi::c_void;
 
-use super::Stream;
 use crate::attribute::DeviceAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::usage::{Access, AccessKind, Usage};
+use crate::usage::{Access, Usage};
 
 /// A 64-bit word that streams wait on and write to, as does the host (`hipExtMallocWithFlags`, `hipMallocSignalMemory`).
 ///
@@ -52,7 +51,7 @@ unsafe impl Send for Signal {}
 // SAFETY: as above.
 unsafe impl Sync for Signal {}
 
-/// What a stream waits for in [`Stream::wait_signal`].
+/// What a stream waits for in [`Stream::wait_signal`](super::Stream::wait_signal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
     /// Until the word minus this, as a signed number, is not negative (`hipStreamWaitValueGte`).
@@ -66,7 +65,7 @@ pub enum WaitCondition {
 }
 
 impl WaitCondition {
-    fn raw(self) -> (u64, u32) {
+    pub(super) fn raw(self) -> (u64, u32) {
         match self {
             Self::AtLeast(value) => (value, hip_sys::hipStreamWaitValueGte),
             Self::Equal(value) => (value, hip_sys::hipStreamWaitValueEq),
@@ -94,7 +93,7 @@ impl Signal {
         // SAFETY: `raw` is valid for a write; signal memory is always of 8 bytes.
         let status = unsafe { hip_sys::hipExtMallocWithFlags(&mut raw, bytes, hip_sys::hipMallocSignalMemory) };
         check(status, "hipExtMallocWithFlags", || format!("a signal on device {}", device.index()))?;
-        let signal = Self { pointer: raw.cast(), device: *device, usage: Usage::host() };
+        let signal = Self { pointer: raw.cast(), device: *device, usage: Usage::default() };
         signal.store(value);
         Ok(signal)
     }
@@ -110,6 +109,16 @@ impl Signal {
         self.word().store(value, Ordering::Release);
     }
 
+    /// As devices see it.
+    pub(super) fn pointer(&self) -> *mut c_void {
+        self.pointer.cast()
+    }
+
+    /// Every use is a read to the tickets: they keep the memory, and order nothing.
+    pub(super) fn access(&self) -> Access<'_> {
+        Access::read(&self.usage)
+    }
+
     fn word(&self) -> &AtomicU64 {
         // SAFETY: 8 bytes of the runtime's signal memory, which is host memory and aligned; alive until Drop.
         unsafe { &*self.pointer }
@@ -119,34 +128,6 @@ impl Signal {
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
-    }
-}
-
-impl Stream {
-    /// Makes all later work on this stream wait until a signal's value fulfils a condition (`hipStreamWaitValue64`).
-    pub fn wait_signal(&self, signal: &Signal, condition: WaitCondition) -> Result<()> {
-        let (value, flags) = condition.raw();
-        self.inner.submit(&[signal.touch()], None, |raw| {
-            // SAFETY: the signal's word is kept until the stream is done with it.
-            let status = unsafe { hip_sys::hipStreamWaitValue64(raw, signal.pointer.cast(), value, flags, u64::MAX) };
-            check(status, "hipStreamWaitValue64", || format!("until {condition:?}, {}", self.inner.describe()))
-        })
-    }
-
-    /// Writes a signal after all work queued so far (`hipStreamWriteValue64`).
-    pub fn write_signal(&self, signal: &Signal, value: u64) -> Result<()> {
-        self.inner.submit(&[signal.touch()], None, |raw| {
-            // SAFETY: as above; 0 is the only flag that there is.
-            let status = unsafe { hip_sys::hipStreamWriteValue64(raw, signal.pointer.cast(), value, 0) };
-            check(status, "hipStreamWriteValue64", || format!("{value}, {}", self.inner.describe()))
-        })
-    }
-}
-
-impl Signal {
-    /// Every use is a read to the tickets: they keep the memory, and order nothing.
-    fn touch(&self) -> Access<'_> {
-        Access { usage: &self.usage, kind: AccessKind::Read }
     }
 }
 

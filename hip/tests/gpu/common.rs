@@ -81,8 +81,13 @@ pub(crate) fn images() -> Option<Device> {
 
 /// A kernel of `images.hip`, if they are for this device.
 pub(crate) fn image_kernel(device: &Device, name: &str) -> Option<Kernel> {
+    Some(image_module(device)?.kernel(name).unwrap())
+}
+
+/// The kernels of `images.hip`, if they are for this device.
+pub(crate) fn image_module(device: &Device) -> Option<Module> {
     match Module::load(device, IMAGES_GFX90A) {
-        Ok(module) => Some(module.kernel(name).unwrap()),
+        Ok(module) => Some(module),
         Err(error @ hip::Error::Architecture { .. }) => {
             skipped(&error);
             None

@@ -37,3 +37,21 @@ fn a_descriptor_that_is_no_semaphore_is_refused() {
     assert!(matches!(refused, Error::Hip(_) | Error::NoSymbol { .. }), "{refused}");
     assert!(refused.to_string().contains("Binary by descriptor"), "{refused}");
 }
+
+#[cfg(feature = "rocm-7-0")]
+#[test]
+fn memory_is_exported_for_other_drivers_or_a_clear_error_says_why_not() {
+    use hip::DeviceBuffer;
+    let Some(device) = device() else { return };
+    let nothing = DeviceBuffer::<u32>::uninit(&device, 0).unwrap().export_dma_buf();
+    assert!(matches!(nothing, Err(Error::InvalidValue { .. })), "{nothing:?}");
+    let buffer = DeviceBuffer::<u8>::zeroed(&device, 4 << 20).unwrap();
+    match buffer.export_dma_buf() {
+        // A GPU: the kernel says how large the memory is.
+        Ok(fd) => assert!(std::io::Seek::seek(&mut File::from(fd), std::io::SeekFrom::End(0)).unwrap() >= 4 << 20),
+        Err(error) => {
+            assert!(matches!(error, Error::Hip(_) | Error::NoSymbol { .. }), "{error}");
+            assert!(error.to_string().contains("a dma-buf of 4194304 bytes of device 0"), "{error}");
+        }
+    }
+}

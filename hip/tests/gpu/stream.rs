@@ -132,3 +132,28 @@ fn events_have_options() {
     let other = hip::IpcEventHandle::from_bytes(handle.to_bytes());
     assert_eq!(handle, other);
 }
+
+#[cfg(feature = "rocm-7-1")]
+#[test]
+fn a_stream_has_a_wait_policy() {
+    use hip::WaitPolicy;
+    let Some(device) = device() else { return };
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let Some(first) = supported(stream.wait_policy()) else { return };
+    assert_eq!(first, WaitPolicy::Auto);
+    for policy in [WaitPolicy::Spin, WaitPolicy::Yield, WaitPolicy::Block, WaitPolicy::Auto, WaitPolicy::Block] {
+        stream.set_wait_policy(policy).unwrap();
+        assert_eq!(stream.wait_policy().unwrap(), policy);
+    }
+    assert_eq!(other.wait_policy().unwrap(), WaitPolicy::Auto, "of one stream alone");
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 10).unwrap();
+    data.fill_async(&stream, 3).unwrap();
+    stream.synchronize().unwrap();
+    #[cfg(feature = "rocm-7-2")]
+    if supported(other.copy_attributes_from(&stream)).is_some() {
+        assert_eq!(other.wait_policy().unwrap(), WaitPolicy::Block);
+        let Ok(second) = hip::Device::get(1) else { return };
+        let there = Stream::new(&second).unwrap();
+        assert!(matches!(there.copy_attributes_from(&stream), Err(Error::WrongDevice { .. })));
+    }
+}

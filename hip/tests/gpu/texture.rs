@@ -1,11 +1,11 @@
 //! Textures: what kernels read through them, held to a reference in f64, and what is refused.
 
 use hip::{
-    AddressMode, Array, ArrayShape, Device, DeviceBuffer, Error, FilterMode, Kernel, KernelArg, LaunchConfig,
-    PitchedBuffer, Pod, ReadMode, Stream, Texel, Texture, TextureOptions,
+    AddressMode, Array, ArrayShape, Device, DeviceBuffer, Error, FilterMode, Graph, Kernel, KernelArg, LaunchConfig,
+    PitchedBuffer, Pod, ReadMode, Stream, Surface, Texel, Texture, TextureOptions,
 };
 
-use crate::{image_kernel, images};
+use crate::{image_kernel, image_module, images};
 
 /// Bits behind the point that a device keeps of the weights of a blend.
 const WEIGHT_BITS: i32 = 8;
@@ -318,6 +318,103 @@ fn a_texture_is_read_after_what_was_queued_before_and_goes_after_its_kernels() {
         drop(array);
         assert_eq!(out.to_vec().unwrap(), values);
     }
+}
+
+hip::kernel! {
+    struct Sample2D: fn sample_2d(t: &Texture, xs: *const f32, ys: *const f32, out: *mut f32, n: u32);
+    struct Transpose: fn transpose_surface(from: &Surface, to: &mut Surface, width: i32, height: i32);
+    // A number is no texture, and a texture no number.
+    struct NumberForTexture: fn sample_2d(t: u64, xs: *const f32, ys: *const f32, out: *mut f32, n: u32);
+    struct TextureForNumber: fn sample_2d(t: &Texture, xs: *const f32, ys: *const f32, out: *mut f32, n: &Texture);
+}
+
+#[test]
+fn a_typed_kernel_takes_textures_and_orders_its_launches_by_them() {
+    let Some(device) = images() else { return };
+    let Some(module) = image_module(&device) else { return };
+    let sample = Sample2D::load(&module).unwrap();
+    assert!(matches!(NumberForTexture::load(&module), Err(Error::Argument { index: 0, .. })));
+    let refused = TextureForNumber::load(&module).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Argument { index: 4, .. }) && refused.to_string().contains("Texture"),
+        "{refused}"
+    );
+    let [xs, ys] = centres(8, 8).map(|c| DeviceBuffer::from_slice(&device, &c).unwrap());
+    let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
+    let source = DeviceBuffer::from_slice(&device, &values).unwrap();
+    let slow = crate::kernel("slow_store").unwrap();
+    let mut busy =
+        [DeviceBuffer::<u32>::zeroed(&device, 64).unwrap(), DeviceBuffer::<u32>::zeroed(&device, 64).unwrap()];
+    for round in 0..6 {
+        let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
+        let mut array = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+        // The copy is late, or the kernel is.
+        let late = [&first, &second][round % 2];
+        // SAFETY: 64 threads, 64 elements.
+        unsafe { slow.launch(late, LaunchConfig::new(1, 64), (&mut busy[round % 2], 1_000_000u32, 1u32)) }.unwrap();
+        array.as_slice_mut().copy_from_device_async(&first, &source).unwrap();
+        let texture = Texture::of_array(&array, TextureOptions::new()).unwrap();
+        // SAFETY: as `run`. It waits for the other stream's copy.
+        unsafe { sample.launch(&second, LaunchConfig::new(1, 64), &texture, &xs, &ys, &mut out, 64) }.unwrap();
+        drop(texture); // after the kernel
+        array.as_slice_mut().copy_from_slice(&[0.0; 64]).unwrap(); // likewise
+        drop(array);
+        assert_eq!(out.to_vec().unwrap(), values);
+    }
+}
+
+#[test]
+fn a_typed_kernel_takes_surfaces_and_orders_its_launches_by_them() {
+    let Some(device) = images() else { return };
+    let Some(module) = image_module(&device) else { return };
+    let transpose = Transpose::load(&module).unwrap();
+    let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
+    let mut from = Array::from_slice(&device, ArrayShape::Plane(8, 8), &values).unwrap();
+    let mut to = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+    let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let config = LaunchConfig::new((1, 1), (8, 8));
+    {
+        let (mut low, mut high) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
+        for _ in 0..10 {
+            // There and back, on a stream each: what one writes the other reads.
+            // SAFETY: a thread for each texel.
+            unsafe {
+                transpose.launch(&first, config, &low, &mut high, 8, 8).unwrap();
+                transpose.launch(&second, config, &high, &mut low, 8, 8).unwrap();
+            }
+        }
+    }
+    let expected: Vec<f32> = values.iter().map(|value| value + 10.0).collect();
+    assert_eq!(from.as_slice().to_vec().unwrap(), expected);
+}
+
+#[test]
+fn a_graph_keeps_the_texture_of_a_typed_kernel_and_knows_what_a_surface_is_for() {
+    let Some(device) = images() else { return };
+    let Some(module) = image_module(&device) else { return };
+    let Some(mut graph) = crate::supported(Graph::new(&device)) else { return };
+    let (sample, transpose) = (Sample2D::load(&module).unwrap(), Transpose::load(&module).unwrap());
+    let [xs, ys] = centres(8, 8).map(|c| DeviceBuffer::from_slice(&device, &c).unwrap());
+    let values: Vec<f32> = (0..64_u8).map(f32::from).collect();
+    let mut from = Array::from_slice(&device, ArrayShape::Plane(8, 8), &values).unwrap();
+    let mut to = Array::<f32>::zeroed(&device, ArrayShape::Plane(8, 8)).unwrap();
+    let mut out = DeviceBuffer::<f32>::zeroed(&device, 64).unwrap();
+    let (low, mut high) = (Surface::new(&mut from).unwrap(), Surface::new(&mut to).unwrap());
+    // SAFETY: a thread for each texel.
+    let written =
+        unsafe { transpose.add_to(&mut graph, &[], LaunchConfig::new((1, 1), (8, 8)), &low, &mut high, 8, 8) }.unwrap();
+    drop((low, high));
+    let texture = Texture::of_array(&to, TextureOptions::new()).unwrap();
+    // SAFETY: as `run`.
+    unsafe { sample.add_to(&mut graph, &[written], LaunchConfig::new(1, 64), &texture, &xs, &ys, &mut out, 64) }
+        .unwrap();
+    drop(texture);
+    drop((from, to, xs, ys));
+    let exec = graph.instantiate().unwrap();
+    exec.launch(&Stream::new(&device).unwrap()).unwrap();
+    let expected: Vec<f32> = (0..64).map(|i| values[i % 8 * 8 + i / 8] + 0.5).collect();
+    assert_eq!(out.to_vec().unwrap(), expected);
 }
 
 #[test]

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip::{
     Array, ArrayShape, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3,
-    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Stream,
+    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Signal, SignalOp,
+    Stream, WaitCondition,
 };
 
 use common::{device, module, skipped, supported};
@@ -374,6 +375,28 @@ fn a_capture_that_fails_leaves_the_stream_well() {
     assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
     let waits = stream.capture(CaptureMode::Relaxed, |stream| stream.launch_host_function(|| ()));
     assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
+    // The runtime would do these at once, in place of putting them into the graph.
+    if let Ok(signal) = Signal::new(&device, 0) {
+        let waits = stream.capture(CaptureMode::Relaxed, |stream| stream.wait_signal(&signal, WaitCondition::Equal(0)));
+        assert!(matches!(waits, Err(Error::Capture { .. })), "{waits:?}");
+        let writes = stream.capture(CaptureMode::Relaxed, |stream| stream.write_signal(&signal, 1));
+        assert!(matches!(writes, Err(Error::Capture { .. })), "{writes:?}");
+        stream.synchronize().unwrap();
+        assert_eq!(signal.load(), 0);
+    }
+    #[cfg(feature = "rocm-7-1")]
+    {
+        let other = DeviceBuffer::from_slice(&device, &[5u32; 64]).unwrap();
+        let mut batch = hip::CopyBatch::new();
+        batch.on_device(&mut data, &other).unwrap();
+        let copies = stream.capture(CaptureMode::Relaxed, |stream| batch.queue(stream));
+        assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
+        let mut batch = hip::CopyBatch3::new();
+        batch.pitched(data.as_slice_mut().into_rows(8).unwrap(), other.as_slice().into_rows(8).unwrap()).unwrap();
+        let copies = stream.capture(CaptureMode::Relaxed, |stream| batch.queue(stream));
+        assert!(matches!(copies, Err(Error::Capture { .. })), "{copies:?}");
+        assert_eq!(data.to_vec().unwrap(), [0; 64]);
+    }
     let nested =
         stream.capture(CaptureMode::Relaxed, |stream| stream.capture(CaptureMode::Relaxed, |_| Ok(())).map(drop));
     assert!(nested.is_err());
@@ -522,4 +545,115 @@ fn copies_to_and_from_arrays_are_nodes() {
         exec.launch(&stream).unwrap();
         assert_eq!(to.to_vec().unwrap(), source, "{shape}");
     }
+}
+
+/// Says when it is dropped.
+struct Tell(Arc<AtomicU32>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let dropped = Arc::new(AtomicU32::new(0));
+    let slot = Arc::new(Mutex::new(None));
+    let seen = Arc::new(AtomicU32::new(99));
+    let mut graph = Graph::new(&device).unwrap();
+    let (tell, here, during) = (Tell(Arc::clone(&dropped)), Arc::clone(&slot), Arc::clone(&seen));
+    graph
+        .add_host(&[], move || {
+            drop(here.lock().unwrap().take());
+            // This very function would be gone.
+            during.store(tell.0.load(Ordering::SeqCst), Ordering::SeqCst);
+        })
+        .unwrap();
+    let exec = graph.instantiate().unwrap();
+    let mut held = slot.lock().unwrap();
+    exec.launch(&stream).unwrap();
+    *held = Some((exec, graph));
+    drop(held);
+    stream.synchronize().unwrap();
+    assert_eq!(seen.load(Ordering::SeqCst), 0, "dropped while it ran");
+    drop(stream);
+    Stream::new(&device).unwrap().synchronize().unwrap();
+    assert_eq!(dropped.load(Ordering::SeqCst), 1, "and once it had");
+}
+
+#[test]
+fn operations_on_signals_come_between_what_is_queued_before_and_after() {
+    // Alone, because a thread that frees memory while a stream waits holds locks that other calls need.
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let Some(go) = supported(Signal::new(&device, 0)) else { return };
+    let [first, second, last] = [0; 3].map(|_| Signal::new(&device, 0).unwrap());
+    let stream = Stream::new(&device).unwrap();
+    stream.signal_operations(&[]).unwrap();
+    let both = [SignalOp::Wait(&go, WaitCondition::AnyBit(4)), SignalOp::Wait(&last, WaitCondition::Equal(0))];
+    if supported(stream.signal_operations(&both)).is_none() {
+        return;
+    }
+    // More than the runtime takes at a time.
+    let writes: Vec<_> =
+        (0..300).map(|i| SignalOp::Write(if i % 2 == 0 { &first } else { &second }, 7 + i % 2)).collect();
+    stream.signal_operations(&writes).unwrap();
+    stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
+    assert!(!stream.is_idle().unwrap(), "it waits for the host");
+    assert_eq!([&first, &second, &last].map(Signal::load), [0; 3]);
+    go.store(6);
+    stream.synchronize().unwrap();
+    assert_eq!([&go, &first, &second, &last].map(Signal::load), [6, 7, 8, 9]);
+    // What is dropped is freed after the stream is done with it.
+    stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
+    drop((first, second));
+    stream.synchronize().unwrap();
+}
+
+#[cfg(feature = "rocm-6-4")]
+#[test]
+fn waits_for_signals_and_writes_to_them_are_nodes() {
+    use SignalOp::{Wait, Write};
+    let Some((device, _alone)) = graph_device() else { return };
+    let Some(go) = supported(Signal::new(&device, 0)) else { return };
+    let done = Signal::new(&device, 0).unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    assert!(matches!(graph.add_signals(&[], &[]), Err(Error::InvalidValue { .. })));
+    assert!(matches!(graph.add_signals(&[], &[Write(&go, 1); 257]), Err(Error::InvalidValue { .. })));
+    let first = graph.add_signals(&[], &[Wait(&go, WaitCondition::AtLeast(5)), Wait(&done, WaitCondition::Equal(0))]);
+    let Some(first) = supported(first) else { return };
+    let fill = graph.add_fill(&[first], GraphFill::new(&mut data, 3)).unwrap();
+    let last = graph.add_signals(&[fill], &[Write(&done, 1), Write(&go, 6)]).unwrap();
+    assert_eq!((first.kind(), last.kind()), (NodeKind::Signals, NodeKind::Signals));
+    let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == NodeKind::Signals).count(), 2, "{kinds:?}");
+
+    let mut exec = graph.try_clone().unwrap().instantiate().unwrap();
+    exec.launch(&stream).unwrap();
+    assert!(!stream.is_idle().unwrap());
+    assert_eq!(done.load(), 0);
+    go.store(5);
+    stream.synchronize().unwrap();
+    assert_eq!((go.load(), done.load()), (6, 1));
+    assert_eq!(data.to_vec().unwrap(), [3; 64]);
+
+    // Other operations, in what is made of the graph itself; the signals are the graph's to keep.
+    drop(exec);
+    exec = graph.instantiate().unwrap();
+    assert!(matches!(exec.set_signals(fill, &[Write(&done, 2)]), Err(Error::Graph { .. })));
+    let third = Signal::new(&device, 0).unwrap();
+    exec.set_signals(first, &[Wait(&go, WaitCondition::Equal(6))]).unwrap();
+    exec.set_signals(last, &[Write(&done, 2), Write(&third, 9)]).unwrap();
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!((done.load(), third.load()), (2, 9));
+    drop((graph, go, third));
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(done.load(), 2);
 }

@@ -6,13 +6,14 @@ use hip_sys::{
     hipStream_t,
 };
 
-use super::super::{PinnedSlice, PinnedSliceMut};
+use super::super::{PinnedSlice, PinnedSliceMut, read_to_vec, same_len};
 use super::{Extent, PitchedSlice, PitchedSliceMut, Side};
 use crate::call::check;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
 use crate::trace;
-use crate::usage::AccessKind;
+use crate::usage::{Access, AccessKind};
 
 /// When a copy is done.
 #[derive(Clone, Copy)]
@@ -30,7 +31,6 @@ enum When {
 unsafe fn copy<T>(to: Side, from: Side, extent: Extent, kind: hipMemcpyKind, when: When) -> Result<()> {
     let row = extent.width * size_of::<T>();
     let asked = || format!("{extent} elements of {} bytes, {kind:?}", size_of::<T>());
-    trace::copy(None, None, "pitched", row * extent.height * extent.depth);
     if extent.depth == 1 {
         let (to_pointer, from_pointer) = (to.pointer, from.pointer.cast_const());
         let (status, function) = match when {
@@ -92,19 +92,29 @@ fn host_side<T>(pointer: *mut T, len: usize, row_len: usize, extent: Extent, wha
     }
 }
 
-fn same_extent(what: &'static str, destination: Extent, source: Extent) -> Result<()> {
-    if destination == source {
-        return Ok(());
-    }
-    Err(Error::InvalidValue {
-        what,
-        value: source.to_string(),
-        allowed: format!("that of the destination, {destination}"),
-    })
+/// Tells of a copy.
+fn told<T>(device: Device, stream: Option<u64>, kind: &'static str, extent: Extent) {
+    trace::copy(Some(device), stream, kind, extent.width * size_of::<T>() * extent.height * extent.depth);
 }
 
-fn same_len(what: &'static str, destination: usize, source_len: usize) -> Result<()> {
-    if destination == source_len { Ok(()) } else { Err(Error::Length { what, destination, source_len }) }
+/// One side of a queued copy: where it is, and the use of it.
+type Used<'a> = (Side, Access<'a>);
+
+/// Queues a copy of a box of elements, unless there are none.
+///
+/// # Safety
+/// Both sides hold the box and do not overlap, and the accesses are of their memory.
+unsafe fn queue<T>(stream: &Stream, to: Used<'_>, from: Used<'_>, extent: Extent, kind: hipMemcpyKind) -> Result<()> {
+    if extent.is_empty() {
+        return Ok(());
+    }
+    let ((to, write), (from, read)) = (to, from);
+    told::<T>(stream.device(), Some(stream.inner.id()), "pitched", extent);
+    stream.inner.submit(&[write, read], None, |raw| {
+        // SAFETY: both sides hold the box, as the caller says; both note the use, and are not freed before it is over, nor touched by
+        // the host against it.
+        unsafe { copy::<T>(to, from, extent, kind, When::Queued(raw)) }
+    })
 }
 
 impl<T: Pod> PitchedSlice<'_, T> {
@@ -132,6 +142,7 @@ impl<T: Pod> PitchedSlice<'_, T> {
         let to = host_side(destination.as_mut_ptr(), destination.len(), row_len, extent, what)?;
         self.usage().wait(AccessKind::Read)?;
         self.device().activate()?;
+        told::<T>(self.device(), None, "pitched", extent);
         // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued writes to the source; the
         // call returns when the copy is done. Any bytes are a value of T.
         unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, When::Now) }
@@ -139,12 +150,7 @@ impl<T: Pod> PitchedSlice<'_, T> {
 
     /// The elements, on the host, row by row and plane by plane.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = Vec::new();
-        let failed = |_| Error::TooLarge { elements: self.elements(), element_bytes: size_of::<T>() };
-        elements.try_reserve_exact(self.elements()).map_err(failed)?;
-        elements.resize(self.elements(), T::zeroed());
-        self.copy_to_slice(&mut elements)?;
-        Ok(elements)
+        read_to_vec(self.elements(), |elements| self.copy_to_slice(elements))
     }
 
     /// Queues a copy to pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see
@@ -160,14 +166,11 @@ impl<T: Pod> PitchedSlice<'_, T> {
         same_len("copy from the device", destination.len(), self.elements())?;
         self.admit(stream.device(), "the source")?;
         destination.admit(stream.device(), "the destination")?;
-        if extent.is_empty() {
-            return Ok(());
-        }
         let to = Side { pointer: destination.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
-        stream.inner.submit(&[self.access(), destination.access()], None, |raw| {
-            // SAFETY: both sides hold the box; both note the use, and are not freed or touched by the host before it is over.
-            unsafe { copy::<T>(to, self.side(), extent, hipMemcpyDeviceToHost, When::Queued(raw)) }
-        })
+        // SAFETY: both sides hold the box, one on the host and one on the device.
+        unsafe {
+            queue::<T>(stream, (to, destination.access()), (self.side(), self.access()), extent, hipMemcpyDeviceToHost)
+        }
     }
 }
 
@@ -195,6 +198,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         let from = host_side(source.as_ptr().cast_mut(), source.len(), row_len, extent, "the source of a copy")?;
         self.usage().wait(AccessKind::Write)?;
         self.device().activate()?;
+        told::<T>(self.device(), None, "pitched", extent);
         // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued uses the destination.
         unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Now) }?;
         // The call may return when the source was read, with the last of it still on its way.
@@ -214,14 +218,11 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         same_len("copy to the device", self.elements(), source.len())?;
         self.admit(stream.device(), "the destination")?;
         source.admit(stream.device(), "the source")?;
-        if extent.is_empty() {
-            return Ok(());
-        }
         let from = Side { pointer: source.pointer(), pitch: extent.width * size_of::<T>(), rows: extent.height };
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both sides hold the box; both note the use, and are not freed or written to by the host before it is over.
-            unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Queued(raw)) }
-        })
+        // SAFETY: both sides hold the box, one on the host and one on the device.
+        unsafe {
+            queue::<T>(stream, (self.side(), self.access()), (from, source.access()), extent, hipMemcpyHostToDevice)
+        }
     }
 
     /// Queues a copy from device memory of the same extent (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`). The stream's device must reach
@@ -234,17 +235,19 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         T: 's,
     {
         let (source, extent) = (source.into(), self.extent());
-        same_extent("the extent of the source of a copy", extent, source.extent())?;
+        extent.expect_source(source.extent())?;
         self.admit(stream.device(), "the destination")?;
         source.admit(stream.device(), "the source")?;
-        if extent.is_empty() {
-            return Ok(());
+        // SAFETY: both sides hold the box and do not overlap, for one is borrowed to write to.
+        unsafe {
+            queue::<T>(
+                stream,
+                (self.side(), self.access()),
+                (source.side(), source.access()),
+                extent,
+                hipMemcpyDeviceToDevice,
+            )
         }
-        stream.inner.submit(&[self.access(), source.access()], None, |raw| {
-            // SAFETY: both sides hold the box and do not overlap, for one is borrowed to write to; both note the use and are not
-            // freed before it is over.
-            unsafe { copy::<T>(self.side(), source.side(), extent, hipMemcpyDeviceToDevice, When::Queued(raw)) }
-        })
     }
 
     /// Copies from device memory of the same extent: [`copy_from_device_async`](Self::copy_from_device_async) on the destination's

@@ -1,7 +1,9 @@
 //! How large things of two and three dimensions are.
 
 use std::fmt;
+use std::ops::RangeBounds;
 
+use super::super::range_of;
 use crate::error::{Error, Result};
 
 /// Elements along each dimension: rows of `width`, planes of `height` rows, `depth` planes.
@@ -38,6 +40,31 @@ impl Extent {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// A box inside of this one: its first element's column, row and plane, and how large it is.
+    pub(crate) fn region(
+        self,
+        x: impl RangeBounds<usize>,
+        y: impl RangeBounds<usize>,
+        z: impl RangeBounds<usize>,
+    ) -> Result<([usize; 3], Self)> {
+        let (x, width) = range_of(x, self.width)?;
+        let (y, height) = range_of(y, self.height)?;
+        let (z, depth) = range_of(z, self.depth)?;
+        Ok(([x, y, z], Self { width, height, depth }))
+    }
+
+    /// `Ok` if this, the destination of a copy, is as large as its source.
+    pub(crate) fn expect_source(self, source: Self) -> Result<()> {
+        if self == source {
+            return Ok(());
+        }
+        Err(Error::InvalidValue {
+            what: "the extent of the source of a copy",
+            value: source.to_string(),
+            allowed: format!("that of the destination, {self}"),
+        })
     }
 
     /// Elements and bytes of a row, if all of it is no more than an address space holds.

@@ -8,6 +8,7 @@ use super::PitchedSliceMut;
 use crate::call::check;
 use crate::error::Result;
 use crate::stream::Stream;
+use crate::trace;
 
 impl<T: Pod> PitchedSliceMut<'_, T> {
     /// Queues a fill with `value`; what is between the rows stays as it is.
@@ -23,6 +24,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
             return Ok(());
         }
         let row = self.extent().width * size_of::<T>();
+        trace::fill(self.device(), stream.inner.id(), row * self.extent().height * self.extent().depth);
         stream.inner.submit(&[self.access()], None, |raw| {
             let value = bytemuck::bytes_of(&value);
             if let Pattern::Bytes1(byte) = Pattern::of(value) {

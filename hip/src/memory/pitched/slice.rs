@@ -5,8 +5,9 @@ use std::ops::RangeBounds;
 
 use bytemuck::Pod;
 
-use super::super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, range_of};
+use super::super::{Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
 use super::{Extent, Side};
+use crate::array::End;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::{Access, AccessKind};
@@ -30,11 +31,9 @@ impl Layout {
         y: impl RangeBounds<usize>,
         z: impl RangeBounds<usize>,
     ) -> Result<Self> {
-        let (x, width) = range_of(x, self.extent.width)?;
-        let (y, height) = range_of(y, self.extent.height)?;
-        let (z, depth) = range_of(z, self.extent.depth)?;
+        let ([x, y, z], extent) = self.extent.region(x, y, z)?;
         let offset = self.offset + z * self.plane + y * self.pitch + x * size_of::<T>();
-        Ok(Self { offset, extent: Extent { width, height, depth }, ..self })
+        Ok(Self { offset, extent, ..self })
     }
 
     /// Rows of `width` elements each, with nothing between them.
@@ -134,9 +133,9 @@ macro_rules! common {
                 self.memory.admit(device, $access, what)
             }
 
-            /// As C describes it.
-            pub(crate) fn pitched_pointer(&self) -> hip_sys::hipPitchedPtr {
-                self.side().pitched(self.layout.extent.width * size_of::<T>())
+            /// As an end of a copy.
+            pub(crate) fn end(&self) -> End {
+                End::Memory(self.side().pitched(self.layout.extent.width * size_of::<T>()))
             }
 
             pub(super) fn side(&self) -> Side {

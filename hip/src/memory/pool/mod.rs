@@ -317,7 +317,7 @@ impl fmt::Debug for MemoryPool {
 }
 
 /// A device as C's memory functions name it.
-pub(super) fn location(device: &Device) -> hipMemLocation {
+pub(crate) fn location(device: &Device) -> hipMemLocation {
     hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() }
 }
 

@@ -1,0 +1,39 @@
+//! Nodes that call Rust functions.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::super::HostCall;
+use super::{Graph, Node, NodeKind};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+
+unsafe extern "C" fn host_trampoline(data: *mut c_void) {
+    // SAFETY: `data` points to a HostCall that the graph keeps as long as it may run.
+    unsafe { &*data.cast::<HostCall>() }.run();
+}
+
+pub(in crate::graph) fn host_params(call: &Arc<HostCall>) -> hip_sys::hipHostNodeParams {
+    hip_sys::hipHostNodeParams { fn_: Some(host_trampoline), userData: Arc::as_ptr(call).cast_mut().cast() }
+}
+
+impl Graph {
+    /// Adds a Rust function (`hipGraphAddHostNode`), which every launch of the graph calls on a thread of the runtime.
+    ///
+    /// What holds for [`Stream::launch_host_function`](crate::Stream::launch_host_function) holds for it: it must not call HIP, and
+    /// if it panics, who waits for the stream of the launch gets [`Error::HostFunctionPanicked`].
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for nodes of another graph.
+    pub fn add_host(&mut self, after: &[Node], function: impl Fn() + Send + Sync + 'static) -> Result<Node> {
+        let call = Arc::new(HostCall { function: Box::new(function), report: Arc::default() });
+        let params = host_params(&call);
+        let asked = || "a host function".to_owned();
+        self.resources.hosts.push(call);
+        self.add(NodeKind::Host, after, "hipGraphAddHostNode", asked, |node, graph, before, count| {
+            // SAFETY: the graph and the nodes are alive; the data is kept by the graph and what is instantiated from it.
+            unsafe { hip_sys::hipGraphAddHostNode(node, graph, before, count, &params) }
+        })
+    }
+}

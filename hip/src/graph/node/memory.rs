@@ -1,0 +1,61 @@
+//! Nodes that allocate and free.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use bytemuck::Pod;
+
+use super::{Graph, Node, NodeKind, not_empty};
+use crate::device::Device;
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+use crate::memory::{DevicePtr, byte_len};
+
+impl Graph {
+    /// Adds an allocation of `len` elements (`hipGraphAddMemAllocNode`). The address is known at once; the memory is there in
+    /// each launch from this node on until an [`add_free`](Self::add_free) node, or the next launch with
+    /// [`auto_free`](crate::InstantiateOptions::auto_free).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::ZeroSizedType`], [`Error::InvalidValue`] for no elements; [`Error::Graph`] for nodes of another
+    /// graph.
+    pub fn add_alloc<T: Pod>(&mut self, after: &[Node], len: usize) -> Result<(Node, DevicePtr<T>)> {
+        let bytes = byte_len::<T>(len)?;
+        not_empty(bytes)?;
+        // Launches take the memory from a pool.
+        self.inner.device.prepare_pools()?;
+        let mut params = hip_sys::hipMemAllocNodeParams { bytesize: bytes, ..Default::default() };
+        params.poolProps.allocType = hip_sys::hipMemAllocationTypePinned;
+        params.poolProps.location.type_ = hip_sys::hipMemLocationTypeDevice;
+        set_location(&mut params.poolProps.location, self.inner.device);
+        let asked = || format!("{bytes} bytes");
+        let pointer = &raw mut params;
+        let node =
+            self.add(NodeKind::Alloc, after, "hipGraphAddMemAllocNode", asked, |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive; the parameters are valid for a read and a write.
+                unsafe { hip_sys::hipGraphAddMemAllocNode(node, graph, before, count, pointer) }
+            })?;
+        Ok((node, DevicePtr::from_address(params.dptr as u64)))
+    }
+
+    /// Adds the end of memory that an [`add_alloc`](Self::add_alloc) node has allocated (`hipGraphAddMemFreeNode`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for nodes of another graph; the runtime's for another pointer.
+    ///
+    /// # Safety
+    /// No node that may run after this one, or at the same time, uses the memory, and none frees it a second time.
+    pub unsafe fn add_free<T>(&mut self, after: &[Node], pointer: DevicePtr<T>) -> Result<Node> {
+        let address = ptr::without_provenance_mut::<c_void>(pointer.address() as usize);
+        let asked = || format!("{pointer:?}");
+        self.add(NodeKind::Free, after, "hipGraphAddMemFreeNode", asked, |node, graph, before, count| {
+            // SAFETY: the graph and the nodes are alive; the caller answers for the memory.
+            unsafe { hip_sys::hipGraphAddMemFreeNode(node, graph, before, count, address) }
+        })
+    }
+}
+
+fn set_location(location: &mut hip_sys::hipMemLocation, device: Device) {
+    location.id = device.raw();
+}

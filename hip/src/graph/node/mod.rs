@@ -1,0 +1,172 @@
+//! Nodes, a module for each kind.
+
+mod copy;
+mod event;
+mod fill;
+mod host;
+mod kernel;
+mod memory;
+#[cfg(feature = "rocm-6-4")]
+mod signal;
+
+use std::fmt;
+use std::ptr;
+
+use hip_sys::{hipError_t, hipGraphNode_t};
+
+pub use copy::{GraphCopy, GraphCopy3};
+pub use fill::GraphFill;
+pub(super) use host::host_params;
+pub(super) use kernel::kernel_params;
+#[cfg(feature = "rocm-6-4")]
+pub(super) use signal::SignalOps;
+
+use super::Graph;
+use crate::call::check;
+use crate::error::{Error, Result};
+
+/// A node of a [`Graph`]: a name for it, which does nothing without the graph (`hipGraphNode_t`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub(super) raw: hipGraphNode_t,
+    pub(super) graph: u64,
+    pub(super) kind: NodeKind,
+}
+
+// SAFETY: a handle, which is only followed by the runtime, with the graph that it belongs to.
+unsafe impl Send for Node {}
+// SAFETY: as above.
+unsafe impl Sync for Node {}
+
+/// What a [`Node`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// A launch.
+    Kernel,
+    /// A copy.
+    Copy,
+    /// A fill.
+    Fill,
+    /// A Rust function.
+    Host,
+    /// Another graph.
+    Child,
+    /// Nothing: a point that others meet at.
+    Empty,
+    /// Waits for an event.
+    EventWait,
+    /// Records an event.
+    EventRecord,
+    /// Allocates memory.
+    Alloc,
+    /// Frees memory that another node has allocated.
+    Free,
+    /// Waits for signals and writes to them.
+    Signals,
+    /// Something else (`hipGraphNodeType`).
+    Other(u32),
+}
+
+impl NodeKind {
+    pub(super) fn from_raw(raw: hip_sys::hipGraphNodeType) -> Self {
+        match raw {
+            hip_sys::hipGraphNodeTypeKernel => Self::Kernel,
+            hip_sys::hipGraphNodeTypeMemcpy => Self::Copy,
+            hip_sys::hipGraphNodeTypeMemset => Self::Fill,
+            hip_sys::hipGraphNodeTypeHost => Self::Host,
+            hip_sys::hipGraphNodeTypeGraph => Self::Child,
+            hip_sys::hipGraphNodeTypeEmpty => Self::Empty,
+            hip_sys::hipGraphNodeTypeWaitEvent => Self::EventWait,
+            hip_sys::hipGraphNodeTypeEventRecord => Self::EventRecord,
+            hip_sys::hipGraphNodeTypeMemAlloc => Self::Alloc,
+            hip_sys::hipGraphNodeTypeMemFree => Self::Free,
+            #[cfg(feature = "rocm-6-4")]
+            hip_sys::hipGraphNodeTypeBatchMemOp => Self::Signals,
+            other => Self::Other(other.0),
+        }
+    }
+}
+
+impl Node {
+    /// What it does.
+    #[must_use]
+    pub fn kind(self) -> NodeKind {
+        self.kind
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} node {:?} of graph {}", self.kind, self.raw, self.graph)
+    }
+}
+
+impl Graph {
+    /// Adds a node with `add`, which gets where to put it, the graph, the nodes that go first and how many they are.
+    fn add(
+        &mut self,
+        kind: NodeKind,
+        after: &[Node],
+        function: &'static str,
+        asked: impl FnOnce() -> String,
+        add: impl FnOnce(*mut hipGraphNode_t, hip_sys::hipGraph_t, *const hipGraphNode_t, usize) -> hipError_t,
+    ) -> Result<Node> {
+        self.expect(after)?;
+        self.inner.device.activate()?;
+        let before: Vec<hipGraphNode_t> = after.iter().map(|node| node.raw).collect();
+        let before_pointer = if before.is_empty() { ptr::null() } else { before.as_ptr() };
+        let mut raw: hipGraphNode_t = ptr::null_mut();
+        let status = add(&mut raw, self.inner.raw, before_pointer, before.len());
+        check(status, function, asked)?;
+        Ok(Node { raw, graph: self.inner.id, kind })
+    }
+
+    /// Adds a whole graph as a node (`hipGraphAddChildGraphNode`): a copy of what it is now.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
+    pub fn add_child(&mut self, after: &[Node], child: &Self) -> Result<Node> {
+        self.inner.device.expect(child.inner.device, "the child graph")?;
+        self.resources.extend(&child.resources)?;
+        let raw = child.inner.raw;
+        self.add(
+            NodeKind::Child,
+            after,
+            "hipGraphAddChildGraphNode",
+            || "a graph".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: both graphs and the nodes are alive; what the child uses is kept by this graph too.
+                unsafe { hip_sys::hipGraphAddChildGraphNode(node, graph, before, count, raw) }
+            },
+        )
+    }
+
+    /// Adds a node that does nothing, for others to meet at (`hipGraphAddEmptyNode`).
+    ///
+    /// # Errors
+    /// [`Error::Graph`] for nodes of another graph.
+    pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
+        self.add(
+            NodeKind::Empty,
+            after,
+            "hipGraphAddEmptyNode",
+            || "an empty node".to_owned(),
+            |node, graph, before, count| {
+                // SAFETY: the graph and the nodes are alive.
+                unsafe { hip_sys::hipGraphAddEmptyNode(node, graph, before, count) }
+            },
+        )
+    }
+}
+
+pub(super) fn not_empty(bytes: usize) -> Result<()> {
+    if bytes != 0 {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "the work of a node",
+        value: "0 bytes".to_owned(),
+        allowed: "1 at least".to_owned(),
+    })
+}

@@ -1,0 +1,85 @@
+//! Attributes of streams.
+
+use hip_sys::{hipLaunchAttributeSynchronizationPolicy, hipLaunchAttributeValue, hipSynchronizationPolicy};
+
+use super::Stream;
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::settings::WaitPolicy;
+
+/// In C's numbers.
+fn raw(policy: WaitPolicy) -> hipSynchronizationPolicy {
+    match policy {
+        WaitPolicy::Auto => hip_sys::hipSyncPolicyAuto,
+        WaitPolicy::Spin => hip_sys::hipSyncPolicySpin,
+        WaitPolicy::Yield => hip_sys::hipSyncPolicyYield,
+        WaitPolicy::Block => hip_sys::hipSyncPolicyBlockingSync,
+    }
+}
+
+impl Stream {
+    /// How threads wait for the stream (`hipStreamGetAttribute` with `hipStreamAttributeSynchronizationPolicy`, of ROCm 7.1).
+    ///
+    /// Of the other attributes the runtime knows the priority ([`priority`](Self::priority)), which it lets nobody change.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, Stream, WaitPolicy};
+    ///
+    /// let stream = Stream::new(&Device::get(0)?)?;
+    /// match stream.set_wait_policy(WaitPolicy::Block) {
+    ///     Ok(()) => assert_eq!(stream.wait_policy()?, WaitPolicy::Block),
+    ///     Err(error) => eprintln!("a runtime older than 7.1: {error}"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 7.1; [`Error::InvalidValue`] for a policy that is not known here.
+    pub fn wait_policy(&self) -> Result<WaitPolicy> {
+        self.device().activate()?;
+        let mut value = hipLaunchAttributeValue::default();
+        // SAFETY: the stream is alive as long as `inner`; `value` is valid for a write.
+        let status = unsafe {
+            hip_sys::hipStreamGetAttribute(self.as_raw(), hipLaunchAttributeSynchronizationPolicy, &mut value)
+        };
+        check(status, "hipStreamGetAttribute", || format!("the wait policy of {}", self.inner.describe()))?;
+        // SAFETY: the field of this attribute, and a number of which every value is one.
+        let found = unsafe { value.syncPolicy };
+        let known = [WaitPolicy::Auto, WaitPolicy::Spin, WaitPolicy::Yield, WaitPolicy::Block];
+        known.into_iter().find(|policy| raw(*policy) == found).ok_or_else(|| Error::InvalidValue {
+            what: "the wait policy that the runtime gave for a stream",
+            value: found.0.to_string(),
+            allowed: "from 1 to 4".to_owned(),
+        })
+    }
+
+    /// Says how threads wait for the stream (`hipStreamSetAttribute` with `hipStreamAttributeSynchronizationPolicy`, of ROCm 7.1).
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 7.1.
+    pub fn set_wait_policy(&self, policy: WaitPolicy) -> Result<()> {
+        self.device().activate()?;
+        let value = hipLaunchAttributeValue { syncPolicy: raw(policy) };
+        // SAFETY: the stream is alive as long as `inner`; the value is valid for a read, and is of this attribute.
+        let status =
+            unsafe { hip_sys::hipStreamSetAttribute(self.as_raw(), hipLaunchAttributeSynchronizationPolicy, &value) };
+        check(status, "hipStreamSetAttribute", || format!("{policy:?}, {}", self.inner.describe()))
+    }
+
+    /// Takes all attributes from another stream of the device (`hipStreamCopyAttributes`, of ROCm 7.2).
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; [`Error::NoSymbol`] from a runtime before 7.2.
+    #[cfg(feature = "rocm-7-2")]
+    pub fn copy_attributes_from(&self, source: &Self) -> Result<()> {
+        self.device().expect(source.device(), "the stream with the attributes")?;
+        self.device().activate()?;
+        // SAFETY: both streams are alive.
+        let status = unsafe { hip_sys::hipStreamCopyAttributes(self.as_raw(), source.as_raw()) };
+        check(status, "hipStreamCopyAttributes", || {
+            format!("from {} to {}", source.inner.describe(), self.inner.describe())
+        })
+    }
+}

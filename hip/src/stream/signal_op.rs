@@ -1,0 +1,166 @@
+//! What streams do with signals: one operation, or several in one call.
+
+use hip_sys::hipStream_t;
+#[cfg(feature = "rocm-6-4")]
+use hip_sys::{
+    hipStreamBatchMemOpParams, hipStreamMemOpWaitValue64, hipStreamMemOpWaitValueParams_t, hipStreamMemOpWriteValue64,
+    hipStreamMemOpWriteValueParams_t,
+};
+use smallvec::SmallVec;
+
+use super::{Signal, Stream, WaitCondition};
+use crate::call::check;
+use crate::error::Result;
+#[cfg(feature = "rocm-6-4")]
+use crate::error::Status;
+use crate::usage::Access;
+
+/// Something that a stream, or a graph, does with a [`Signal`].
+#[derive(Clone, Copy, Debug)]
+pub enum SignalOp<'a> {
+    /// Waits until the signal's value fulfils the condition.
+    Wait(&'a Signal, WaitCondition),
+    /// Sets the signal to the value.
+    Write(&'a Signal, u64),
+}
+
+impl SignalOp<'_> {
+    fn signal(&self) -> &Signal {
+        match self {
+            Self::Wait(signal, _) | Self::Write(signal, _) => signal,
+        }
+    }
+
+    pub(crate) fn access(&self) -> Access<'_> {
+        self.signal().access()
+    }
+
+    /// As an entry of a batch.
+    #[cfg(feature = "rocm-6-4")]
+    pub(crate) fn raw(&self) -> hipStreamBatchMemOpParams {
+        let address = self.signal().pointer();
+        let mut raw = hipStreamBatchMemOpParams::default();
+        match *self {
+            Self::Wait(_, condition) => {
+                let (value, flags) = condition.raw();
+                let operation = hipStreamMemOpWaitValue64;
+                let mut wait = hipStreamMemOpWaitValueParams_t { operation, address, flags, ..Default::default() };
+                wait.anon_1.value64 = value;
+                raw.waitValue = wait;
+            }
+            Self::Write(_, value) => {
+                let operation = hipStreamMemOpWriteValue64;
+                let mut write = hipStreamMemOpWriteValueParams_t { operation, address, ..Default::default() };
+                write.anon_1.value64 = value;
+                raw.writeValue = write;
+            }
+        }
+        raw
+    }
+
+    /// Queues it by itself. The stream has noted the use of the signal.
+    fn queue(&self, stream: hipStream_t, asked: impl FnOnce() -> String) -> Result<()> {
+        let word = self.signal().pointer();
+        match *self {
+            Self::Wait(_, condition) => {
+                let (value, flags) = condition.raw();
+                // SAFETY: the signal's word is kept until the stream is done with it.
+                let status = unsafe { hip_sys::hipStreamWaitValue64(stream, word, value, flags, u64::MAX) };
+                check(status, "hipStreamWaitValue64", asked)
+            }
+            Self::Write(_, value) => {
+                // SAFETY: as above; 0 is the only flag that there is.
+                let status = unsafe { hip_sys::hipStreamWriteValue64(stream, word, value, 0) };
+                check(status, "hipStreamWriteValue64", asked)
+            }
+        }
+    }
+}
+
+/// Queues operations with one call (`hipStreamBatchMemOp`), no more than 256, which is the runtime's limit.
+///
+/// The runtime launches a kernel with a thread for each of them, which go their own ways. `false` if it cannot: before 6.4 there is no such call, and ROCm 7.2.4 refuses all that it is asked for.
+#[cfg(feature = "rocm-6-4")]
+fn queue_batch(stream: hipStream_t, operations: &[SignalOp<'_>], asked: impl FnOnce() -> String) -> Result<bool> {
+    let mut raw: SmallVec<[hipStreamBatchMemOpParams; 8]> = operations.iter().map(SignalOp::raw).collect();
+    // SAFETY: as many operations as is said, which are copied; the signals' words are kept until the stream is done with them.
+    let status = unsafe { hip_sys::hipStreamBatchMemOp(stream, raw.len() as u32, raw.as_mut_ptr(), 0) };
+    match check(status, "hipStreamBatchMemOp", asked) {
+        Ok(()) => Ok(true),
+        Err(error) => match error.status() {
+            Some(Status::INVALID_VALUE | Status::NOT_SUPPORTED | Status::SYMBOL_NOT_FOUND) => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+impl Stream {
+    /// Makes all later work on this stream wait until a signal's value fulfils a condition (`hipStreamWaitValue64`).
+    ///
+    /// # Errors
+    /// [`Capture`](crate::Error::Capture) while the stream is captured: [`Graph::add_signals`](crate::Graph::add_signals) puts it into
+    /// a graph. The runtime's status.
+    pub fn wait_signal(&self, signal: &Signal, condition: WaitCondition) -> Result<()> {
+        self.signal_operations(&[SignalOp::Wait(signal, condition)])
+    }
+
+    /// Writes a signal after all work queued so far (`hipStreamWriteValue64`).
+    ///
+    /// # Errors
+    /// Those of [`wait_signal`](Self::wait_signal).
+    pub fn write_signal(&self, signal: &Signal, value: u64) -> Result<()> {
+        self.signal_operations(&[SignalOp::Write(signal, value)])
+    }
+
+    /// Waits for signals and writes to them, in one call (`hipStreamBatchMemOp`, of ROCm 6.4). Runtimes that cannot, which 7.2 cannot
+    /// either, get one for each.
+    ///
+    /// They come after the work queued so far and before the work queued later, but in any order among themselves, perhaps at the same
+    /// time: what has to come after a wait is for another call.
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, Signal, SignalOp, Stream, WaitCondition};
+    ///
+    /// let device = Device::get(0)?;
+    /// # if Signal::new(&device, 0).is_err() { return Ok(()) }
+    /// let (go, done) = (Signal::new(&device, 0)?, Signal::new(&device, 0)?);
+    /// let stream = Stream::new(&device)?;
+    /// let both = [SignalOp::Wait(&go, WaitCondition::AtLeast(1)), SignalOp::Wait(&done, WaitCondition::Equal(0))];
+    /// match stream.signal_operations(&both) {
+    ///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => return Ok(()),
+    ///     other => other?,
+    /// }
+    /// stream.write_signal(&done, 7)?;
+    /// assert_eq!(done.load(), 0);
+    /// go.store(1);
+    /// stream.synchronize()?;
+    /// assert_eq!(done.load(), 7);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`wait_signal`](Self::wait_signal). Operations before the one that failed may be queued.
+    pub fn signal_operations(&self, operations: &[SignalOp<'_>]) -> Result<()> {
+        // The runtime would do them at once, and leave them out of the graph.
+        self.inner.refuse_captured("waiting for signals and writing to them")?;
+        if operations.is_empty() {
+            return Ok(());
+        }
+        let accesses: SmallVec<[Access<'_>; 8]> = operations.iter().map(SignalOp::access).collect();
+        self.inner.submit(&accesses, None, |raw| {
+            let asked = |operations: &[SignalOp<'_>]| format!("{operations:?}, {}", self.inner.describe());
+            for batch in operations.chunks(256) {
+                #[cfg(feature = "rocm-6-4")]
+                if batch.len() > 1 && queue_batch(raw, batch, || asked(batch))? {
+                    continue;
+                }
+                for operation in batch {
+                    operation.queue(raw, || asked(std::slice::from_ref(operation)))?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
