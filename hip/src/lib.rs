@@ -86,10 +86,6 @@
 //!   code object and the device before the runtime sees them.
 //! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
 //!   does wrong comes back from the call that waits for it, which names the launches in question.
-//! - **A lost device** (a reset, a GPU that fell off the bus) is an error of the call that waits for the work that met it, which names the launch, and
-//!   of every later call on that device; drops stay silent and nothing hangs. HIP has no status of its own for it: ROCm 7.2 answers
-//!   `hipErrorUnknown` ([`Status::UNKNOWN`]), on every device of the process, until the process ends; ROCm 6.4 and 5.7 end the process (`SIGABRT`), which no
-//!   crate can prevent. The software GPU answers as 7.2 does, for the lost device alone; `HIP_SIM_LOSE=N` loses it after N launches.
 //! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not.
 //! - **The backend** is decided once: in code ([`select_backend`], [`sim_if_no_gpu`]), or by `HIP_RS_BACKEND=rocm|sim`, else ROCm.
 //! - **The software GPU** is a gfx90a device, or what `HIP_SIM_TARGET` says (gfx942). `HIP_SIM_DEVICES`, `HIP_SIM_MEMORY`,

@@ -216,7 +216,7 @@ impl Kernel {
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
         let LaunchConfig { grid, block, shared_bytes } = config;
         let check_size = || config.check(&self.info, self.device().properties()?);
-        stream.inner.submit_launch(accesses, self.named(config), check_size, |raw| {
+        let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, |raw| {
             // SAFETY: the function's module is loaded and notes the launch; the arguments are as the kernel takes them, valid during
             // the call, which copies them; the buffers note their use. The caller answers for the kernel.
             let status = unsafe {
@@ -235,7 +235,8 @@ impl Kernel {
                 )
             };
             check(status, "hipModuleLaunchKernel", || self.describe(config))
-        })
+        });
+        queued.map(drop)
     }
 
     /// The arguments of a launch, checked and laid out, and what it touches.

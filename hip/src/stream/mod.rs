@@ -398,40 +398,6 @@ impl StreamInner {
         self.submit_numbered(accesses, launch, queue).map(drop)
     }
 
-    /// As [`submit`](Self::submit) for a launch of a kernel, with `check` asked first, unless the stream's last launch was the same.
-    #[inline]
-    pub(crate) fn submit_launch<'a>(
-        self: &Arc<Self>,
-        accesses: impl Accesses<'a>,
-        launch: Launching<'_>,
-        check: impl FnOnce() -> Result<()>,
-        queue: impl FnOnce(hipStream_t) -> Result<()>,
-    ) -> Result<()> {
-        if self.is_captured() || !accesses.all(|access| !access.usage.needs_order()) {
-            check()?;
-            return self.submit(&accesses.list(), Some(launch), queue);
-        }
-        self.device.activate()?;
-        let mut state = self.lock();
-        let known = state.launches.is_last(&launch);
-        if !known {
-            check()?;
-        }
-        let Launching { kernel, config } = launch;
-        trace::launch(self.device, self.id, kernel, config);
-        let ticket = state.issued + 1;
-        if self.is_captured() || !accesses.all(|access| access.usage.mark_alone(self, access.kind, ticket)) {
-            drop(state);
-            return self.submit_after_others(&accesses.list(), Some(launch), queue).map(drop);
-        }
-        state.issued = ticket;
-        queue(self.raw)?;
-        if !known {
-            state.launches.remember(launch);
-        }
-        Ok(())
-    }
-
     /// As [`submit`](Self::submit), and returns the ticket; 0 for work that went into a graph.
     pub(crate) fn submit_numbered(
         self: &Arc<Self>,
@@ -439,29 +405,55 @@ impl StreamInner {
         launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
     ) -> Result<u64> {
+        self.submit_checked(accesses, launch, || Ok(()), queue)
+    }
+
+    /// As [`submit_numbered`](Self::submit_numbered), with `check` asked first, unless the stream's last launch was the same.
+    #[inline]
+    pub(crate) fn submit_checked<'a>(
+        self: &Arc<Self>,
+        accesses: impl Accesses<'a>,
+        launch: Option<Launching<'_>>,
+        check: impl FnOnce() -> Result<()>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
+        self.device.activate()?;
+        let mut state = self.lock();
+        let known = launch.is_some_and(|launch| state.launches.is_last(&launch));
+        if !known {
+            check()?;
+        }
         if let Some(Launching { kernel, config }) = launch {
             trace::launch(self.device, self.id, kernel, config);
         }
+        // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
+        let ticket = state.issued + 1;
+        let alone =
+            |access: Access<'_>| !access.usage.needs_order() && access.usage.mark_alone(self, access.kind, ticket);
+        if self.is_captured() || !accesses.all(alone) {
+            drop(state);
+            return self.submit_in_order(&accesses.list(), launch, queue);
+        }
+        state.issued = ticket;
+        queue(self.raw)?;
+        if let Some(launch) = launch.filter(|_| !known) {
+            state.launches.remember(launch);
+        }
+        Ok(ticket)
+    }
+
+    /// As [`submit_numbered`](Self::submit_numbered), where the stream is captured, or others may use the same memory.
+    fn submit_in_order(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        launch: Option<Launching<'_>>,
+        queue: impl FnOnce(hipStream_t) -> Result<()>,
+    ) -> Result<u64> {
         if self.is_captured() {
             return self.submit_captured(accesses, launch, queue).map(|()| 0);
         }
         // What a graph keeps may be used by others without a borrow: finding out what to wait for and marking are one.
         let _order = if accesses.iter().any(|access| access.usage.needs_order()) { Some(usage::order()) } else { None };
-        self.device.activate()?;
-        let mut state = self.lock();
-        if !self.is_captured() {
-            // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
-            let ticket = state.issued + 1;
-            if accesses.iter().all(|access| access.usage.mark_alone(self, access.kind, ticket)) {
-                state.issued = ticket;
-                queue(self.raw)?;
-                if let Some(launch) = launch {
-                    state.launches.remember(launch);
-                }
-                return Ok(ticket);
-            }
-        }
-        drop(state);
         self.submit_after_others(accesses, launch, queue)
     }
 

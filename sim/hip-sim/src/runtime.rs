@@ -36,6 +36,8 @@ pub(crate) struct Device {
     pub(crate) default_pool: usize,
     /// The pool that `hipMallocAsync` allocates from.
     pub(crate) pool: AtomicUsize,
+    /// Held by a cooperative launch while it runs: there is one barrier over the grid.
+    pub(crate) cooperative: Mutex<()>,
 }
 
 impl Device {
@@ -49,6 +51,7 @@ impl Device {
             resets: AtomicU64::new(0),
             default_pool,
             pool: AtomicUsize::new(default_pool),
+            cooperative: Mutex::default(),
         }
     }
 
@@ -172,6 +175,7 @@ impl Drop for PerThread {
     fn drop(&mut self) {
         if let Ok(runtime) = runtime() {
             for (_, _, queue) in self.0.drain(..) {
+                runtime.captures.abandon(runtime, queue);
                 runtime.scheduler.close(queue);
             }
         }
@@ -271,6 +275,7 @@ impl Runtime {
                     return streams[at].2;
                 }
                 let (_, _, old) = streams.swap_remove(at);
+                self.captures.abandon(self, old);
                 self.scheduler.close(old);
             }
             let queue = self.scheduler.open(device.ordinal, Order::Blocking, Priority::Normal);
