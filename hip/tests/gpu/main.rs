@@ -19,6 +19,7 @@ mod fork;
 mod launch;
 #[cfg(feature = "rocm-10-0")]
 mod library;
+mod lost;
 #[cfg(feature = "rocm-10-0")]
 mod managed_batch;
 mod memory;

@@ -69,6 +69,7 @@ impl Context {
     pub(crate) fn open_queue(&self, runtime: &Runtime, priority: Priority) -> Result<QueueKey, Refusal> {
         let mut state = self.lock();
         ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
+        runtime.devices[self.device].alive()?;
         let queue = runtime.scheduler.open(self.device, Order::Free, priority);
         state.awaited.retain(|point| !runtime.scheduler.reached(*point));
         if !state.awaited.is_empty() {
@@ -106,6 +107,7 @@ impl Context {
     pub(crate) fn synchronize(&self, runtime: &Runtime) -> Outcome {
         runtime.captures.refuse_unsafe()?;
         self.refuse_captured(runtime)?;
+        runtime.devices[self.device].alive()?;
         if self.is_primary {
             return runtime.synchronize(Scope::Device(self.device));
         }

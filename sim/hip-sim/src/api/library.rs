@@ -65,6 +65,7 @@ impl Library {
         if let Some((_, module)) = made.modules.iter().find(|(ordinal, _)| *ordinal == device.ordinal) {
             return Ok(Arc::clone(module));
         }
+        device.alive()?;
         let module = device.gpu.load(&self.code).map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
         made.managed.connect(runtime, &self.code, &module)?;
         made.modules.push((device.ordinal, Arc::clone(&module)));

@@ -127,7 +127,7 @@ fn attribute(
 /// Discards and moves ranges, in the order of the stream: all of them, or nothing is queued.
 fn act(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
+    let target = runtime.live_target(stream)?;
     // Graphs have no nodes for it.
     runtime.captures.refuse_use(target.queue)?;
     let work = Work::Device(Box::new(move || {

@@ -20,7 +20,7 @@ use crate::variables::ManagedVariables;
 unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
-    let device = runtime.current();
+    let device = runtime.live_current()?;
     let refused = |error: LoadError| Refusal::new(status_of(&error), error.to_string());
     let parsed = bundle::pick(bytes, &device.gpu.target()).and_then(|code| CodeObject::parse(&code));
     let parsed = parsed.map_err(refused)?;

@@ -43,7 +43,7 @@ unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int) -> Outcom
     ensure(!to.is_null() && (flags == 0 || flags == hipStreamNonBlocking), hipErrorInvalidValue)?;
     let (priority, rank) = rank(priority);
     let order = if flags == hipStreamNonBlocking { Order::Free } else { Order::Blocking };
-    let device = runtime.current().ordinal;
+    let device = runtime.live_current()?.ordinal;
     let queue = runtime.scheduler.open(device, order, rank);
     let handle = runtime.streams.insert(Stream { queue, device, flags, priority, context: None });
     // SAFETY: not null, hence valid, as the caller vouches.
@@ -126,6 +126,7 @@ hip_functions! {
         ensure(flags <= 1, hipErrorInvalidValue)?;
         let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
         let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
+        runtime.devices[target.device].alive()?;
         let mark = event.mark.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(mark) = mark {
             if runtime.captures.follow(&target, &mark)? {
@@ -165,7 +166,7 @@ hip_functions! {
 
     fn hipLaunchHostFunc(stream: hipStream_t, function: hipHostFn_t, data: *mut c_void) {
         let runtime = runtime()?;
-        let target = runtime.target(stream)?;
+        let target = runtime.live_target(stream)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
         let call = HostCall { function, data };
         if runtime.captures.is_captured(target.queue) {
@@ -178,7 +179,7 @@ hip_functions! {
 
     fn hipStreamAddCallback(stream: hipStream_t, function: hipStreamCallback_t, data: *mut c_void, flags: c_uint) {
         let runtime = runtime()?;
-        let target = runtime.target(stream)?;
+        let target = runtime.live_target(stream)?;
         ensure(flags == 0, hipErrorInvalidValue)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
         runtime.captures.refuse_use(target.queue)?;
