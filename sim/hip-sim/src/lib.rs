@@ -22,7 +22,7 @@
 //! # What is there
 //! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
 //! up to three dimensions, streams,
-//! events, host functions, modules, launches, occupancy, graphs and the capture of streams into them. The other functions of HIP return
+//! events, host functions, modules, launches (cooperative ones too), occupancy, graphs and the capture of streams into them. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -64,6 +64,7 @@ mod fault;
 mod graph;
 mod handles;
 mod image;
+mod loss;
 mod memory;
 mod observe;
 mod peers;

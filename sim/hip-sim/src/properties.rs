@@ -259,6 +259,7 @@ impl R0600 {
             maxBlocksPerMultiProcessor: (THREADS_PER_CU / MAX_THREADS) as c_int,
             hostRegisterSupported: 1,
             memoryPoolsSupported: 1,
+            cooperativeLaunch: 1,
             gcnArchName: text(&device.gpu.target().to_string()),
             maxSharedMemoryPerMultiProcessor: LDS_BYTES as usize,
             clockInstructionRate: 100_000,

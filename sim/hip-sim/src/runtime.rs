@@ -14,6 +14,7 @@ use crate::capture::{Captures, Mark};
 use crate::config;
 use crate::graph::{Exec, Graph, MemoryUse, Node};
 use crate::handles::{Handles, Kind};
+use crate::loss::Loss;
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
@@ -25,6 +26,7 @@ use crate::status::{Outcome, Refusal, watch_fork};
 pub(crate) struct Device {
     pub(crate) ordinal: usize,
     pub(crate) gpu: Gpu,
+    pub(crate) loss: Loss,
     /// The queue of the legacy default stream.
     pub(crate) null: QueueKey,
     pub(crate) flags: AtomicU32,
@@ -34,6 +36,8 @@ pub(crate) struct Device {
     pub(crate) default_pool: usize,
     /// The pool that `hipMallocAsync` allocates from.
     pub(crate) pool: AtomicUsize,
+    /// Held by a cooperative launch while it runs: there is one barrier over the grid.
+    pub(crate) cooperative: Mutex<()>,
 }
 
 impl Device {
@@ -41,11 +45,13 @@ impl Device {
         Self {
             ordinal,
             gpu,
+            loss: Loss::default(),
             null,
             flags: AtomicU32::new(0),
             resets: AtomicU64::new(0),
             default_pool,
             pool: AtomicUsize::new(default_pool),
+            cooperative: Mutex::default(),
         }
     }
 
@@ -169,6 +175,7 @@ impl Drop for PerThread {
     fn drop(&mut self) {
         if let Ok(runtime) = runtime() {
             for (_, _, queue) in self.0.drain(..) {
+                runtime.captures.abandon(runtime, queue);
                 runtime.scheduler.close(queue);
             }
         }
@@ -268,6 +275,7 @@ impl Runtime {
                     return streams[at].2;
                 }
                 let (_, _, old) = streams.swap_remove(at);
+                self.captures.abandon(self, old);
                 self.scheduler.close(old);
             }
             let queue = self.scheduler.open(device.ordinal, Order::Blocking, Priority::Normal);
@@ -310,7 +318,7 @@ impl Runtime {
     pub(crate) fn failure(&self, scope: Scope) -> Outcome {
         match self.scheduler.take_failure(scope) {
             Some(failure) => Err(Refusal::from(&*failure)),
-            None => Ok(()),
+            None => self.loss(scope),
         }
     }
 }

@@ -343,3 +343,25 @@ fn captures_begin_join_and_end_where_they_may() {
         ok(hipEventDestroy(back));
     }
 }
+
+#[test]
+fn a_reset_and_the_end_of_a_thread_end_captures() {
+    const PER_THREAD: usize = 2;
+    let _alone = alone();
+    let mode = hipStreamCaptureModeGlobal;
+    let s = stream(0);
+    // SAFETY: streams of ours; places for results.
+    unsafe {
+        ok(hipStreamBeginCapture(s, mode));
+        ok(hipDeviceReset());
+        std::thread::spawn(move || {
+            let own: hipStream_t = without_provenance_mut(PER_THREAD);
+            ok(hipStreamBeginCapture(own, mode));
+            assert_eq!(hipStreamBeginCapture(own, mode), hipErrorIllegalState);
+        })
+        .join()
+        .unwrap();
+    }
+    // A capture that went on would refuse it.
+    free(malloc(4));
+}

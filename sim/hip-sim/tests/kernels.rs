@@ -252,3 +252,51 @@ fn dead_and_foreign_handles_are_errors() {
     let stray: hipFunction_t = (&raw const *stray).cast_mut().cast();
     assert_eq!(launch!(stray, [1; 3], [1; 3], NULL, (n)), hipErrorInvalidHandle);
 }
+
+/// With the barrier that the device library's grid synchronisation waits at.
+const WAITING: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/waiting.co");
+
+#[test]
+fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
+    const ROUNDS: u32 = 100;
+    let rounds = kernel(load(WAITING), "gws_rounds");
+    let (groups, threads) = (9_u32, 64_u32);
+    let streams = [stream(hipStreamNonBlocking), stream(hipStreamNonBlocking)];
+    let places = streams.map(|_| (upload(&vec![0_u32; groups as usize]), upload(&[0_u32])));
+    let launch = |groups: u32, stream: hipStream_t, (mut data, mut wrong): (*mut c_void, *mut c_void)| {
+        let mut count = ROUNDS;
+        let mut arguments: [*mut c_void; 3] =
+            [(&raw mut data).cast(), (&raw mut count).cast(), (&raw mut wrong).cast()];
+        let arguments = arguments.as_mut_ptr();
+        // SAFETY: a pointer to each argument; the simulator checks what the kernel does.
+        unsafe { hipModuleLaunchCooperativeKernel(rounds, groups, 1, 1, threads, 1, 1, 0, stream, arguments) }
+    };
+    // At the same time on two streams: there is one barrier, and each launch has it for itself.
+    for _ in 0..4 {
+        (0..2).for_each(|at| ok(launch(groups, streams[at], places[at])));
+    }
+    for (stream, (data, wrong)) in streams.into_iter().zip(places) {
+        // SAFETY: ours.
+        ok(unsafe { hipStreamSynchronize(stream) });
+        assert_eq!((download::<u32>(data, groups as usize), download::<u32>(wrong, 1)), (vec![ROUNDS; 9], vec![0]));
+    }
+    // As many as fit, and no more.
+    let (mut units, mut blocks) = (0, 0);
+    // SAFETY: places for results.
+    unsafe {
+        ok(hipDeviceGetAttribute(&mut units, hipDeviceAttributeMultiprocessorCount, 0));
+        ok(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, rounds, threads as i32, 0));
+    }
+    let most = (units * blocks) as u32;
+    let data = upload(&vec![0_u32; most as usize]);
+    ok(launch(most, NULL, (data, places[0].1)));
+    assert_eq!(launch(most + 1, NULL, (data, places[0].1)), hipErrorCooperativeLaunchTooLarge);
+    assert_eq!(download::<u32>(data, most as usize), vec![ROUNDS; most as usize]);
+    free(data);
+    for (stream, (data, wrong)) in streams.into_iter().zip(places) {
+        // SAFETY: ours, and no longer used.
+        ok(unsafe { hipStreamDestroy(stream) });
+        free(data);
+        free(wrong);
+    }
+}

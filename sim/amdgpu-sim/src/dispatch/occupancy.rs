@@ -29,6 +29,14 @@ impl Gpu {
         let scratch = u64::from(kernel.info().private_size) * LANES as u64 * waves;
         by_units.min(RESIDENT_SCRATCH / scratch.max(1))
     }
+
+    /// Makes ready the barrier that the device library's grid synchronisation waits at (GWS resource 0), for a cooperative launch of
+    /// `workgroups`. The barrier is the GPU's one: another launch that uses it may start when this one has ended.
+    ///
+    /// A runtime that puts packets into a queue has a kernel do it (`ds_gws_init`).
+    pub fn init_grid_barrier(&self, workgroups: u32) {
+        self.outside().gws.init(0, workgroups.saturating_sub(1));
+    }
 }
 
 /// Workgroups that a compute unit holds.

@@ -44,6 +44,11 @@ impl Gws {
         f(&mut resources[usize::from(id) % RESOURCES])
     }
 
+    /// Makes a resource a barrier for as many waves as are to come, less one.
+    pub(crate) fn init(&self, id: u8, less_one: u32) {
+        self.apply(Op::ds_gws_init, id, less_one);
+    }
+
     /// Carries `op` out with the value of the first lane. Returns what the wave has to wait for.
     fn apply(&self, op: Op, id: u8, value: u32) -> Option<GwsWait> {
         self.with(id, |r| match op {

@@ -16,6 +16,8 @@ use crate::status::ensure;
 /// The runtime's version as HIP writes it: of the API level that this program was built for.
 pub(crate) const VERSION: c_int = (hip_sys::API_LEVEL.0 * 10_000_000 + hip_sys::API_LEVEL.1 * 100_000) as c_int;
 
+/// `HSA_AMD_LINK_INFO_TYPE_XGMI`: what joins any two devices.
+const LINK_TYPE: u32 = 4;
 /// Scheduling, mapped memory, local memory.
 const KNOWN_DEVICE_FLAGS: c_uint = 0x7 | 0x8 | 0x10;
 
@@ -131,7 +133,31 @@ hip_functions! {
     fn hipDeviceDisablePeerAccess(peer: c_int) {
         let runtime = runtime()?;
         let (peer, device) = (runtime.device(peer)?, runtime.current());
+        ensure(peer.ordinal != device.ordinal, hipErrorInvalidDevice)?;
         ensure(runtime.peers.change(runtime, device, peer, false), hipErrorPeerAccessNotEnabled)
+    }
+
+    fn hipDeviceGetP2PAttribute(value: *mut c_int, attribute: hipDeviceP2PAttr, from: c_int, to: c_int) {
+        let runtime = runtime()?;
+        ensure(!value.is_null(), hipErrorInvalidValue)?;
+        let (from, to) = (runtime.device(from)?, runtime.device(to)?);
+        ensure(from.ordinal != to.ordinal, hipErrorInvalidDevice)?;
+        put(value, match attribute.0 {
+            // How fast: as the link is, which is told of as xGMI.
+            0 => LINK_TYPE as c_int,
+            // Access, atomic operations, arrays.
+            1..=3 => 1,
+            _ => return Err(hipErrorInvalidValue.into()),
+        })
+    }
+
+    fn hipExtGetLinkTypeAndHopCount(from: c_int, to: c_int, link: *mut u32, hops: *mut u32) {
+        let runtime = runtime()?;
+        ensure(!link.is_null() && !hops.is_null() && from != to && from >= 0 && to >= 0, hipErrorInvalidValue)?;
+        runtime.device(from)?;
+        runtime.device(to)?;
+        put(link, LINK_TYPE)?;
+        put(hops, 1)
     }
 
     fn hipDeviceSynchronize() {
@@ -142,8 +168,9 @@ hip_functions! {
 
     fn hipDeviceReset() {
         let runtime = runtime()?;
-        reset(runtime, runtime.current().ordinal);
-        Ok(())
+        let device = runtime.current();
+        reset(runtime, device.ordinal);
+        device.alive()
     }
 
     fn hipGetDeviceFlags(flags: *mut c_uint) {
@@ -166,7 +193,7 @@ hip_functions! {
 
     fn hipMemGetInfo(free: *mut usize, total: *mut usize) {
         let runtime = runtime()?;
-        let device = runtime.current();
+        let device = runtime.live_current()?;
         put_if_wanted(free, runtime.free_bytes(device) as usize);
         put_if_wanted(total, device.total_bytes() as usize);
         Ok(())
@@ -245,6 +272,7 @@ fn context_of(ordinal: usize) -> hipCtx_t {
 fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.drain(Some(ordinal));
     for stream in runtime.streams.remove_where(|stream| stream.device == ordinal) {
+        runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
     }
     runtime.events.remove_where(|event| event.device == ordinal);

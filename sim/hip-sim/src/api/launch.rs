@@ -1,7 +1,7 @@
 //! Kernel launches.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use amdgpu_sim::{Denied, Dispatch, Fault, FaultKind, Kernel, KernelInfo, LaunchError, ValueKind};
 use hip_sys::*;
@@ -9,12 +9,13 @@ use hip_sys::*;
 use super::copy::enqueue;
 use super::event;
 use super::hip_functions;
+use super::occupancy::Occupancy;
 use crate::fault::Failure;
 use crate::graph::{KernelNode, Operation};
 use crate::observe;
-use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS};
+use crate::properties::{LDS_BYTES, MAX_GRID, MAX_THREADS, compute_units};
 use crate::queue::Work;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::{Device, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The marks in the `extra` array of a launch.
@@ -91,6 +92,8 @@ pub(crate) struct Launch {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) lds: u32,
+    /// Whether all workgroups are to run at a time, so that they can wait for each other.
+    pub(crate) is_cooperative: bool,
 }
 
 /// A launch that has been checked, with its arguments.
@@ -117,6 +120,7 @@ impl Prepared {
         let info = function.kernel.info();
         ensure(params.is_null() || extra.is_null(), hipErrorInvalidValue)?;
         launch.check(info)?;
+        launch.check_cooperative(&runtime.devices[function.device], &function.kernel)?;
         let arguments = if info.explicit_size() == 0 {
             Vec::new()
         } else if !params.is_null() {
@@ -132,7 +136,17 @@ impl Prepared {
 
     /// Runs it, here and now.
     pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
-        dispatch(runtime, self.device, &self.kernel, &self.launch, &self.arguments)
+        let device = &runtime.devices[self.device];
+        let Launch { grid, block, lds, is_cooperative } = self.launch;
+        // What fails in another launch leaves nothing behind that matters here: the barrier is made anew.
+        let _barrier = is_cooperative.then(|| device.cooperative.lock().unwrap_or_else(PoisonError::into_inner));
+        if is_cooperative {
+            device.gpu.init_grid_barrier(self.launch.blocks().try_into().unwrap_or(u32::MAX));
+        }
+        let dispatch = Dispatch { grid, workgroup: block, dynamic_lds: lds, kernarg: 0 };
+        let result = device.gpu.launch(&self.kernel, &self.arguments, &dispatch);
+        observe::launched(&device.gpu);
+        result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
     }
 }
 
@@ -147,7 +161,32 @@ impl Launch {
             let size = u64::from(blocks[axis]) * u64::from(block[axis]);
             grid[axis] = u32::try_from(size).map_err(|_| hipErrorInvalidConfiguration)?;
         }
-        Ok(Self { grid, block, lds })
+        Ok(Self { grid, block, lds, is_cooperative: false })
+    }
+
+    /// How many workgroups there are.
+    fn blocks(&self) -> u64 {
+        let axes = self.grid.iter().zip(self.block);
+        axes.map(|(grid, block)| u64::from(grid.div_ceil(block.max(1)))).fold(1, u64::saturating_mul)
+    }
+
+    /// Whether all its workgroups run at a time, if they have to.
+    fn check_cooperative(&self, device: &Device, kernel: &Kernel) -> Outcome {
+        if !self.is_cooperative {
+            return Ok(());
+        }
+        let threads = self.block.iter().product();
+        let info = kernel.info();
+        let by_units = Occupancy::of(info, self.lds as usize).blocks(threads);
+        let by_units = u64::from(by_units) * u64::from(compute_units(device));
+        let most = by_units.min(device.gpu.max_resident_workgroups(kernel, threads, info.lds_size + self.lds));
+        if self.blocks() > most {
+            return Err(Refusal::new(
+                hipErrorCooperativeLaunchTooLarge,
+                format!("kernel {}: {} blocks, of which {most} run at a time", info.name, self.blocks()),
+            ));
+        }
+        Ok(())
     }
 
     /// As C describes it, without the arguments.
@@ -203,6 +242,7 @@ fn status_of(fault: &Fault) -> hipError_t {
     }
 }
 
+<<<<<<< HEAD
 /// Runs a kernel on its device, here and now.
 fn dispatch(
     runtime: &Runtime,
@@ -215,9 +255,14 @@ fn dispatch(
     let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
     let result = device.gpu.launch(kernel, arguments, &dispatch);
     observe::launched(&device.gpu);
-    result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
+    result.map(drop).map_err(|fault| match fault.kind {
+        FaultKind::Lost => device.lost(&fault),
+        _ => Failure::new(status_of(&fault), fault.to_string()),
+    })
 }
 
+=======
+>>>>>>> main
 /// Checks a launch and queues it, between its events if there are any.
 ///
 /// # Safety
@@ -231,7 +276,7 @@ unsafe fn launch(
     (start, stop): (hipEvent_t, hipEvent_t),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
+    let target = runtime.live_target(stream)?;
     // SAFETY: as the caller vouches.
     let prepared = unsafe { Prepared::new(runtime, function, launch, params, extra) }?;
     if prepared.device != target.device {
@@ -262,6 +307,30 @@ unsafe fn launch(
 }
 
 const NONE: hipEvent_t = std::ptr::null_mut();
+const NO_EXTRA: *mut *mut c_void = std::ptr::null_mut();
+/// `hipLaunchAttributeCooperative`.
+const COOPERATIVE: u32 = 2;
+
+/// `HIP_LAUNCH_CONFIG`, which came with 7.0.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LaunchConfig {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    lds: c_uint,
+    stream: hipStream_t,
+    attributes: *const Attribute,
+    attribute_count: c_uint,
+}
+
+/// `hipLaunchAttribute`, which came with 7.0: what it is, and 64 bytes of which each kind uses its part.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Attribute {
+    id: u32,
+    pad: u32,
+    value: [u32; 16],
+}
 
 hip_functions! {
     fn hipModuleLaunchKernel(
@@ -274,7 +343,34 @@ hip_functions! {
         launch(function, size, stream, params, extra, (NONE, NONE))
     }
 
+    fn hipModuleLaunchCooperativeKernel(
+        function: hipFunction_t,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        lds: c_uint, stream: hipStream_t, params: *mut *mut c_void,
+    ) {
+        let size = Launch::from_blocks([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds)?;
+        launch(function, Launch { is_cooperative: true, ..size }, stream, params, NO_EXTRA, (NONE, NONE))
+    }
+
     since:
+
+    fn hipDrvLaunchKernelEx(
+        config: *const LaunchConfig, function: hipFunction_t, params: *mut *mut c_void, extra: *mut *mut c_void,
+    ) {
+        ensure(!config.is_null(), hipErrorInvalidValue)?;
+        let LaunchConfig { grid, block, lds, stream, attributes, attribute_count } = *config;
+        ensure(attribute_count == 0 || !attributes.is_null(), hipErrorInvalidValue)?;
+        let mut size = Launch::from_blocks(grid, block, lds)?;
+        for at in 0..attribute_count as usize {
+            // The others say how fast, not what.
+            let Attribute { id, value, .. } = *attributes.add(at);
+            if id == COOPERATIVE {
+                size.is_cooperative = value[0] as i32 != 0;
+            }
+        }
+        launch(function, size, stream, params, extra, (NONE, NONE))
+    }
 
     fn hipExtModuleLaunchKernel(
         function: hipFunction_t,
@@ -285,7 +381,8 @@ hip_functions! {
     ) {
         let _ = flags;
         let lds = c_uint::try_from(lds).map_err(|_| hipErrorInvalidValue)?;
-        let size = Launch { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds };
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let size = Launch { grid, block, lds, is_cooperative: false };
         launch(function, size, stream, params, extra, (start, stop))
     }
 }

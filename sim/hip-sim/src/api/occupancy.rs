@@ -15,8 +15,8 @@ const WAVES_PER_SIMD: u32 = 8;
 /// Vector registers are given out in eights.
 const VGPR_GRANULE: u32 = 8;
 
-/// What limits a kernel on a gfx90a compute unit.
-struct Occupancy {
+/// What limits a kernel on a compute unit.
+pub(super) struct Occupancy {
     /// Work-items, as registers allow them.
     threads: u32,
     /// Workgroups, as LDS allows them.
@@ -24,7 +24,7 @@ struct Occupancy {
 }
 
 impl Occupancy {
-    fn of(info: &KernelInfo, dynamic_lds: usize) -> Self {
+    pub(super) fn of(info: &KernelInfo, dynamic_lds: usize) -> Self {
         let waves = match info.vgpr_count {
             0 => WAVES_PER_SIMD,
             used => (VGPRS / used.next_multiple_of(VGPR_GRANULE)).clamp(1, WAVES_PER_SIMD),
@@ -34,7 +34,7 @@ impl Occupancy {
         Self { threads: SIMDS * waves * WAVE, lds_blocks: u32::try_from(lds_blocks).unwrap_or(u32::MAX) }
     }
 
-    fn blocks(&self, block_size: u32) -> u32 {
+    pub(super) fn blocks(&self, block_size: u32) -> u32 {
         (self.threads / block_size.next_multiple_of(WAVE)).min(self.lds_blocks)
     }
 }
