@@ -146,7 +146,10 @@ impl Prepared {
         let dispatch = Dispatch { grid, workgroup: block, dynamic_lds: lds, kernarg: 0 };
         let result = device.gpu.launch(&self.kernel, &self.arguments, &dispatch);
         observe::launched(&device.gpu);
-        result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
+        result.map(drop).map_err(|fault| match fault.kind {
+            FaultKind::Lost => device.lost(&fault),
+            _ => Failure::new(status_of(&fault), fault.to_string()),
+        })
     }
 }
 
@@ -242,27 +245,6 @@ fn status_of(fault: &Fault) -> hipError_t {
     }
 }
 
-<<<<<<< HEAD
-/// Runs a kernel on its device, here and now.
-fn dispatch(
-    runtime: &Runtime,
-    device: usize,
-    kernel: &Kernel,
-    launch: &Launch,
-    arguments: &[u8],
-) -> Result<(), Failure> {
-    let device = &runtime.devices[device];
-    let dispatch = Dispatch { grid: launch.grid, workgroup: launch.block, dynamic_lds: launch.lds, kernarg: 0 };
-    let result = device.gpu.launch(kernel, arguments, &dispatch);
-    observe::launched(&device.gpu);
-    result.map(drop).map_err(|fault| match fault.kind {
-        FaultKind::Lost => device.lost(&fault),
-        _ => Failure::new(status_of(&fault), fault.to_string()),
-    })
-}
-
-=======
->>>>>>> main
 /// Checks a launch and queues it, between its events if there are any.
 ///
 /// # Safety
