@@ -104,6 +104,12 @@ pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEN
 pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+///
+/// # A lost device
+/// A GPU that was reset or fell off the bus is an error of the call that waits for the work that met it, which names the launch, and of every later
+/// call on that device. Drops stay silent, and nothing hangs. HIP has no status of its own for it: the runtime of ROCm 7.2 answers `hipErrorUnknown`
+/// ([`Status::UNKNOWN`]), for every device of the process and until it ends; those of 6.4 and 5.7 end the process (`SIGABRT`), which no crate can
+/// prevent. The software GPU answers as 7.2 does, for the lost device alone: `HIP_SIM_LOSE=N` loses it after N launches.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {

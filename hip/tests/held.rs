@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use common::{device, kernel, supported};
-use hip::{DeviceBuffer, LaunchConfig, Signal, Stream, WaitCondition};
+use hip::{DeviceBuffer, LaunchConfig, Signal, SignalOp, Stream, WaitCondition};
 
 const SLOW: u32 = 20_000;
 
@@ -66,6 +66,34 @@ impl Wake for Waker {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.unpark();
     }
+}
+
+#[test]
+fn operations_on_signals_come_between_what_is_queued_before_and_after() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let Some(go) = supported(Signal::new(&device, 0)) else { return };
+    let [first, second, last] = [0; 3].map(|_| Signal::new(&device, 0).unwrap());
+    let stream = Stream::new(&device).unwrap();
+    stream.signal_operations(&[]).unwrap();
+    let both = [SignalOp::Wait(&go, WaitCondition::AnyBit(4)), SignalOp::Wait(&last, WaitCondition::Equal(0))];
+    if supported(stream.signal_operations(&both)).is_none() {
+        return;
+    }
+    // More than the runtime takes at a time.
+    let writes: Vec<_> =
+        (0..300).map(|i| SignalOp::Write(if i % 2 == 0 { &first } else { &second }, 7 + i % 2)).collect();
+    stream.signal_operations(&writes).unwrap();
+    stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
+    assert!(!stream.is_idle().unwrap(), "it waits for the host");
+    assert_eq!([&first, &second, &last].map(Signal::load), [0; 3]);
+    go.store(6);
+    stream.synchronize().unwrap();
+    assert_eq!([&go, &first, &second, &last].map(Signal::load), [6, 7, 8, 9]);
+    // What is dropped is freed after the stream is done with it.
+    stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
+    drop((first, second));
+    stream.synchronize().unwrap();
 }
 
 #[test]

@@ -27,7 +27,7 @@ use crate::usage::{Access, Usage};
 
 /// What kernels read texels through (`hipTextureObject_t`): an array or memory, which it borrows, and how it is read.
 ///
-/// `&Texture` is an argument for a kernel's `hipTextureObject_t`. What a kernel reads is ordered with copies to the array or the
+/// `&Texture` is an argument for a kernel's `hipTextureObject_t`, and a parameter of a [`kernel!`](crate::kernel). What a kernel reads is ordered with copies to the array or the
 /// memory, and the texture goes after the kernels that use it.
 ///
 /// ```

@@ -16,7 +16,8 @@ use crate::usage::{Access, AccessKind, Usage};
 /// What kernels read and write the texels of an array through (`hipSurfaceObject_t`), by their place: `surf2Dread`, `surf2Dwrite` and
 /// their kin, whose first coordinate counts bytes.
 ///
-/// `&Surface` is an argument for kernels that only read, `&mut Surface` for those that write.
+/// `&Surface` is an argument for kernels that only read, `&mut Surface` for those that write; both are parameters of a
+/// [`kernel!`](crate::kernel) too.
 pub struct Surface<'a> {
     raw: hipSurfaceObject_t,
     device: Device,

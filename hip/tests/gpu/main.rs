@@ -15,6 +15,7 @@ mod external;
 #[cfg(unix)]
 mod fork;
 mod launch;
+mod lost;
 mod memory;
 mod memory_host;
 #[cfg(target_os = "linux")]

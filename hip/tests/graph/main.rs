@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip::{
     Array, ArrayShape, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3,
-    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Signal, SignalOp,
-    Stream, WaitCondition,
+    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Signal, Stream,
+    WaitCondition,
 };
 
 use common::{device, module, skipped, supported};
@@ -584,39 +584,10 @@ fn what_runs_in_a_graph_outlives_a_graph_that_is_dropped_in_it() {
     assert_eq!(dropped.load(Ordering::SeqCst), 1, "and once it had");
 }
 
-#[test]
-fn operations_on_signals_come_between_what_is_queued_before_and_after() {
-    // Alone, because a thread that frees memory while a stream waits holds locks that other calls need.
-    let _alone = alone();
-    let Some(device) = device() else { return };
-    let Some(go) = supported(Signal::new(&device, 0)) else { return };
-    let [first, second, last] = [0; 3].map(|_| Signal::new(&device, 0).unwrap());
-    let stream = Stream::new(&device).unwrap();
-    stream.signal_operations(&[]).unwrap();
-    let both = [SignalOp::Wait(&go, WaitCondition::AnyBit(4)), SignalOp::Wait(&last, WaitCondition::Equal(0))];
-    if supported(stream.signal_operations(&both)).is_none() {
-        return;
-    }
-    // More than the runtime takes at a time.
-    let writes: Vec<_> =
-        (0..300).map(|i| SignalOp::Write(if i % 2 == 0 { &first } else { &second }, 7 + i % 2)).collect();
-    stream.signal_operations(&writes).unwrap();
-    stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
-    assert!(!stream.is_idle().unwrap(), "it waits for the host");
-    assert_eq!([&first, &second, &last].map(Signal::load), [0; 3]);
-    go.store(6);
-    stream.synchronize().unwrap();
-    assert_eq!([&go, &first, &second, &last].map(Signal::load), [6, 7, 8, 9]);
-    // What is dropped is freed after the stream is done with it.
-    stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
-    drop((first, second));
-    stream.synchronize().unwrap();
-}
-
 #[cfg(feature = "rocm-6-4")]
 #[test]
 fn waits_for_signals_and_writes_to_them_are_nodes() {
-    use SignalOp::{Wait, Write};
+    use hip::SignalOp::{Wait, Write};
     let Some((device, _alone)) = graph_device() else { return };
     let Some(go) = supported(Signal::new(&device, 0)) else { return };
     let done = Signal::new(&device, 0).unwrap();

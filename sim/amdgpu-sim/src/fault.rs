@@ -175,6 +175,8 @@ pub enum FaultKind {
     Checks(Vec<Finding>),
     /// The dispatch was [told to stop](crate::Cancel).
     Cancelled,
+    /// The GPU [is lost](crate::Gpu::lose).
+    Lost,
     /// The dispatch asks for something impossible.
     Launch(LaunchError),
 }
@@ -340,6 +342,7 @@ impl fmt::Display for FaultKind {
             Self::Trap(2) => f.write_str("trap 2: the kernel aborted itself (abort, assert or __builtin_trap)"),
             Self::Trap(n) => write!(f, "trap {n}"),
             Self::Budget(n) => write!(f, "the kernel was cut off after {n} instructions, the budget of a dispatch"),
+            Self::Lost => f.write_str("the device is lost: it carries out nothing any more"),
             Self::Cancelled => f.write_str("the dispatch was cancelled"),
             Self::Checks(findings) => {
                 match findings.len() {

@@ -8,9 +8,10 @@ use crate::code_object::{CodeObject, Feature, LoadError, TargetId};
 use crate::dispatch::{Schedule, Spares};
 use crate::exec::Outside;
 use crate::isa::Arch;
+use crate::loss::Loss;
 use crate::memory::{Agent, MAX_AGENTS, Memory};
 use crate::module::{Kernel, KernelTable, Module};
-use crate::observe::{Checks, Records};
+use crate::observe::{Checks, Records, Room};
 use crate::pool::Pool;
 
 /// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
@@ -59,6 +60,8 @@ pub struct Config {
     pub compute_units: Option<u32>,
     /// Instructions that all waves of a dispatch together may carry out before it is cut off with a fault; `None` for no limit.
     pub instruction_budget: Option<u64>,
+    /// Dispatches after which the GPU is [lost](Gpu::lose): the next one does not succeed. `None` for never.
+    pub lose_after: Option<u64>,
     /// Device memory in bytes. It is taken from the host only as it is used.
     pub memory_bytes: u64,
     /// What a misaligned load or store does.
@@ -69,6 +72,10 @@ pub struct Config {
     pub schedule: Schedule,
     /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
     pub checks: Checks,
+    /// Bytes of the host's memory that the checks of all GPUs of the process may take. A check that would need more says so in a finding
+    /// ([`FindingKind::Incomplete`](crate::FindingKind::Incomplete)) and looks no further at what it has no room for. `None` for a quarter of
+    /// what the host has.
+    pub check_memory: Option<u64>,
     /// Whether to count what kernels do, for [`Gpu::profile`].
     pub profile: bool,
 }
@@ -115,11 +122,13 @@ impl Default for Config {
             threads: None,
             compute_units: None,
             instruction_budget: None,
+            lose_after: None,
             memory_bytes: 64 << 30,
             misaligned: Misaligned::default(),
             beyond_lds: BeyondLds::default(),
             schedule: Schedule::default(),
             checks: Checks::default(),
+            check_memory: None,
             profile: false,
         }
     }
@@ -136,6 +145,7 @@ pub struct Gpu {
     kernels: Arc<KernelTable>,
     records: Records,
     outside: Outside,
+    loss: Loss,
     /// What the clocks of kernels count from.
     started: Instant,
     /// Threads of its own, if their number was asked for.
@@ -181,7 +191,7 @@ impl Gpu {
 
     fn with(config: Config, memory: Arc<Memory>, agent: Agent) -> Self {
         if config.checks.init {
-            memory.track_writes();
+            memory.track_writes(Room::of(&config));
         }
         Self {
             config,
@@ -190,6 +200,7 @@ impl Gpu {
             kernels: Arc::default(),
             records: Records::default(),
             outside: Outside::default(),
+            loss: Loss::default(),
             started: Instant::now(),
             pool: OnceLock::new(),
             spares: Spares::default(),
@@ -282,6 +293,10 @@ impl Gpu {
     /// ends that. The call comes from the thread that runs the wave, which goes on when it returns.
     pub fn on_interrupt(&self, call: Option<Arc<dyn Fn(u32) + Send + Sync>>) {
         self.outside.on_interrupt(call);
+    }
+
+    pub(crate) fn loss(&self) -> &Loss {
+        &self.loss
     }
 
     pub(crate) fn outside(&self) -> &Outside {

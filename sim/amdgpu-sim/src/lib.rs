@@ -68,6 +68,7 @@ mod exec;
 mod fault;
 mod gpu;
 pub mod isa;
+mod loss;
 mod memory;
 mod module;
 mod observe;

@@ -53,6 +53,11 @@ const MEMORY: Setting = setting(
 );
 const BUDGET: Setting =
     setting("HIP_SIM_BUDGET", "a number from 1", "wave instructions after which a kernel is cut off (none)");
+const LOSE: Setting = setting(
+    "HIP_SIM_LOSE",
+    "a number from 1",
+    "dispatches of a GPU after which it is lost, to see what a program does then (never)",
+);
 const THREADS: Setting =
     setting("HIP_SIM_THREADS", "a number from 1 to 1024", "threads that run workgroups (one a core)");
 const MISALIGNED: Setting = setting(
@@ -76,6 +81,11 @@ const CHECK: Setting = setting(
     "`memory`, `init`, `race`, `barrier`, `all` and `warn`, with commas between",
     "more checks: `init` is uninitialised memory; a kernel with findings fails, with `warn` it is told of (`memory`, which is always on)",
 );
+const CHECK_MEMORY: Setting = setting(
+    "HIP_SIM_CHECK_MEMORY",
+    "a number of bytes up to 64T, or one with K, M, G or T",
+    "memory that the checks may take; one that needs more says so (a quarter of the host's)",
+);
 const PROFILE: Setting = setting(
     "HIP_SIM_PROFILE",
     "the name of a file",
@@ -88,8 +98,23 @@ const LOG: Setting = setting(
 );
 
 /// All settings.
-pub const SETTINGS: [Setting; 13] =
-    [DEVICES, ARCH, TARGET, MEMORY, BUDGET, THREADS, MISALIGNED, BEYOND_LDS, SCHEDULE, SEED, CHECK, PROFILE, LOG];
+pub const SETTINGS: [Setting; 15] = [
+    DEVICES,
+    ARCH,
+    TARGET,
+    MEMORY,
+    BUDGET,
+    LOSE,
+    THREADS,
+    MISALIGNED,
+    BEYOND_LDS,
+    SCHEDULE,
+    SEED,
+    CHECK,
+    CHECK_MEMORY,
+    PROFILE,
+    LOG,
+];
 
 /// What the environment asks for.
 #[derive(Clone, Debug)]
@@ -153,6 +178,8 @@ impl Settings {
             gpu.memory_bytes = bytes;
         }
         gpu.instruction_budget = number(&BUDGET, u64::MAX, plain)?.or(gpu.instruction_budget);
+        gpu.lose_after = number(&LOSE, u64::MAX, plain)?.or(gpu.lose_after);
+        gpu.check_memory = number(&CHECK_MEMORY, MAX_MEMORY, bytes)?.or(gpu.check_memory);
         if let Some(threads) = number(&THREADS, MAX_THREADS, plain)? {
             gpu.threads = Some(threads as usize);
         }
@@ -221,12 +248,14 @@ mod tests {
             ("HIP_SIM_TARGET", "gfx942:sramecc-:xnack+"),
             ("HIP_SIM_MEMORY", "512M"),
             ("HIP_SIM_BUDGET", "1000000"),
+            ("HIP_SIM_LOSE", "12"),
             ("HIP_SIM_THREADS", "3"),
             ("HIP_SIM_MISALIGNED", "fault"),
             ("HIP_SIM_BEYOND_LDS", "fault"),
             ("HIP_SIM_SCHEDULE", "in-order"),
             ("HIP_SIM_SEED", "7"),
             ("HIP_SIM_CHECK", "race,init"),
+            ("HIP_SIM_CHECK_MEMORY", "2G"),
             ("HIP_SIM_PROFILE", "profile.txt"),
             ("HIP_SIM_LOG", "kernels"),
         ])
@@ -234,7 +263,10 @@ mod tests {
         let gpu = settings.gpu;
         assert_eq!((settings.devices, gpu.memory_bytes, gpu.threads), (4, 512 << 20, Some(3)));
         assert_eq!(gpu.target().to_string(), "gfx942:sramecc-:xnack+");
-        assert_eq!(gpu.instruction_budget, Some(1_000_000));
+        assert_eq!(
+            (gpu.instruction_budget, gpu.lose_after, gpu.check_memory),
+            (Some(1_000_000), Some(12), Some(2 << 30))
+        );
         assert_eq!((gpu.misaligned, gpu.beyond_lds), (Misaligned::Fault, BeyondLds::Fault));
         assert_eq!(gpu.schedule, Schedule::Shuffled(7));
         assert!(gpu.checks.race && gpu.checks.init && gpu.checks.fail && !gpu.checks.barrier && gpu.profile);
@@ -243,18 +275,20 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_by_name_and_value_and_what_is_allowed() {
-        let bad: [(&Setting, &[&str]); 13] = [
+        let bad: [(&Setting, &[&str]); 15] = [
             (&DEVICES, &["0", "65", "two", ""]),
             (&ARCH, &["gfx1100", ""]),
             (&TARGET, &["gfx1100", "gfx90a:ecc+"]),
             (&MEMORY, &["12Q", "", "99999999999T", "65T"]),
             (&BUDGET, &["-1", "0"]),
+            (&LOSE, &["0", "soon"]),
             (&THREADS, &["0", "1025"]),
             (&MISALIGNED, &["maybe"]),
             (&BEYOND_LDS, &["maybe"]),
             (&SCHEDULE, &["random"]),
             (&SEED, &["0x5"]),
             (&CHECK, &["speed", ""]),
+            (&CHECK_MEMORY, &["0", "", "65T"]),
             (&PROFILE, &["/", ""]),
             (&LOG, &["everything"]),
         ];

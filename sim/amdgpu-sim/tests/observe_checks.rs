@@ -292,3 +292,43 @@ fn an_unchecked_gpu_finds_nothing_and_memory_faults_are_found_without_checks() {
         assert!(text.contains(part), "{text}");
     }
 }
+
+/// A bound for what the checks remember: they say that they came to it, and what they could not look at is no finding.
+#[test]
+fn a_check_without_room_says_so_and_finds_nothing_else() {
+    let most = 1 << 20;
+    let config = |checks, check_memory| Config { checks, check_memory, ..Config::default() };
+    let run_reduce = |gpu: &Gpu, module: &Module| {
+        let (input, out) = (upload(gpu, &vec![1_i32; 256 * 256]), zeros::<i32>(gpu, 256));
+        run(gpu, module, "reduce", 256, 256, &Args::default().pointer(&input).pointer(&out))
+    };
+    let incomplete = |check, most| FindingKind::Incomplete { check, most };
+    // What is remembered of 64 pages takes 3 MiB.
+    let (gpu, module) = with(config(RACE, Some(most)));
+    let found = run_reduce(&gpu, &module);
+    assert_eq!(found.iter().map(|finding| finding.kind.clone()).collect::<Vec<_>>(), [incomplete("race", most)]);
+    for part in ["kernel reduce: the check `race`", "1048576 bytes", "HIP_SIM_CHECK_MEMORY"] {
+        assert!(found[0].to_string().contains(part), "{}", found[0]);
+    }
+    // The next dispatch begins anew.
+    let (one, out) = (upload(&gpu, &[1_i32; 256]), zeros::<i32>(&gpu, 1));
+    nothing(&run(&gpu, &module, "reduce", 1, 256, &Args::default().pointer(&one).pointer(&out)));
+    let (gpu, module) = with(config(RACE, None));
+    nothing(&run_reduce(&gpu, &module));
+
+    // Bits for 256 KiB take 32 KiB; those for what is small have room.
+    let (gpu, module) = with(config(INIT, Some(0)));
+    let found = run_reduce(&gpu, &module);
+    assert_eq!(found.iter().map(|finding| finding.kind.clone()).collect::<Vec<_>>(), [incomplete("init", 0)]);
+    // Told once, as long as no more is refused; with room it is not told.
+    let (gpu, module) = with(config(INIT, None));
+    nothing(&run_reduce(&gpu, &module));
+
+    // A dispatch that could not be looked at fails where findings are to make it fail.
+    let (gpu, module) = with(config(Checks { fail: true, ..RACE }, Some(most)));
+    let (input, out) = (upload(&gpu, &vec![1_i32; 256 * 256]), zeros::<i32>(&gpu, 256));
+    let args = Args::default().pointer(&input).pointer(&out);
+    let fault = launch(&gpu, &module, "reduce", [256, 1, 1], [256, 1, 1], &args).unwrap_err();
+    assert!(matches!(&fault.kind, FaultKind::Checks(found) if found.len() == 1), "{fault}");
+    assert_eq!(out.get(), [256; 256]);
+}

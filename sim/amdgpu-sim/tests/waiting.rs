@@ -226,6 +226,48 @@ fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
     });
 }
 
+/// After as many dispatches as were asked for the GPU is lost, for good; another GPU is not.
+#[test]
+fn a_lost_gpu_carries_out_nothing_more() {
+    let config = Config { lose_after: Some(2), ..Config::default() };
+    let gpus = Gpu::group(&[config.clone(), config]);
+    let modules: Vec<_> = gpus.iter().map(|gpu| load(gpu, WAITING)).collect();
+    let out = zeros::<u32>(&gpus[0], 64);
+    gpus[0].memory().set_rights(out.address, Rights::full(gpus.iter().map(Gpu::agent).collect())).unwrap();
+    let tell = |n: usize, event: u32| {
+        let args = Args::default().value(event).pointer(&out);
+        launch(&gpus[n], &modules[n], "tell", [1, 1, 1], [64, 1, 1], &args)
+    };
+    tell(0, 1).unwrap();
+    tell(0, 2).unwrap();
+    assert!(!gpus[0].is_lost());
+    for event in [3, 4] {
+        let fault = tell(0, event).unwrap_err();
+        assert_eq!((&fault.kind, fault.kernel.as_str()), (&FaultKind::Lost, "tell"));
+        assert!(fault.to_string().contains("the device is lost"), "{fault}");
+        assert!(gpus[0].is_lost() && !gpus[1].is_lost());
+    }
+    assert_eq!(out.get(), [2; 64], "nothing was written");
+    tell(1, 5).unwrap();
+    assert_eq!(out.get(), [5; 64]);
+}
+
+/// A kernel that runs when its GPU is lost ends with it, though it waits for what will never be.
+#[test]
+fn a_kernel_in_flight_is_lost_with_its_gpu() {
+    let gpu = Gpu::new(Config::default());
+    let module = load(&gpu, WAITING);
+    let (data, wrong) = (zeros::<u32>(&gpu, 4), zeros::<u32>(&gpu, 1));
+    launch_1d(&gpu, &module, "gws_init", 1, 1, &Args::default().value(100_u32));
+    let args = Args::default().pointer(&data).value(1_u32).pointer(&wrong);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| launch(&gpu, &module, "gws_rounds", [4, 1, 1], [64, 1, 1], &args));
+        thread::sleep(Duration::from_millis(5));
+        gpu.lose();
+        assert_eq!(running.join().unwrap().unwrap_err().kind, FaultKind::Lost);
+    });
+}
+
 #[test]
 fn a_kernel_tells_the_host_an_events_number() {
     let gpu = Gpu::new(Config { threads: Some(1), ..Config::default() });

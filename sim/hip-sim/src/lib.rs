@@ -64,6 +64,7 @@ mod fault;
 mod graph;
 mod handles;
 mod image;
+mod loss;
 mod memory;
 mod observe;
 mod peers;

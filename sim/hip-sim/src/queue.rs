@@ -391,6 +391,14 @@ impl Scheduler {
         found
     }
 
+    /// The device that a scope is of; `None` for a queue that is closed.
+    pub(crate) fn device_of(&self, scope: Scope) -> Option<usize> {
+        match scope {
+            Scope::Named(point) => self.lock().queue(point.queue).map(|queue| queue.device),
+            Scope::Device(device) | Scope::NullStream(device) => Some(device),
+        }
+    }
+
     /// Forgets the failures of a device (its reset).
     pub(crate) fn forgive(&self, device: usize) {
         let mut state = self.lock();

@@ -14,6 +14,7 @@ use crate::capture::{Captures, Mark};
 use crate::config;
 use crate::graph::{Exec, Graph, MemoryUse, Node};
 use crate::handles::{Handles, Kind};
+use crate::loss::Loss;
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
@@ -25,6 +26,7 @@ use crate::status::{Outcome, Refusal, watch_fork};
 pub(crate) struct Device {
     pub(crate) ordinal: usize,
     pub(crate) gpu: Gpu,
+    pub(crate) loss: Loss,
     /// The queue of the legacy default stream.
     pub(crate) null: QueueKey,
     pub(crate) flags: AtomicU32,
@@ -43,6 +45,7 @@ impl Device {
         Self {
             ordinal,
             gpu,
+            loss: Loss::default(),
             null,
             flags: AtomicU32::new(0),
             resets: AtomicU64::new(0),
@@ -315,7 +318,7 @@ impl Runtime {
     pub(crate) fn failure(&self, scope: Scope) -> Outcome {
         match self.scheduler.take_failure(scope) {
             Some(failure) => Err(Refusal::from(&*failure)),
-            None => Ok(()),
+            None => self.loss(scope),
         }
     }
 }

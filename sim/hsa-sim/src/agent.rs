@@ -2,7 +2,9 @@
 
 use amdgpu_sim::{Agent, Arch, Gpu, Rights, Settings};
 
-use crate::abi::{HSA_STATUS_ERROR_INVALID_AGENT, HSA_STATUS_ERROR_INVALID_ISA, hsa_agent_t, hsa_isa_t};
+use crate::abi::{
+    HSA_STATUS_ERROR_FATAL, HSA_STATUS_ERROR_INVALID_AGENT, HSA_STATUS_ERROR_INVALID_ISA, hsa_agent_t, hsa_isa_t,
+};
 use crate::runtime::Result;
 
 /// Agents that there can be: the CPU and 64 GPUs.
@@ -187,6 +189,14 @@ impl Agents {
     pub(crate) fn gpu(&self, agent: AgentId) -> Result<&Gpu> {
         let index = agent.index().checked_sub(1).ok_or(HSA_STATUS_ERROR_INVALID_AGENT)?;
         self.gpus.get(index).ok_or(HSA_STATUS_ERROR_INVALID_AGENT)
+    }
+
+    /// Refuses what needs a GPU that is lost.
+    pub(crate) fn alive(&self, agent: AgentId) -> Result<()> {
+        match agent.is_cpu() || !self.gpu(agent)?.is_lost() {
+            true => Ok(()),
+            false => Err(HSA_STATUS_ERROR_FATAL),
+        }
     }
 
     /// The memory that the GPUs share with the host.

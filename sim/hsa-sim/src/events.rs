@@ -6,13 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use amdgpu_sim::{Access, Denied, Fault, FaultKind, LaunchError, Space};
 
 use crate::abi::{
-    HSA_AMD_GPU_MEMORY_FAULT_EVENT, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT, HSA_AMD_MEMORY_FAULT_READ_ONLY,
-    HSA_STATUS_ERROR_EXCEPTION, HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+    HSA_AMD_GPU_HW_EXCEPTION_EVENT, HSA_AMD_GPU_MEMORY_FAULT_EVENT, HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG,
+    HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT, HSA_AMD_MEMORY_FAULT_READ_ONLY,
+    HSA_STATUS_ERROR_EXCEPTION, HSA_STATUS_ERROR_FATAL, HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION,
+    HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
     HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, HSA_STATUS_ERROR_MEMORY_FAULT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-    hsa_amd_event_t, hsa_amd_gpu_memory_fault_info_t, hsa_status_t,
+    hsa_amd_event_info_t, hsa_amd_event_t, hsa_amd_gpu_hw_exception_info_t, hsa_amd_gpu_memory_fault_info_t,
+    hsa_status_t,
 };
-use crate::agent::AgentId;
+use crate::agent::{AgentId, AgentSet};
 
 /// Ticks a second of the clock that [`now`] reads.
 pub(crate) const FREQUENCY: u64 = 1_000_000_000;
@@ -32,6 +34,8 @@ pub(crate) type Handler = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_vo
 #[derive(Default)]
 pub(crate) struct Events {
     handlers: Mutex<Vec<(Handler, u64)>>,
+    /// GPUs of which it was told that they are lost.
+    lost: Mutex<AgentSet>,
 }
 
 impl Events {
@@ -47,19 +51,44 @@ impl Events {
 
     /// Tells every function that a GPU has met a bad address. True if there is one that has dealt with it.
     pub(crate) fn memory_fault(&self, agent: AgentId, address: u64, reason: u32) -> bool {
-        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let event = hsa_amd_event_t {
-            event_type: HSA_AMD_GPU_MEMORY_FAULT_EVENT,
-            memory_fault: hsa_amd_gpu_memory_fault_info_t {
-                agent: agent.handle(),
-                virtual_address: address,
-                fault_reason_mask: reason,
-            },
+        let memory_fault = hsa_amd_gpu_memory_fault_info_t {
+            agent: agent.handle(),
+            virtual_address: address,
+            fault_reason_mask: reason,
         };
+        self.tell(&hsa_amd_event_t {
+            event_type: HSA_AMD_GPU_MEMORY_FAULT_EVENT,
+            info: hsa_amd_event_info_t { memory_fault },
+        })
+    }
+
+    /// Tells every function that a GPU has been reset and is lost to this process; once for each GPU. True if there is one that has dealt
+    /// with it.
+    pub(crate) fn lost(&self, agent: AgentId) -> bool {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if lost.contains(agent) {
+            return false;
+        }
+        *lost = lost.with(agent);
+        drop(lost);
+        eprintln!("hsa-sim: GPU {} is lost", agent.0 - 1);
+        let hw_exception = hsa_amd_gpu_hw_exception_info_t {
+            agent: agent.handle(),
+            reset_type: HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER,
+            reset_cause: HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG,
+        };
+        self.tell(&hsa_amd_event_t {
+            event_type: HSA_AMD_GPU_HW_EXCEPTION_EVENT,
+            info: hsa_amd_event_info_t { hw_exception },
+        })
+    }
+
+    fn tell(&self, event: &hsa_amd_event_t) -> bool {
+        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut handled = false;
         for (handler, data) in handlers {
             // SAFETY: the program registered this function with this argument.
-            let status = unsafe { handler(&event, crate::memory::pointer(data)) };
+            let status = unsafe { handler(event, crate::memory::pointer(data)) };
             handled |= status.0 == 0;
         }
         handled
@@ -92,6 +121,7 @@ pub(crate) fn status_of(fault: &Fault) -> hsa_status_t {
         FaultKind::UnknownInstruction(_) | FaultKind::Unsupported(_) | FaultKind::StrayRegister(_) => {
             HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION
         }
+        FaultKind::Lost => HSA_STATUS_ERROR_FATAL,
         FaultKind::Launch(error) => match error {
             LaunchError::KernelObject { .. } => HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
             LaunchError::ScratchTooLarge { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,

@@ -606,3 +606,74 @@ fn managed_memory_is_prefetched() {
         }
     }
 }
+
+/// A GPU that is lost, as by a reset: 7.2 answers every later call with one error, whatever device it is for; those before end the process.
+#[test]
+fn a_gpu_that_is_lost_is_told_of() {
+    let told = |release: &str, success: bool, text: &str| {
+        assert_eq!(success, release == "7.2", "ROCm {release}: {text}");
+        assert!(text.contains("hsa-sim: kernel increment: the device is lost"), "ROCm {release}: {text}");
+        assert_eq!(text.matches("hsa-sim: GPU 0 is lost").count(), 1, "ROCm {release}: {text}");
+        assert!(release == "7.2" || text.contains("signal: 6"), "ROCm {release}: {text}");
+    };
+    // One dispatch is that of the buffer's zeros.
+    let variables = [("HIP_SIM_LOSE", "3"), ("HIP_SIM_DEVICES", "2")];
+    if elsewhere("a_gpu_that_is_lost_is_told_of", &variables, told) {
+        return;
+    }
+    let (data, increment) = (buffer(), kernel(c"increment"));
+    for _ in 0..2 {
+        launch(increment, 1, 64, null_mut(), &data);
+        // SAFETY: waits.
+        ok(unsafe { hipDeviceSynchronize() });
+    }
+    let mut status = try_launch(increment, 1, 64, null_mut(), &data);
+    if status == hipSuccess {
+        // SAFETY: waits.
+        status = unsafe { hipDeviceSynchronize() };
+    }
+    assert_eq!(status, hipErrorUnknown);
+    let mut there = [0_u8; 64];
+    let host = there.as_mut_ptr().cast();
+    let (mut more, mut stream, mut event) = (null_mut(), null_mut(), null_mut());
+    // SAFETY: copies within buffer and array, places for the handles; what is refused is not used.
+    let later = unsafe {
+        [
+            hipMemcpy(host, data, 64, hipMemcpyDeviceToHost),
+            hipMemcpy(data, host, 64, hipMemcpyHostToDevice),
+            hipMemset(data, 1, 64),
+            hipMalloc(&mut more, 64),
+            hipStreamCreate(&mut stream),
+            hipEventCreate(&mut event),
+            hipStreamSynchronize(null_mut()),
+            hipSetDevice(1),
+            hipFree(data),
+            hipDeviceReset(),
+            hipDeviceSynchronize(),
+        ]
+    };
+    assert_eq!(later, [hipErrorUnknown; 11]);
+    // And the process ends as it wants to.
+}
+
+/// A copy from memory that was freed: HIP takes it for the host's and copies by itself if need be, so it succeeds; but it is told of.
+#[test]
+fn a_copy_from_freed_memory_is_told_of() {
+    let told = |release: &str, success: bool, text: &str| {
+        passes(release, success, text);
+        assert!(text.contains("hsa-sim: use after free: "), "ROCm {release}: {text}");
+    };
+    if elsewhere("a_copy_from_freed_memory_is_told_of", &[], told) {
+        return;
+    }
+    // What is smaller HIP copies without asking.
+    let size = 8 << 20;
+    let (mut gone, mut live) = (null_mut(), null_mut());
+    // SAFETY: places for the pointers; memory that was freed is kept back, which is what this is about.
+    unsafe {
+        ok(hipMalloc(&mut gone, size));
+        ok(hipMalloc(&mut live, size));
+        ok(hipFree(gone));
+        ok(hipMemcpy(live, gone, size, hipMemcpyDeviceToDevice));
+    }
+}

@@ -5,8 +5,8 @@ mod support;
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hsa_sim::abi::*;
@@ -62,8 +62,12 @@ unsafe extern "C" fn heard(status: hsa_status_t, _: *mut hsa_queue_t, sender: *m
 
 /// A queue, and what its callback hears.
 fn queue(hsa: &Hsa, gpu: hsa_agent_t) -> (*mut hsa_queue_t, Receiver<hsa_status_t>) {
+    static SENDERS: Mutex<Vec<Arc<Mutex<Sender<hsa_status_t>>>>> = Mutex::new(Vec::new());
     let (sender, receiver) = channel();
-    let data: *mut Mutex<Sender<hsa_status_t>> = Box::into_raw(Box::new(Mutex::new(sender)));
+    let sender = Arc::new(Mutex::new(sender));
+    let data = Arc::as_ptr(&sender).cast_mut();
+    // A queue may tell of an error at any time.
+    SENDERS.lock().unwrap().push(sender);
     let mut queue = null_mut();
     let status = call!(hsa.hsa_queue_create(
         hsa_agent_t = gpu,

@@ -67,7 +67,8 @@ fn facts() -> Vec<Fact> {
         hsa_amd_pointer_info_t { size r#type agentBaseAddress hostBaseAddress sizeInBytes userData agentOwner global_flags registered }
         hsa_amd_ipc_memory_t { handle }
         hsa_amd_gpu_memory_fault_info_t { agent virtual_address fault_reason_mask }
-        hsa_amd_event_t { event_type memory_fault }
+        hsa_amd_gpu_hw_exception_info_t { agent reset_type reset_cause }
+        hsa_amd_event_t { event_type }
         hsa_amd_svm_attribute_pair_t { attribute value }
         hsa_amd_memory_access_desc_t { permissions agent_handle }
         hsa_ven_amd_loader_segment_descriptor_t { agent executable code_object_storage_type code_object_storage_base code_object_storage_size code_object_storage_offset segment_base segment_size }
@@ -86,6 +87,11 @@ fn facts() -> Vec<Fact> {
     }
     out.extend(CONSTANTS.iter().map(|(name, value)| ((*name).to_owned(), (*name).to_owned(), u64::from(*value))));
     out.extend(STATUSES.iter().map(|(name, value)| ((*name).to_owned(), (*name).to_owned(), u64::from(value.0))));
+    // What a C union without a name has is a member of the struct around it.
+    for variant in ["memory_fault", "hw_exception"] {
+        let offset = std::mem::offset_of!(hsa_amd_event_t, info) as u64;
+        out.push((variant.to_owned(), format!("offsetof(hsa_amd_event_t, {variant})"), offset));
+    }
     out.push(("doorbell".to_owned(), "AMD_SIGNAL_KIND_DOORBELL".to_owned(), AMD_SIGNAL_KIND_DOORBELL as u64));
     out.push(("user signal".to_owned(), "AMD_SIGNAL_KIND_USER".to_owned(), AMD_SIGNAL_KIND_USER as u64));
     out

@@ -315,9 +315,6 @@ impl Group {
                     }
                 }
             } else {
-                if let Some(observer) = &mut observer {
-                    observer.end(&self.observed);
-                }
                 return (Progress::Done, instructions);
             }
         }

@@ -117,7 +117,7 @@ impl Job<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(Cancel::is_cancelled)
+        self.cancel.is_some_and(Cancel::is_cancelled) || self.gpu.is_lost()
     }
 }
 
@@ -202,6 +202,9 @@ impl Gpu {
         given: Given<'_>,
         cancel: Option<&Cancel>,
     ) -> Result<Stats, Fault> {
+        if self.is_lost_now() {
+            return Err(Fault::new(kernel, FaultKind::Lost));
+        }
         let refuse = |e| Fault::launch(kernel, e);
         let (scratch, lds) = sizes(kernel.info(), dispatch, given).map_err(refuse)?;
         check(kernel.info(), dispatch, given).map_err(refuse)?;

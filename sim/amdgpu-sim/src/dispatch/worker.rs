@@ -101,6 +101,7 @@ impl Shared {
     #[cold]
     fn cut_off(&self, job: &Job<'_>, index: u64, place: FaultPlace) {
         let kind = match job.gpu.config().instruction_budget {
+            _ if job.gpu.is_lost() => FaultKind::Lost,
             _ if job.is_cancelled() => FaultKind::Cancelled,
             Some(limit) => FaultKind::Budget(limit),
             // It was another worker that stopped the dispatch.

@@ -1,13 +1,12 @@
 //! Reserved address ranges, physical memory, and mappings of one in the other.
 
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pages::{self, Fd, PAGE};
 use super::storage::Storage;
 use super::table::Region;
-use super::{Agent, AllocKind, Allocation, Memory, MemoryError, Request, Rights, Written};
+use super::{Agent, AllocKind, Allocation, Memory, MemoryError, Request, Rights};
 
 /// Memory without an address: it can be mapped at several, and in several processes.
 pub struct Physical {
@@ -297,7 +296,6 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some(whole) = size.checked_next_multiple_of(PAGE) else { return Err(out_of_memory) };
         let Some(range) = Reservation::new(whole, align, 0) else { return Err(out_of_memory) };
@@ -311,7 +309,7 @@ impl Memory {
         table.insert(Region {
             allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(Storage::Mapping(mapping))),
-            written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
+            written: self.written(kind, size),
         });
         Ok(base)
     }

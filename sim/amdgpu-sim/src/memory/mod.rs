@@ -16,10 +16,9 @@ mod written;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use crate::observe::Room;
 use arena::Arena;
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
@@ -309,7 +308,8 @@ pub struct Memory {
     /// The limit of every GPU.
     limits: Vec<u64>,
     /// Whether it is kept which bytes of new allocations are written.
-    tracks_writes: AtomicBool,
+    /// Where the bits for bytes that were written go, if they are kept.
+    tracks_writes: OnceLock<Room>,
 }
 
 impl Memory {
@@ -321,13 +321,26 @@ impl Memory {
             reservations: Mutex::default(),
             arena: OnceLock::new(),
             limits,
-            tracks_writes: AtomicBool::new(false),
+            tracks_writes: OnceLock::new(),
         }
     }
 
     /// From now on it is kept which bytes of device memory have been written.
-    pub(crate) fn track_writes(&self) {
-        self.tracks_writes.store(true, Relaxed);
+    pub(crate) fn track_writes(&self, room: Room) {
+        // Of GPUs that share the memory the first decides.
+        let _ = self.tracks_writes.set(room);
+    }
+
+    /// Room for the bits of `size` bytes of a kind; none if they are not kept, or there is no more room: then everything counts as
+    /// written, which the room remembers.
+    fn written(&self, kind: AllocKind, size: u64) -> Option<Arc<Written>> {
+        let room = self.tracks_writes.get().filter(|_| kind == AllocKind::Device)?;
+        Written::new(size, room).map(Arc::new)
+    }
+
+    /// Whether there was too little room for such bits since this was asked last.
+    pub(crate) fn has_lacked_room(&self) -> bool {
+        self.tracks_writes.get().is_some_and(Room::was_exhausted)
     }
 
     /// How many GPUs share it.
@@ -361,7 +374,6 @@ impl Memory {
             return Err(MemoryError::Alignment { align });
         }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let tracked = kind == AllocKind::Device && self.tracks_writes.load(Relaxed);
         let out_of_memory = self.room(&table, owner, size)?;
         let Some((storage, base)) = self.storage(owner, size, align) else { return Err(out_of_memory) };
         let table = Arc::make_mut(&mut table);
@@ -369,8 +381,7 @@ impl Memory {
         table.insert(Region {
             allocation: Allocation { base, size, kind, writable: true, owner, rights },
             storage: Some(Arc::new(storage)),
-            // Without memory for it, everything counts as written.
-            written: tracked.then(|| Written::new(size)).flatten().map(Arc::new),
+            written: self.written(kind, size),
         });
         Ok(base)
     }

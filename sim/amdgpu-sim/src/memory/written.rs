@@ -2,17 +2,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::observe::{Kept, Room};
+
 /// A bit for each byte of an allocation.
-pub(crate) struct Written(Box<[AtomicU64]>);
+pub(crate) struct Written(Box<[AtomicU64]>, #[allow(dead_code, reason = "it is kept for its drop")] Kept);
 
 impl Written {
-    /// For `size` bytes, none of them written; `None` if the host has no memory for it.
-    pub(super) fn new(size: u64) -> Option<Self> {
+    /// For `size` bytes, none of them written; `None` if there is no room for it, or the host has no memory.
+    pub(super) fn new(size: u64, room: &Room) -> Option<Self> {
         let words = usize::try_from(size.div_ceil(64)).ok()?;
+        let kept = room.take(8 * words as u64)?;
         let mut bits = Vec::new();
         bits.try_reserve_exact(words).ok()?;
         bits.resize_with(words, AtomicU64::default);
-        Some(Self(bits.into_boxed_slice()))
+        Some(Self(bits.into_boxed_slice(), kept))
     }
 
     /// Whether the byte was written. Bytes beyond the end were.
@@ -54,7 +57,8 @@ mod tests {
 
     #[test]
     fn ranges_are_marked_and_copied() {
-        let a = Written::new(200).unwrap();
+        let room = Room::of(&crate::Config::default());
+        let a = Written::new(200, &room).unwrap();
         a.write(60, 10);
         a.write(128, 64);
         let written: Vec<u64> = (0..200).filter(|i| a.is_written(*i)).collect();

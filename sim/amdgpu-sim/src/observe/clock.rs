@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::room::Kept;
+
 /// Waves whose epochs are kept together.
 const CHUNK: usize = 64;
 
@@ -9,13 +11,32 @@ const CHUNK: usize = 64;
 ///
 /// Chunks are shared between clocks: as a rule a wave knows of those of its workgroup, or what all others know too.
 #[derive(Clone, Default)]
-pub(super) struct Clock(Vec<(u32, Arc<[u32; CHUNK]>)>);
+pub(super) struct Clock(Vec<(u32, Arc<Chunk>)>, Kept);
+
+/// Epochs of waves whose numbers follow each other.
+#[derive(Clone)]
+struct Chunk {
+    epochs: [u32; CHUNK],
+    _kept: Kept,
+}
+
+impl Chunk {
+    fn new() -> Self {
+        Self { epochs: [0; CHUNK], _kept: Kept::new(size_of::<Self>() as u64 + 16) }
+    }
+}
 
 impl Clock {
+    /// Puts a chunk in its place.
+    fn insert(&mut self, at: usize, number: u32, chunk: Arc<Chunk>) {
+        self.1.grow(size_of::<(u32, Arc<Chunk>)>() as u64);
+        self.0.insert(at, (number, chunk));
+    }
+
     /// The last known epoch of `wave`.
     pub(super) fn get(&self, wave: u32) -> u32 {
         match self.place(wave) {
-            Ok(at) => self.0[at].1[wave as usize % CHUNK],
+            Ok(at) => self.0[at].1.epochs[wave as usize % CHUNK],
             Err(_) => 0,
         }
     }
@@ -28,11 +49,11 @@ impl Clock {
         let at = match self.place(wave) {
             Ok(at) => at,
             Err(at) => {
-                self.0.insert(at, (wave / CHUNK as u32, Arc::new([0; CHUNK])));
+                self.insert(at, wave / CHUNK as u32, Arc::new(Chunk::new()));
                 at
             }
         };
-        Arc::make_mut(&mut self.0[at].1)[wave as usize % CHUNK] = epoch;
+        Arc::make_mut(&mut self.0[at].1).epochs[wave as usize % CHUNK] = epoch;
     }
 
     fn place(&self, wave: u32) -> Result<usize, usize> {
@@ -43,13 +64,13 @@ impl Clock {
     pub(super) fn join(&mut self, other: &Clock) {
         for (number, theirs) in &other.0 {
             match self.0.binary_search_by_key(number, |chunk| chunk.0) {
-                Err(at) => self.0.insert(at, (*number, Arc::clone(theirs))),
+                Err(at) => self.insert(at, *number, Arc::clone(theirs)),
                 Ok(at) if Arc::ptr_eq(&self.0[at].1, theirs) => {}
                 Ok(at) => {
                     let ours = &mut self.0[at].1;
-                    if ours.iter().zip(theirs.iter()).any(|(a, b)| a < b) {
+                    if ours.epochs.iter().zip(&theirs.epochs).any(|(a, b)| a < b) {
                         let ours = Arc::make_mut(ours);
-                        ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a = (*a).max(*b));
+                        ours.epochs.iter_mut().zip(&theirs.epochs).for_each(|(a, b)| *a = (*a).max(*b));
                     }
                 }
             }
@@ -59,10 +80,10 @@ impl Clock {
     /// Whether it knows all that `other` knows.
     pub(super) fn covers(&self, other: &Clock) -> bool {
         other.0.iter().all(|(number, theirs)| match self.0.binary_search_by_key(number, |chunk| chunk.0) {
-            Err(_) => theirs.iter().all(|epoch| *epoch == 0),
+            Err(_) => theirs.epochs.iter().all(|epoch| *epoch == 0),
             Ok(at) => {
                 let ours = &self.0[at].1;
-                Arc::ptr_eq(ours, theirs) || ours.iter().zip(theirs.iter()).all(|(a, b)| a >= b)
+                Arc::ptr_eq(ours, theirs) || ours.epochs.iter().zip(&theirs.epochs).all(|(a, b)| a >= b)
             }
         })
     }

@@ -59,8 +59,13 @@ pub enum FindingKind {
         /// The wave that has ended.
         ended: u32,
     },
-    /// The race check has run out of memory for what it keeps: races may have been missed.
-    Incomplete,
+    /// A check has run out of [its memory](crate::Config::check_memory): what it looks for may have been missed.
+    Incomplete {
+        /// `race` or `init`.
+        check: &'static str,
+        /// The bytes that all checks of the process may take.
+        most: u64,
+    },
 }
 
 fn access_name(access: Access) -> &'static str {
@@ -110,10 +115,13 @@ impl fmt::Display for Finding {
             FindingKind::MissedBarrier { ended } => {
                 write!(f, "barrier divergence: wave {ended} has ended without coming to the barrier in {place}")?;
             }
-            FindingKind::Incomplete => {
-                f.write_str(
-                    "the race check ran out of room: the kernel touches too much memory; races may have been missed",
-                )?;
+            FindingKind::Incomplete { check, most } => {
+                let missed = match *check {
+                    "race" => "races may have been missed",
+                    _ => "what was allocated when there was no more counts as written",
+                };
+                write!(f, "the check `{check}` ran out of the {most} bytes that checks may take, and {missed}; ")?;
+                f.write_str("HIP_SIM_CHECK_MEMORY sets how many (Config::check_memory)")?;
             }
         }
         if let Some(nearest) = &self.nearest {
@@ -148,7 +156,7 @@ impl Finding {
             FindingKind::Race { other, .. } => (1, other.pc),
             FindingKind::DifferentBarriers { other } => (2, other.pc),
             FindingKind::MissedBarrier { .. } => (3, 0),
-            FindingKind::Incomplete => (4, 0),
+            FindingKind::Incomplete { check, .. } => (4, u64::from(*check == "init")),
         };
         (kind, self.place.pc, other)
     }

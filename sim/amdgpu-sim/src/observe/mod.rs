@@ -14,6 +14,7 @@ mod init;
 mod plan;
 pub(crate) mod profile;
 mod race;
+mod room;
 mod settings;
 mod shadow;
 pub(crate) mod source;
@@ -23,6 +24,7 @@ pub use plan::Class;
 pub use profile::{
     Counters, DispatchProfile, Hint, InstructionProfile, KernelProfile, Limit, Occupancy, Profile, occupancy,
 };
+pub(crate) use room::{Kept, Room};
 pub(crate) use settings::apply_settings;
 pub use settings::{ProfileFormat, SettingsError};
 
@@ -185,7 +187,7 @@ impl<'a> Observer<'a> {
         let plan = plan::plan(subject.program);
         Some(Self {
             tallies: config.profile.then(|| Tallies::new(plan.len())),
-            race: config.checks.race.then(|| race::Dispatch::new(config.arch)),
+            race: config.checks.race.then(|| race::Dispatch::new(config)),
             init: config.checks.init.then(|| init::Dispatch::new(subject.gpu.memory_arc())),
             barrier: config.checks.barrier,
             findings: Findings::default(),
@@ -320,24 +322,19 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// A workgroup has ended.
-    pub(crate) fn end(&mut self, group: &GroupState) {
-        if group.race.is_incomplete() {
-            self.incomplete();
-        }
-    }
-
-    fn incomplete(&mut self) {
-        if !self.findings.count(4, self.subject.program.source_at(self.subject.program.entry()).address, 0) {
-            let place = self.subject.place(self.subject.program.entry(), 0, None);
-            self.findings.add(self.subject.finding(FindingKind::Incomplete, place, None));
-        }
+    fn incomplete(&mut self, check: &'static str, most: u64) {
+        let place = self.subject.place(self.subject.program.entry(), 0, None);
+        self.findings.add(self.subject.finding(FindingKind::Incomplete { check, most }, place, None));
     }
 
     /// The worker has no more to do: what it has observed.
     pub(crate) fn done(mut self) -> Observations {
+        let most = Room::of(self.subject.gpu.config()).most();
         if self.race.as_ref().is_some_and(race::Dispatch::is_incomplete) {
-            self.incomplete();
+            self.incomplete("race", most);
+        }
+        if self.init.is_some() && self.subject.gpu.memory().has_lacked_room() {
+            self.incomplete("init", most);
         }
         Observations { plan: self.plan, tallies: self.tallies, findings: self.findings }
     }

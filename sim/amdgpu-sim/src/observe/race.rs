@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use super::access::{self, Touch};
 use super::clock::Clock;
+use super::room::{Kept, Room};
 use super::shadow::{Cell, Entry, NOBODY, SCALAR, Shadow};
 use crate::fault::Space;
+use crate::gpu::Config;
 use crate::isa::Arch;
 
 /// What an access is to the memory model.
@@ -129,11 +131,6 @@ impl Group {
             dispatch.note(wave);
         }
     }
-
-    /// Whether some memory was left out.
-    pub(super) fn is_incomplete(&self) -> bool {
-        self.lds.incomplete
-    }
 }
 
 /// What a dispatch has in common.
@@ -146,22 +143,36 @@ pub(super) struct Dispatch {
     synced: Arc<Clock>,
     /// The clocks that waves have had, and from which epoch on.
     history: HashMap<u32, Vec<(u32, Arc<Clock>)>>,
+    /// What the two maps take beside the clocks.
+    kept: Kept,
+    room: Room,
 }
 
+/// Bytes of an entry of a map beside what it holds.
+const ENTRY: u64 = 64;
+
 impl Dispatch {
-    pub(super) fn new(arch: Arch) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
-            arch,
+            arch: config.arch,
             memory: Shadow::default(),
             published: HashMap::new(),
             synced: Arc::default(),
             history: HashMap::new(),
+            kept: Kept::default(),
+            room: Room::of(config),
         }
     }
 
-    /// Whether some memory was left out.
+    /// Whether it has given up, for want of room.
     pub(super) fn is_incomplete(&self) -> bool {
         self.memory.incomplete
+    }
+
+    /// Looks no further: without all that came before, what comes after would be taken for races.
+    fn give_up(&mut self) {
+        self.memory.give_up();
+        (self.published, self.history, self.synced, self.kept) = Default::default();
     }
 
     /// Wave `id` of `group` goes on: after an instruction of global wave sync, or (`syncs`) with one.
@@ -180,6 +191,10 @@ impl Dispatch {
     }
 
     fn note(&mut self, wave: &Order) {
+        if self.is_incomplete() {
+            return;
+        }
+        self.kept.grow(size_of::<(u32, Arc<Clock>)>() as u64);
         let history = self.history.entry(wave.number).or_default();
         history.push((wave.epoch, Arc::clone(&wave.seen)));
     }
@@ -210,7 +225,11 @@ impl Dispatch {
         report: &mut dyn FnMut(Conflict),
     ) {
         let local = touch.space == Space::Lds;
-        if touch.space == Space::Private {
+        if touch.space == Space::Private || self.is_incomplete() {
+            return;
+        }
+        if self.room.is_exceeded() {
+            self.give_up();
             return;
         }
         let kind = Kind::of(touch, self.arch);
@@ -230,13 +249,13 @@ impl Dispatch {
             lag: u16::try_from(wave.epoch - 1 - wave.performed.min(wave.epoch - 1)).unwrap_or(u16::MAX),
         };
         let mut eyes = Eyes { seen: Arc::clone(&wave.seen), last: (NOBODY, 0) };
-        let (arch, space) = (self.arch, touch.space);
+        let (arch, space, room) = (self.arch, touch.space, &self.room);
         let shadow = if local { &mut group.lds } else { &mut self.memory };
         for (lane, address) in touch.lanes() {
             let lane_number = if touch.scalar { SCALAR } else { lane as u8 };
             let entry = Entry { lane: lane_number, ..entry };
             let mut told = false;
-            shadow.visit(address, touch.bytes, &mut |at, cell| {
+            shadow.visit(room, address, touch.bytes, &mut |at, cell| {
                 if let Some(other) = eyes.look(cell, &entry, arch, space) {
                     let same = kind == Kind::Write && other.kind == Kind::Write && unchanged(lane, address);
                     if !told && !same {
@@ -249,6 +268,9 @@ impl Dispatch {
         }
         if kind == Kind::Update {
             self.release(group, touch, id);
+        }
+        if self.memory.incomplete || group.lds.incomplete {
+            self.give_up();
         }
     }
 
@@ -275,7 +297,7 @@ impl Dispatch {
             }
             let number = wave.number;
             let shadow = if local { &mut group.lds } else { &mut self.memory };
-            shadow.visit(address, touch.bytes, &mut |_, cell| {
+            shadow.visit(&self.room, address, touch.bytes, &mut |_, cell| {
                 let store = cell.write;
                 let stored = matches!(store.kind, Kind::Write | Kind::CoherentWrite);
                 let known = |s: &Entry| (s.wave, s.epoch) == (store.wave, store.epoch);
@@ -302,7 +324,10 @@ impl Dispatch {
         let published = if local { &mut group.published } else { &mut self.published };
         for (_, address) in touch.lanes() {
             for word in words(address, touch.bytes) {
-                let there = published.entry(word).or_insert_with(|| Arc::clone(&clock));
+                let there = published.entry(word).or_insert_with(|| {
+                    self.kept.grow(ENTRY);
+                    Arc::clone(&clock)
+                });
                 if !there.covers(&clock) {
                     if clock.covers(there) {
                         *there = Arc::clone(&clock);

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::room::{Kept, Room};
+
 /// One access: by which wave, when, from which instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
@@ -40,12 +42,11 @@ const EMPTY: Cell = Cell { write: Entry::NONE, reads: [Entry::NONE; 2] };
 
 /// Bytes that a page covers.
 const PAGE: u64 = 4096;
-/// Cells that all pages together may have: about 3 GiB. Beyond it nothing more is remembered.
-const MOST_CELLS: usize = 64 << 20;
 
 /// Cells of words, until a part of a word is accessed; then of bytes.
 struct Page {
     cells: Box<[Cell]>,
+    kept: Kept,
 }
 
 impl Page {
@@ -54,8 +55,12 @@ impl Page {
         PAGE / self.cells.len() as u64
     }
 
-    fn split(&mut self) {
+    /// Has cells of bytes from now on; false if there is no room for them.
+    fn split(&mut self, room: &Room) -> bool {
+        let Some(kept) = room.take(4 * size_of_val(&*self.cells) as u64) else { return false };
+        self.kept = kept;
         self.cells = self.cells.iter().flat_map(|cell| [*cell; 4]).collect();
+        true
     }
 }
 
@@ -66,8 +71,7 @@ pub(super) struct Shadow {
     index: HashMap<u64, usize>,
     /// The page used last.
     last: Option<(u64, usize)>,
-    cells: usize,
-    /// Some memory was left out, as there would have been too much to remember.
+    /// There was no more room: what was to be remembered has been forgotten.
     pub(super) incomplete: bool,
 }
 
@@ -79,17 +83,22 @@ impl Shadow {
         }
     }
 
+    /// Forgets everything, as there is no room for more of it.
+    pub(super) fn give_up(&mut self) {
+        *self = Self { incomplete: true, ..Self::default() };
+    }
+
     /// Calls `visit` for the cells of `bytes` bytes at `address`, with the address of each.
-    pub(super) fn visit(&mut self, address: u64, bytes: u32, visit: &mut impl FnMut(u64, &mut Cell)) {
+    pub(super) fn visit(&mut self, room: &Room, address: u64, bytes: u32, visit: &mut impl FnMut(u64, &mut Cell)) {
         let words = address % 4 == 0 && bytes % 4 == 0;
         let Some(end) = address.checked_add(u64::from(bytes)) else { return };
         let mut at = address;
         while at < end {
             let number = at / PAGE;
             let stop = end.min((number + 1).saturating_mul(PAGE));
-            let Some(page) = self.page(number, words) else {
-                at = stop;
-                continue;
+            let Some(page) = self.page(room, number, words) else {
+                self.give_up();
+                return;
             };
             let unit = page.unit();
             while at < stop {
@@ -99,20 +108,19 @@ impl Shadow {
         }
     }
 
-    fn page(&mut self, number: u64, words: bool) -> Option<&mut Page> {
+    fn page(&mut self, room: &Room, number: u64, words: bool) -> Option<&mut Page> {
+        if self.incomplete {
+            return None;
+        }
         let at = match self.last {
             Some((last, at)) if last == number => at,
             _ => {
                 let at = match self.index.get(&number) {
                     Some(at) => *at,
                     None => {
-                        if self.cells >= MOST_CELLS {
-                            self.incomplete = true;
-                            return None;
-                        }
                         let count = (PAGE / 4) as usize;
-                        self.pages.push(Page { cells: vec![EMPTY; count].into_boxed_slice() });
-                        self.cells += count;
+                        let kept = room.take((count * size_of::<Cell>()) as u64)?;
+                        self.pages.push(Page { cells: vec![EMPTY; count].into_boxed_slice(), kept });
                         self.index.insert(number, self.pages.len() - 1);
                         self.pages.len() - 1
                     }
@@ -122,9 +130,8 @@ impl Shadow {
             }
         };
         let page = &mut self.pages[at];
-        if !words && page.unit() == 4 {
-            self.cells += 3 * page.cells.len();
-            page.split();
+        if !words && page.unit() == 4 && !page.split(room) {
+            return None;
         }
         Some(page)
     }
@@ -136,7 +143,8 @@ mod tests {
 
     fn visited(shadow: &mut Shadow, address: u64, bytes: u32, wave: u32) -> Vec<(u64, u32)> {
         let mut seen = Vec::new();
-        shadow.visit(address, bytes, &mut |at, cell| {
+        let room = Room::of(&crate::Config::default());
+        shadow.visit(&room, address, bytes, &mut |at, cell| {
             seen.push((at, cell.write.wave));
             cell.write.wave = wave;
         });

@@ -177,7 +177,7 @@ unsafe fn copy(
     kind: hipMemcpyKind,
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream);
+    let target = runtime.live_target(stream);
     if wait {
         refuse_captured(runtime, &target)?;
     }
@@ -200,6 +200,7 @@ unsafe fn copy(
     }
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
+        runtime.devices[target.device].carries_on()?;
         // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
         // but wait.
         unsafe { copy.run(runtime) }

@@ -168,8 +168,9 @@ hip_functions! {
 
     fn hipDeviceReset() {
         let runtime = runtime()?;
-        reset(runtime, runtime.current().ordinal);
-        Ok(())
+        let device = runtime.current();
+        reset(runtime, device.ordinal);
+        device.alive()
     }
 
     fn hipGetDeviceFlags(flags: *mut c_uint) {
@@ -192,7 +193,7 @@ hip_functions! {
 
     fn hipMemGetInfo(free: *mut usize, total: *mut usize) {
         let runtime = runtime()?;
-        let device = runtime.current();
+        let device = runtime.live_current()?;
         put_if_wanted(free, runtime.free_bytes(device) as usize);
         put_if_wanted(total, device.total_bytes() as usize);
         Ok(())

@@ -26,7 +26,7 @@ unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
     ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
-    let device = runtime.current().ordinal;
+    let device = runtime.live_current()?.ordinal;
     let event = Event { device, flags, record: Mutex::default(), mark: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast()) }
@@ -43,7 +43,7 @@ fn record_of(event: &Event) -> Option<Record> {
 /// Records `handle` on `stream`: the time is when the command comes up.
 pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t) -> Outcome {
     let event = event(runtime, handle)?;
-    let target = runtime.target(stream)?;
+    let target = runtime.live_target(stream)?;
     if let Some(mark) = runtime.captures.mark(target.queue)? {
         ensure(event.device == target.device, hipErrorInvalidHandle)?;
         *event.record.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -146,7 +146,10 @@ impl Prepared {
         let dispatch = Dispatch { grid, workgroup: block, dynamic_lds: lds, kernarg: 0 };
         let result = device.gpu.launch(&self.kernel, &self.arguments, &dispatch);
         observe::launched(&device.gpu);
-        result.map(drop).map_err(|fault| Failure::new(status_of(&fault), fault.to_string()))
+        result.map(drop).map_err(|fault| match fault.kind {
+            FaultKind::Lost => device.lost(&fault),
+            _ => Failure::new(status_of(&fault), fault.to_string()),
+        })
     }
 }
 
@@ -255,7 +258,7 @@ unsafe fn launch(
     (start, stop): (hipEvent_t, hipEvent_t),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream)?;
+    let target = runtime.live_target(stream)?;
     // SAFETY: as the caller vouches.
     let prepared = unsafe { Prepared::new(runtime, function, launch, params, extra) }?;
     if prepared.device != target.device {

@@ -74,8 +74,9 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     let base = if size == 0 {
         0
     } else {
-        make_room(runtime, runtime.current(), size as u64);
-        allocate(runtime, runtime.current(), size as u64, None)?
+        let device = runtime.live_current()?;
+        make_room(runtime, device, size as u64);
+        allocate(runtime, device, size as u64, None)?
     };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, pointer(base)) }
@@ -94,6 +95,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
     if size == 0 {
         return Ok(());
     }
+    runtime.live_current()?;
     let size = size as u64;
     let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
     // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.

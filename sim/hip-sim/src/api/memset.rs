@@ -75,7 +75,7 @@ fn fill<const N: usize>(
     (pitch, rows): (usize, usize),
 ) -> Outcome {
     let runtime = runtime()?;
-    let target = runtime.target(stream);
+    let target = runtime.live_target(stream);
     if synchronous {
         refuse_captured(runtime, &target)?;
     }
@@ -99,7 +99,10 @@ fn fill<const N: usize>(
         };
         return runtime.captures.add(runtime, target.queue, Operation::Fill(FillNode { fill, parameters }));
     }
-    let work = Work::Device(Box::new(move || fill.run(runtime)));
+    let work = Work::Device(Box::new(move || {
+        runtime.devices[target.device].carries_on()?;
+        fill.run(runtime)
+    }));
     enqueue(runtime, target, work, synchronous && fill.is_shared)
 }
 

@@ -19,7 +19,7 @@ use crate::status::{Outcome, Refusal, ensure};
 unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
-    let device = runtime.current();
+    let device = runtime.live_current()?;
     let code = bundle::pick(bytes, &device.gpu.target())
         .and_then(|code| CodeObject::parse(&code))
         .and_then(|code| device.gpu.load(&code))

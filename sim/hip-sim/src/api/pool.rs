@@ -49,6 +49,7 @@ fn device_at<'a>(
 /// Allocates `size` bytes of the pool with this handle.
 fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64, Refusal> {
     let device = &runtime.devices[pool.device];
+    device.alive()?;
     let share = pool.take(handle, size, runtime.free_bytes(device)).or_else(|| {
         make_room(runtime, device, size);
         pool.take(handle, size, runtime.free_bytes(device))

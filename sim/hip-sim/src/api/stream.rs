@@ -23,7 +23,7 @@ unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int) -> Outcom
         1.. => (1, Priority::Low),
     };
     let order = if flags == hipStreamNonBlocking { Order::Free } else { Order::Blocking };
-    let device = runtime.current().ordinal;
+    let device = runtime.live_current()?.ordinal;
     let queue = runtime.scheduler.open(device, order, rank);
     let handle = runtime.streams.insert(Stream { queue, device, flags, priority });
     // SAFETY: not null, hence valid, as the caller vouches.
@@ -103,6 +103,7 @@ hip_functions! {
         ensure(flags <= 1, hipErrorInvalidValue)?;
         let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
         let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
+        runtime.devices[target.device].alive()?;
         let mark = event.mark.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(mark) = mark {
             if runtime.captures.follow(&target, &mark)? {
@@ -142,7 +143,7 @@ hip_functions! {
 
     fn hipLaunchHostFunc(stream: hipStream_t, function: hipHostFn_t, data: *mut c_void) {
         let runtime = runtime()?;
-        let target = runtime.target(stream)?;
+        let target = runtime.live_target(stream)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
         let call = HostCall { function, data };
         if runtime.captures.is_captured(target.queue) {
@@ -155,7 +156,7 @@ hip_functions! {
 
     fn hipStreamAddCallback(stream: hipStream_t, function: hipStreamCallback_t, data: *mut c_void, flags: c_uint) {
         let runtime = runtime()?;
-        let target = runtime.target(stream)?;
+        let target = runtime.live_target(stream)?;
         ensure(flags == 0, hipErrorInvalidValue)?;
         let function = function.ok_or(hipErrorInvalidValue)?;
         runtime.captures.refuse_use(target.queue)?;

@@ -148,7 +148,11 @@ impl Submission<'_> {
             return Ok(());
         }
         let (runtime, row) = (self.runtime, std::mem::take(&mut self.row));
-        let run = move || row.iter().try_for_each(|operation| perform(runtime, operation));
+        let device = self.target.device;
+        let run = move || {
+            runtime.devices[device].carries_on()?;
+            row.iter().try_for_each(|operation| perform(runtime, operation))
+        };
         self.submit(Work::Device(Box::new(run)))
     }
 

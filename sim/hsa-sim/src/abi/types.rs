@@ -186,10 +186,25 @@ pub struct hsa_amd_gpu_memory_fault_info_t {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct hsa_amd_gpu_hw_exception_info_t {
+    pub agent: hsa_agent_t,
+    pub reset_type: u32,
+    pub reset_cause: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union hsa_amd_event_info_t {
+    /// The largest of the variants.
+    pub memory_fault: hsa_amd_gpu_memory_fault_info_t,
+    pub hw_exception: hsa_amd_gpu_hw_exception_info_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct hsa_amd_event_t {
     pub event_type: u32,
-    /// The largest of the union's variants; the only one that is made here.
-    pub memory_fault: hsa_amd_gpu_memory_fault_info_t,
+    pub info: hsa_amd_event_info_t,
 }
 
 pub type hsa_amd_system_event_callback_t =

@@ -47,8 +47,9 @@ unsafe fn copy(
     done: hsa_signal_t,
 ) -> Result<()> {
     let runtime = runtime()?;
-    runtime.agents.get(to_agent)?;
-    runtime.agents.get(from_agent)?;
+    for agent in [to_agent, from_agent] {
+        runtime.agents.alive(runtime.agents.get(agent)?)?;
+    }
     if to.is_null() || from.is_null() {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
@@ -269,7 +270,7 @@ functions! {
         done: hsa_signal_t,
     ) {
         let runtime = runtime()?;
-        runtime.agents.get(agent)?;
+        runtime.agents.alive(runtime.agents.get(agent)?)?;
         if to.is_null() || to_offset.is_null() || from.is_null() || from_offset.is_null() || range.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }

@@ -33,6 +33,7 @@ functions! {
         if agent.is_cpu() {
             return Err(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
         }
+        runtime.agents.alive(agent)?;
         let callback = callback.map(|function| (function, data as u64));
         let queue = runtime.queues.create(runtime, &Wanted { agent, size, kind, callback })?;
         // SAFETY: the caller vouches for it.

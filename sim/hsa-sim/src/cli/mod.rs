@@ -71,6 +71,9 @@ struct Gpu {
     /// Instructions (counted once a wave) after which a kernel is cut off: for kernels that never end
     #[arg(long, env = "HIP_SIM_BUDGET", value_name = "N")]
     budget: Option<String>,
+    /// Kernels after which a GPU is lost, as by a reset: to see what the program does then
+    #[arg(long, env = "HIP_SIM_LOSE", value_name = "N")]
+    lose: Option<String>,
     /// Threads that run kernels: one a core if nothing is said
     #[arg(long, env = "HIP_SIM_THREADS", value_name = "N")]
     threads: Option<String>,
@@ -91,6 +94,9 @@ struct Gpu {
     /// with findings fails, with `warn` it is only told of
     #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
     checks: Option<String>,
+    /// Memory that the checks may take, in bytes or with K, M, G, T: a quarter of the machine's if nothing is said
+    #[arg(long, env = "HIP_SIM_CHECK_MEMORY", value_name = "SIZE")]
+    check_memory: Option<String>,
     /// A file for a profile of all kernels: `.svg` for a flame graph, anything else for tables; `%p` is the process's number
     #[arg(long, env = "HIP_SIM_PROFILE", value_name = "FILE")]
     profile: Option<String>,
@@ -139,12 +145,14 @@ impl Gpu {
             ("HIP_SIM_DEVICES", self.devices.clone()),
             ("HIP_SIM_MEMORY", self.memory.clone()),
             ("HIP_SIM_BUDGET", self.budget.clone()),
+            ("HIP_SIM_LOSE", self.lose.clone()),
             ("HIP_SIM_THREADS", self.threads.clone()),
             ("HIP_SIM_MISALIGNED", self.misaligned.and_then(name)),
             ("HIP_SIM_BEYOND_LDS", self.beyond_lds.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
             ("HIP_SIM_SEED", self.seed.clone()),
             ("HIP_SIM_CHECK", self.checks.clone()),
+            ("HIP_SIM_CHECK_MEMORY", self.check_memory.clone()),
             ("HIP_SIM_PROFILE", self.profile.clone()),
         ];
         all.into_iter().filter_map(|(variable, value)| Some((variable, value?))).collect()

@@ -117,6 +117,7 @@ impl Memories {
         if !pool.allocates() {
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
+        agents.alive(pool.agent)?;
         let whole = size.checked_next_multiple_of(GRANULE).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         self.take(pool.agent, whole)?;
         let kind = match pool.kind {
@@ -248,6 +249,12 @@ impl Memories {
     /// As of [`amdgpu_sim::Memory::register_host`].
     pub(crate) unsafe fn lock(&self, agents: &Agents, address: u64, size: u64, access: AgentSet) -> Result<()> {
         let pages = pages(address, size)?;
+        let space = agents.space();
+        // What was a GPU's and has been freed is not the program's own: HIP locks what it does not know, to copy it.
+        if space.is_device_range(address) || space.is_device_range(address + (size - 1)) {
+            tell_of_freed(address, size);
+            return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+        }
         if !self.svm.is_there(pages) {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
@@ -294,6 +301,19 @@ impl Memories {
         self.svm.clear(agents.space());
     }
 }
+
+/// Says that a program uses memory that it has freed; not for ever, as HIP asks once for each piece of a copy.
+fn tell_of_freed(address: u64, size: u64) {
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    if TOLD.fetch_add(1, Ordering::Relaxed) < MOST_TOLD {
+        eprintln!(
+            "hsa-sim: use after free: {size} bytes at {address:#x} are to be used as the host's, but were a GPU's and have been freed"
+        );
+    }
+}
+
+/// Uses of freed memory that are told of.
+const MOST_TOLD: u64 = 20;
 
 /// An address as C's pointer.
 pub(crate) fn pointer(address: u64) -> *mut c_void {

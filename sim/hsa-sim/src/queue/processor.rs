@@ -149,6 +149,9 @@ fn dispatch(runtime: &Runtime, queue: &Queue, index: u64, bytes: &[u8; 64]) -> R
         Err(fault) if fault.kind == FaultKind::Cancelled => Err(End::Stopped),
         Err(fault) => {
             eprintln!("hsa-sim: {fault}");
+            if fault.kind == FaultKind::Lost {
+                runtime.events.lost(queue.agent);
+            }
             if let Some((address, reason)) = events::bad_address(&fault) {
                 runtime.events.memory_fault(queue.agent, address, reason);
             }

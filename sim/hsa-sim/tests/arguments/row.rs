@@ -1,6 +1,8 @@
 //! A row of the table: a function, and what it may be given.
 
+use std::any::Any;
 use std::ffi::{CStr, c_void};
+use std::sync::Mutex;
 
 use hsa_sim::abi::*;
 
@@ -189,6 +191,15 @@ impl Call {
     }
 }
 
+/// The address of a copy of some numbers that is there for good.
+pub(crate) fn kept<T: Copy + Send + 'static>(numbers: &[T]) -> u64 {
+    static ALL: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+    let copy = numbers.to_vec();
+    let address = copy.as_ptr() as u64;
+    ALL.lock().unwrap().push(Box::new(copy));
+    address
+}
+
 /// Numbers that are no handle of anything.
 const GARBAGE: [u64; 6] = [1, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 63, u64::MAX];
 
@@ -220,8 +231,7 @@ pub(crate) fn wrongs(world: &World, argument: &Argument) -> Vec<(u64, Expect)> {
             let mut all = vec![(0, Expect::Is(*null))];
             let others = KINDS.into_iter().filter(|other| !other.is_like(*kind)).map(|other| world.live[&other]);
             let bad = [0].into_iter().chain(GARBAGE).chain(others).chain(world.ended.get(kind).copied());
-            // Leaked: a list of a test.
-            all.extend(bad.map(|bad| (Box::leak(Box::new(bad)) as *const u64 as u64, refused)));
+            all.extend(bad.map(|bad| (kept(&[bad]), refused)));
             all
         }
         Argument::Out { nullable, .. } => vec![(0, null(*nullable))],

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use hsa_sim::abi::*;
 
 use crate::row::Argument::{Attribute, Callback, Fresh, In, List, Number, Of, Out, Text};
-use crate::row::{Argument, Expect, Returns, Row, Undo};
+use crate::row::{Argument, Expect, Returns, Row, Undo, kept};
 use crate::world::{CODE, Kind, SIZE, World, picture};
 
 /// Start and end of the runtime, which everything else is between.
@@ -162,12 +162,11 @@ fn attribute(valid: u32) -> Argument {
     Attribute(u64::from(valid))
 }
 
-/// A description of anything of C.
-fn record<T: Copy>(value: &T) -> Argument {
-    let mut bytes = vec![0_u8; size_of::<T>()];
-    // SAFETY: as many bytes of a plain struct, whose gaps are read as what they happen to be only after they were zeroed here.
-    unsafe { std::ptr::copy_nonoverlapping((&raw const *value).cast::<u8>(), bytes.as_mut_ptr(), bytes.len()) };
-    In { bytes, nullable: false }
+/// The words of a description, without gaps.
+fn words_of(of: &hsa_ext_image_descriptor_t) -> [u64; 6] {
+    let format = u64::from(of.format.channel_type) | u64::from(of.format.channel_order) << 32;
+    let [width, height, depth, layers] = [of.width, of.height, of.depth, of.array_size].map(|size| size as u64);
+    [u64::from(of.geometry), width, height, depth, layers, format]
 }
 
 /// Where rows of the copy of a block lie.
@@ -309,7 +308,7 @@ fn signals(world: &World) -> Vec<Row> {
     }
     let agents = || List(Kind::Gpu, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     let new = || made(|world, _, signal| world.end(Kind::Signal, signal));
-    let twice = Box::leak(Box::new([world.live[&Kind::Gpu]; 2])).as_ptr() as u64;
+    let twice = kept(&[world.live[&Kind::Gpu]; 2]);
     let create = |row: Row| {
         row.also(&[(1, 0), (2, 0)], Expect::Any)
             .also(&[(1, 2), (2, twice)], INVALID)
@@ -379,7 +378,8 @@ fn memory(world: &World) -> Vec<Row> {
     let unlock = |world: &World, _: &[u64], memory: u64| world.end(Kind::Locked, memory);
     let agents = || List(Kind::Gpu, HSA_STATUS_ERROR_INVALID_ARGUMENT);
     let owner = |kind| Of(kind, Some(HSA_STATUS_ERROR_INVALID_REGION));
-    let wild = [0x1000_u64, 1 << 46, u64::MAX - 4095];
+    let freed = world.ended.get(&Kind::Memory).copied().unwrap_or(0x1000);
+    let wild = [0x1000_u64, 1 << 46, u64::MAX - 4095, freed];
     let flags = || number(0, &[1 << 31]);
     let lock = |row: Row, count: usize| {
         let mut row = row
@@ -403,8 +403,8 @@ fn memory(world: &World) -> Vec<Row> {
             may_out(),
         ];
         // Of a struct that claims to be empty there is nothing to be written; room that is refused.
-        let empty = Box::leak(Box::new([0_u64; 8])).as_ptr() as u64;
-        let huge = Box::leak(Box::new([u64::from(u32::MAX); 8])).as_ptr() as u64;
+        let empty = kept(&[0_u64; 8]);
+        let huge = kept(&[u64::from(u32::MAX); 8]);
         let refuses = nowhere as *const c_void as u64;
         Row::new("hsa_amd_pointer_info", arguments)
             .also(&[(1, empty)], INVALID)
@@ -416,9 +416,9 @@ fn memory(world: &World) -> Vec<Row> {
     let svm = || Number(world.own, vec![(0, INVALID), (1, Expect::Any), (HUGE, INVALID), (HUGE - 4095, INVALID)]);
     let pages =
         || Number(bytes, vec![(0, INVALID), (1 << 46, Expect::Error), (1 << 63, Expect::Error), (HUGE, INVALID)]);
-    let pairs = Box::leak(Box::new([3_u64, 9, 3, 9])).as_ptr() as u64;
-    let unknown = Box::leak(Box::new([99_u64, 0, HUGE, 0])).as_ptr() as u64;
-    let no_agent = Box::leak(Box::new([0x200_u64, 1])).as_ptr() as u64;
+    let pairs = kept(&[3_u64, 9, 3, 9]);
+    let unknown = kept(&[99_u64, 0, HUGE, 0]);
+    let no_agent = kept(&[0x200_u64, 1]);
     let attributes = |row: Row| {
         row.also(&[(3, 0)], Expect::Is(HSA_STATUS_SUCCESS))
             .also(&[(3, HUGE)], INVALID)
@@ -518,20 +518,20 @@ fn copies(world: &World) -> Vec<Row> {
             signals(),
             Fresh(Kind::Signal, None),
         ];
-        let leak = |numbers: [u64; 3]| Box::leak(Box::new(numbers)).as_ptr() as u64;
-        let range = |range: [u32; 3]| Box::leak(Box::new(range)).as_ptr() as u64;
+        let at = |numbers: [u64; 3]| kept(&numbers);
+        let range = |range: [u32; 3]| kept(&range);
         let all = u32::MAX;
         Row::new("hsa_amd_memory_async_copy_rect", arguments)
             .also(&[(7, u64::from(u32::MAX))], Expect::Error)
-            .also(&[(0, leak([0, 64, 0]))], Expect::Error)
-            .also(&[(0, leak([memory, HUGE, HUGE]))], Expect::Error)
-            .also(&[(0, leak([freed, 64, 0]))], Expect::Error)
+            .also(&[(0, at([0, 64, 0]))], Expect::Error)
+            .also(&[(0, at([memory, HUGE, HUGE]))], Expect::Error)
+            .also(&[(0, at([freed, 64, 0]))], Expect::Error)
             .also(&[(1, range([all; 3]))], Expect::Any)
             .also(&[(4, range([all; 3]))], Expect::Error)
             // Rows that all lie at one place: as many as can be counted must not be copied one by one.
-            .also(&[(0, leak([memory, 0, 0])), (2, leak([memory, 0, 0])), (4, range([1, all, all]))], Expect::Error)
-            .also(&[(0, leak([memory, 1, 0])), (2, leak([memory, 1, 0])), (4, range([1, 8, all]))], Expect::Error)
-            .also(&[(0, leak([memory, 8, 64])), (4, range([16, 4, 1]))], Expect::Error)
+            .also(&[(0, at([memory, 0, 0])), (2, at([memory, 0, 0])), (4, range([1, all, all]))], Expect::Error)
+            .also(&[(0, at([memory, 1, 0])), (2, at([memory, 1, 0])), (4, range([1, 8, all]))], Expect::Error)
+            .also(&[(0, at([memory, 8, 64])), (4, range([16, 4, 1]))], Expect::Error)
             .also(&[(4, range([0, all, all]))], Expect::Any)
     };
     let engines = || vec![gpu(), gpu(), out()];
@@ -607,7 +607,7 @@ fn virtual_memory(world: &World) -> Vec<Row> {
     let whole = |refused| {
         Number(bytes, [0, 1, 4096, bytes + 4096, 1 << 63, HUGE - 4095].map(|wrong| (wrong, refused)).to_vec())
     };
-    let description = |permissions: u64, agent: u64| Box::leak(Box::new([permissions, agent])).as_ptr() as u64;
+    let description = |permissions: u64, agent: u64| kept(&[permissions, agent]);
     vec![
         Row::new("hsa_amd_vmem_address_reserve", vec![made(give_back), granules(), wanted(), flags()]),
         Row::new(
@@ -769,7 +769,7 @@ fn code(world: &World) -> Vec<Row> {
         )
         .also(&[(1, c"".as_ptr() as u64)], Expect::Is(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME))
         .also(&[(1, c"\xff".as_ptr() as u64)], Expect::Error)
-        .also(&[(2, Box::leak(Box::new(7_u64)) as *const u64 as u64)], Expect::Is(HSA_STATUS_ERROR_INVALID_AGENT)),
+        .also(&[(2, kept(&[7_u64]))], Expect::Is(HSA_STATUS_ERROR_INVALID_AGENT)),
         Row::new("hsa_executable_get_symbol", vec![executable(), options(), text(c"say.kd"), gpu(), any(0), out()])
             .also(&[(1, name)], Expect::Is(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)),
         Row::new(
@@ -816,11 +816,11 @@ fn images(world: &World) -> Vec<Row> {
     let slice = || any(0);
     let new_image = || made(|world, _, image| world.end(Kind::Image, image));
     let new_sampler = || made(|world, _, sampler| world.end(Kind::Sampler, sampler));
-    let leak = |bytes: hsa_ext_image_descriptor_t| Box::leak(Box::new(bytes)) as *const _ as u64;
+    let described = |of: hsa_ext_image_descriptor_t| kept(&words_of(&of));
     let wrong = |mut row: Row| {
         let of = picture();
         let mut add =
-            |descriptor: hsa_ext_image_descriptor_t| row.more.push((vec![(1, leak(descriptor))], Expect::Error));
+            |descriptor: hsa_ext_image_descriptor_t| row.more.push((vec![(1, described(descriptor))], Expect::Error));
         for size in [0, 1 << 20, 1 << 63, usize::MAX] {
             add(hsa_ext_image_descriptor_t { width: size, ..of });
             add(hsa_ext_image_descriptor_t { height: size, ..of });
@@ -844,8 +844,8 @@ fn images(world: &World) -> Vec<Row> {
         }
         row
     };
-    let region_of = |offset: [u32; 3], range: [u32; 3]| Box::leak(Box::new([offset, range])) as *const _ as u64;
-    let three = |numbers: [u32; 3]| Box::leak(Box::new(numbers)) as *const _ as u64;
+    let region_of = |offset: [u32; 3], range: [u32; 3]| kept(&[offset, range].concat());
+    let three = |numbers: [u32; 3]| kept(&numbers);
     let outside = [
         region_of([16, 0, 0], [1, 1, 1]),
         region_of([0; 3], [17, 1, 1]),
@@ -858,20 +858,23 @@ fn images(world: &World) -> Vec<Row> {
     };
     let flat = || Number(own, vec![(0, INVALID), (1, Expect::Error), (0x1000, Expect::Error), (HUGE, Expect::Error)]);
     let sampler = |words: usize| halves(&vec![0; words]);
-    let bad_sampler = Box::leak(Box::new([99_u32; 5])).as_ptr() as u64;
+    let bad_sampler = kept(&[99_u32; 5]);
     let refused = Expect::Error;
     vec![
         Row::new("hsa_ext_image_get_capability", vec![gpu(), choice(1, 7), format(), out()]),
         Row::new("hsa_ext_image_get_capability_with_layout", vec![gpu(), choice(1, 7), format(), layout(), out()]),
-        wrong(Row::new("hsa_ext_image_data_get_info", vec![gpu(), record(&picture()), permission(), out()])),
+        wrong(Row::new("hsa_ext_image_data_get_info", vec![gpu(), words(&words_of(&picture())), permission(), out()])),
         wrong(Row::new(
             "hsa_ext_image_data_get_info_with_layout",
-            vec![gpu(), record(&picture()), permission(), layout(), row(), slice(), out()],
+            vec![gpu(), words(&words_of(&picture())), permission(), layout(), row(), slice(), out()],
         )),
-        wrong(Row::new("hsa_ext_image_create", vec![gpu(), record(&picture()), memory(), permission(), new_image()])),
+        wrong(Row::new(
+            "hsa_ext_image_create",
+            vec![gpu(), words(&words_of(&picture())), memory(), permission(), new_image()],
+        )),
         wrong(Row::new(
             "hsa_ext_image_create_with_layout",
-            vec![gpu(), record(&picture()), memory(), permission(), layout(), row(), slice(), new_image()],
+            vec![gpu(), words(&words_of(&picture())), memory(), permission(), layout(), row(), slice(), new_image()],
         )),
         Row::new("hsa_ext_image_destroy", vec![gpu(), Fresh(Kind::Image, None)]),
         Row::new("hsa_ext_image_copy", vec![gpu(), image(), offset(), image(), offset(), halves(&[4, 2, 1])])

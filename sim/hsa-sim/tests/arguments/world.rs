@@ -8,6 +8,8 @@ use std::os::fd::AsRawFd as _;
 use hsa_sim::abi::*;
 use libloading::os::unix::Library;
 
+use crate::row::kept;
+
 /// The code object that is loaded.
 pub(crate) const CODE: &[u8] = include_bytes!("../kernels/features.gfx90a.co");
 /// Bytes of allocations, reservations and mappings.
@@ -128,8 +130,7 @@ pub(crate) struct World {
 
 /// Memory of the test's own that is never freed.
 fn own() -> u64 {
-    let bytes: &'static mut [u64] = vec![0_u64; SIZE / 4].leak();
-    (bytes.as_mut_ptr().expose_provenance() as u64).next_multiple_of(4096)
+    kept(&vec![0_u64; SIZE / 4]).next_multiple_of(4096)
 }
 
 /// The description of a small image.

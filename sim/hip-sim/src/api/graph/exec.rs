@@ -82,7 +82,7 @@ hip_functions! {
     fn hipGraphLaunch(exec: hipGraphExec_t, stream: hipStream_t) {
         let runtime = runtime()?;
         let exec = exec_of(runtime, exec)?;
-        let target = runtime.target(stream)?;
+        let target = runtime.live_target(stream)?;
         if runtime.captures.is_captured(target.queue) {
             let child = exec.to_graph(runtime).ok_or(hipErrorOutOfMemory)?;
             return runtime.captures.add(runtime, target.queue, Operation::Child(child)).inspect_err(|_| {
@@ -96,7 +96,7 @@ hip_functions! {
         // There is nothing that a launch would have to take to the device.
         let runtime = runtime()?;
         exec_of(runtime, exec)?;
-        runtime.target(stream).map(drop)
+        runtime.live_target(stream).map(drop)
     }
 
     fn hipGraphExecUpdate(
