@@ -137,6 +137,7 @@ mod module;
 mod peer;
 mod properties;
 mod runtime;
+mod serial;
 mod settings;
 mod stream;
 mod texture;

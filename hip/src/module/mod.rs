@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hip_sys::hipModule_t;
 
@@ -40,10 +40,10 @@ pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::Arch;
-use crate::backend::runtime;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::serial::one_at_a_time;
 use crate::trace;
 use crate::usage::Usage;
 
@@ -78,13 +78,6 @@ unsafe impl Send for ModuleInner {}
 // SAFETY: as above.
 unsafe impl Sync for ModuleInner {}
 
-/// Held while code is loaded: HIP 5.7 fails now and then (303) where threads load at the same time.
-fn alone() -> Result<Option<MutexGuard<'static, ()>>> {
-    static LOADING: Mutex<()> = Mutex::new(());
-    let (major, ..) = runtime()?.version;
-    Ok((major < 6).then(|| LOADING.lock().unwrap_or_else(PoisonError::into_inner)))
-}
-
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
     ///
@@ -99,7 +92,7 @@ impl Module {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
-        let _alone = alone()?;
+        let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
         let status = unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) };
         check(status, "hipModuleLoadData", || {
@@ -119,7 +112,7 @@ impl Module {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
-        let _alone = alone()?;
+        let _one = one_at_a_time();
         let (status, log) = options.with_raw(|count, names, values| {
             // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers are as long as is
             // said.

@@ -365,3 +365,74 @@ fn a_reset_and_the_end_of_a_thread_end_captures() {
     // A capture that went on would refuse it.
     free(malloc(4));
 }
+
+/// `hipGraphNodeParams` of HIP 6.2 and later, for a fill.
+#[repr(C)]
+struct FillNode {
+    kind: hipGraphNodeType,
+    reserved: [i32; 3],
+    fill: hipMemsetParams,
+    rest: [u64; 29 - size_of::<hipMemsetParams>() / 8],
+    reserved_too: u64,
+}
+
+/// A function that the bindings may lack: they may be those of an older release.
+fn later<F: Copy>(name: &std::ffi::CStr) -> F {
+    let address = rocm_sdk::Provider::symbol(hip_sim::provider(), name).unwrap();
+    assert_eq!(size_of::<F>(), size_of_val(&address));
+    // SAFETY: the caller gives the function's own type, which is a pointer to a function.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+#[test]
+fn nodes_are_added_and_changed_by_their_kind() {
+    type Add = unsafe extern "C" fn(
+        *mut hipGraphNode_t,
+        hipGraph_t,
+        *const hipGraphNode_t,
+        usize,
+        *mut FillNode,
+    ) -> hipError_t;
+    type Change = unsafe extern "C" fn(hipGraphNode_t, *mut FillNode) -> hipError_t;
+    type ChangeExec = unsafe extern "C" fn(hipGraphExec_t, hipGraphNode_t, *mut FillNode) -> hipError_t;
+    let _alone = alone();
+    let (add, change, change_exec): (Add, Change, ChangeExec) =
+        (later(c"hipGraphAddNode"), later(c"hipGraphNodeSetParams"), later(c"hipGraphExecNodeSetParams"));
+    let (of, stream, data) = (graph(), stream(0), upload(&[0_u32; 4]));
+    let (kind, rest) = (hipGraphNodeTypeMemset, [0; 29 - size_of::<hipMemsetParams>() / 8]);
+    let mut fills = FillNode { kind, reserved: [0; 3], fill: fill(data, 1, 4), rest, reserved_too: 0 };
+    let mut node = null_mut();
+    // SAFETY: parameters of the kind that they say; bad ones are found.
+    unsafe {
+        ok(add(&mut node, of, null(), 0, &mut fills));
+        let exec = instantiate(of);
+        let filled_by = |exec, value: u32| {
+            ok(hipGraphLaunch(exec, stream));
+            ok(hipStreamSynchronize(stream));
+            assert_eq!(download::<u32>(data, 4), [value; 4]);
+        };
+        filled_by(exec, 1);
+        fills.fill.value = 2;
+        ok(change(node, &mut fills));
+        filled_by(exec, 1);
+        filled_by(instantiate(of), 2);
+        fills.fill.value = 3;
+        ok(change_exec(exec, node, &mut fills));
+        filled_by(exec, 3);
+        fills.fill.width = 5;
+        for status in [change(node, &mut fills), change_exec(exec, node, &mut fills)] {
+            assert_eq!(status, hipErrorInvalidValue, "past the end");
+        }
+        fills.kind = hipGraphNodeTypeEmpty;
+        assert_eq!(change(node, &mut fills), hipErrorInvalidValue, "another kind");
+        fills.kind = hipGraphNodeTypeGraph;
+        assert_eq!(change(node, &mut fills), hipErrorNotSupported);
+        fills.kind = hipGraphNodeType(99);
+        assert_eq!(add(&mut node, of, null(), 0, &mut fills), hipErrorNotSupported);
+        assert_eq!(add(&mut node, of, null(), 0, null_mut()), hipErrorInvalidValue);
+        ok(hipGraphExecDestroy(exec));
+        ok(hipGraphDestroy(of));
+        ok(hipStreamDestroy(stream));
+    }
+    free(data);
+}

@@ -110,7 +110,10 @@ pub(super) fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<usize, Refu
 }
 
 /// Gives a node another operation of the same kind.
-fn change(node: hipGraphNode_t, new: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>) -> Outcome {
+pub(super) fn change(
+    node: hipGraphNode_t,
+    new: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>,
+) -> Outcome {
     let runtime = runtime()?;
     let node = node_of(runtime, node)?;
     let new = new(runtime)?;

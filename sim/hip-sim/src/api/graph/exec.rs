@@ -23,7 +23,7 @@ fn exec_of(runtime: &Runtime, exec: hipGraphExec_t) -> Result<Arc<Exec>, Refusal
 
 /// # Safety
 /// `to` must be null or valid for a write.
-unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, flags: c_ulonglong) -> Outcome {
+pub(super) unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, flags: c_ulonglong) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null() && flags & !KNOWN_FLAGS == 0, hipErrorInvalidValue)?;
     let graph = graph_of(runtime, graph)?;
@@ -37,7 +37,7 @@ unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, flags: c_ulong
 }
 
 /// Gives a node of an instantiated graph another operation of the same kind.
-fn change(
+pub(super) fn change(
     exec: hipGraphExec_t,
     node: hipGraphNode_t,
     new: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>,

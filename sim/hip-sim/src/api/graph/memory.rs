@@ -10,8 +10,28 @@ use super::node::add;
 use super::node_of;
 use crate::api::{hip_functions, put};
 use crate::graph::{GraphMemory, Operation};
-use crate::runtime::runtime;
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Refusal, ensure};
+
+/// An allocation; its address is told at once.
+pub(super) fn alloc(runtime: &Runtime, parameters: &mut hipMemAllocNodeParams) -> Result<Operation, Refusal> {
+    let pool = &parameters.poolProps;
+    let is_pinned = pool.allocType == hipMemAllocationTypePinned;
+    let is_device = pool.location.type_ == hipMemLocationTypeDevice;
+    ensure(is_pinned && is_device && parameters.bytesize > 0, hipErrorInvalidValue)?;
+    let device = runtime.device(pool.location.id).map_err(|_| hipErrorInvalidValue)?;
+    let memory = GraphMemory::reserve(runtime, device.ordinal, parameters.bytesize as u64);
+    let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
+    parameters.dptr = std::ptr::with_exposed_provenance_mut(memory.base as usize);
+    Ok(Operation::Alloc(memory))
+}
+
+/// The end of what an allocation node allocates.
+pub(super) fn free(runtime: &Runtime, ptr: *mut c_void) -> Result<Operation, Refusal> {
+    let base = ptr.expose_provenance() as u64;
+    runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
+    Ok(Operation::Free(base))
+}
 
 hip_functions! {
     fn hipGraphAddMemAllocNode(
@@ -20,27 +40,13 @@ hip_functions! {
     ) {
         ensure(!parameters.is_null(), hipErrorInvalidValue)?;
         let parameters = &mut *parameters;
-        add((to, graph, before, count), |runtime| {
-            let pool = &parameters.poolProps;
-            let is_pinned = pool.allocType == hipMemAllocationTypePinned;
-            let is_device = pool.location.type_ == hipMemLocationTypeDevice;
-            ensure(is_pinned && is_device && parameters.bytesize > 0, hipErrorInvalidValue)?;
-            let device = runtime.device(pool.location.id).map_err(|_| hipErrorInvalidValue)?;
-            let memory = GraphMemory::reserve(runtime, device.ordinal, parameters.bytesize as u64);
-            let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
-            parameters.dptr = std::ptr::with_exposed_provenance_mut(memory.base as usize);
-            Ok(Operation::Alloc(memory))
-        })
+        add((to, graph, before, count), |runtime| alloc(runtime, parameters))
     }
 
     fn hipGraphAddMemFreeNode(
         to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, ptr: *mut c_void,
     ) {
-        add((to, graph, before, count), |runtime| {
-            let base = ptr.expose_provenance() as u64;
-            runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
-            Ok(Operation::Free(base))
-        })
+        add((to, graph, before, count), |runtime| free(runtime, ptr))
     }
 
     fn hipGraphMemAllocNodeGetParams(node: hipGraphNode_t, parameters: *mut hipMemAllocNodeParams) {

@@ -3,6 +3,7 @@
 mod describe;
 mod dot;
 mod exec;
+mod generic;
 mod memory;
 mod node;
 
@@ -17,8 +18,8 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The functions of graphs by name.
-pub(crate) const FUNCTIONS: [&[(&str, Function)]; 6] =
-    [OWN, node::FUNCTIONS, describe::FUNCTIONS, exec::FUNCTIONS, memory::FUNCTIONS, dot::FUNCTIONS];
+pub(crate) const FUNCTIONS: [&[(&str, Function)]; 7] =
+    [OWN, node::FUNCTIONS, describe::FUNCTIONS, exec::FUNCTIONS, memory::FUNCTIONS, dot::FUNCTIONS, generic::FUNCTIONS];
 const OWN: &[(&str, Function)] = graphs::FUNCTIONS;
 
 fn graph_of(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>, Refusal> {

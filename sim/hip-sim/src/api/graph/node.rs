@@ -33,6 +33,14 @@ pub(super) unsafe fn add(
     Ok(())
 }
 
+/// A copy of a graph, to be in another.
+pub(super) fn child_of(runtime: &Runtime, graph: hipGraph_t, child: hipGraph_t) -> Result<Operation, Refusal> {
+    // A graph cannot be in itself.
+    ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
+    let child = graph_of(runtime, child)?;
+    Ok(Operation::Child(graph::copy(runtime, &child, true).ok_or(hipErrorOutOfMemory)?))
+}
+
 hip_functions! {
     fn hipGraphAddEmptyNode(
         to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize,
@@ -78,12 +86,7 @@ hip_functions! {
     fn hipGraphAddChildGraphNode(
         to: *mut hipGraphNode_t, graph: hipGraph_t, before: *const hipGraphNode_t, count: usize, child: hipGraph_t,
     ) {
-        add((to, graph, before, count), |runtime| {
-            // A graph cannot be in itself.
-            ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
-            let child = graph_of(runtime, child)?;
-            Ok(Operation::Child(graph::copy(runtime, &child, true).ok_or(hipErrorOutOfMemory)?))
-        })
+        add((to, graph, before, count), |runtime| child_of(runtime, graph, child))
     }
 
     fn hipGraphAddEventRecordNode(
