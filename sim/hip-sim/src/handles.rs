@@ -18,6 +18,7 @@ pub(crate) enum Kind {
     Graph = 0xd,
     Node = 0xf,
     Exec = 0x11,
+    UserObject = 0x13,
 }
 
 const KIND_BITS: u32 = 6;

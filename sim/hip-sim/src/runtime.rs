@@ -12,7 +12,7 @@ use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorI
 
 use crate::capture::{Captures, Mark};
 use crate::config;
-use crate::graph::{Exec, Graph, MemoryUse, Node};
+use crate::graph::{Exec, Graph, MemoryUse, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::loss::Loss;
 use crate::memory::AddressMap;
@@ -113,6 +113,7 @@ pub(crate) struct Runtime {
     pub(crate) graphs: Handles<Graph>,
     pub(crate) nodes: Handles<Node>,
     pub(crate) execs: Handles<Exec>,
+    pub(crate) objects: Handles<UserObject>,
     pub(crate) graph_memory: MemoryUse,
     pub(crate) captures: Captures,
     pub(crate) peers: Peers,
@@ -152,6 +153,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 graphs: Handles::new(Kind::Graph),
                 nodes: Handles::new(Kind::Node),
                 execs: Handles::new(Kind::Exec),
+                objects: Handles::new(Kind::UserObject),
                 graph_memory: MemoryUse::default(),
                 captures: Captures::default(),
                 peers: Peers::default(),
