@@ -174,6 +174,7 @@ fn start() -> Result<Runtime> {
     check(status, "hipRuntimeGetVersion", || "the version of the HIP runtime".to_owned())?;
     let version = decode_version(raw);
     check_version(version, hip_sys::API_LEVEL)?;
+    crate::serial::begin(version);
     crate::context::watch_fork();
     // SAFETY: 0 is the only flag that there is.
     let status = unsafe { hip_sys::hipInit(0) };

@@ -35,6 +35,8 @@ pub(crate) struct DeviceState {
     default_stream: OnceLock<Arc<StreamInner>>,
     pools: DevicePools,
     peers: Peers,
+    #[cfg(feature = "rocm-10-0")]
+    execution_context: OnceLock<Arc<crate::execution::ContextInner>>,
 }
 
 impl DeviceState {
@@ -46,6 +48,8 @@ impl DeviceState {
             default_stream: OnceLock::new(),
             pools: DevicePools::default(),
             peers: Peers::default(),
+            #[cfg(feature = "rocm-10-0")]
+            execution_context: OnceLock::new(),
         }
     }
 }
@@ -193,6 +197,12 @@ impl Device {
 
     pub(crate) fn peers(&self) -> &'static Peers {
         &self.state.peers
+    }
+
+    /// The execution context that it has by itself, once it has been asked for.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) fn execution_context(&self) -> &'static OnceLock<Arc<crate::execution::ContextInner>> {
+        &self.state.execution_context
     }
 
     /// Makes this device current where a call depends on it.

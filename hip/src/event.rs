@@ -120,6 +120,8 @@ pub(crate) struct Recorded {
     pub(crate) stream: Arc<StreamInner>,
     /// The last work in front of the event.
     pub(crate) ticket: u64,
+    /// Other streams that it stands behind as well, with their last work: where it was recorded on all streams of an execution context.
+    others: Vec<(Arc<StreamInner>, u64)>,
     /// Counts the records of the event: tells whether a second thread has moved the mark.
     generation: u64,
     /// The capture that it was recorded in: it marks a place in a graph then.
@@ -130,7 +132,27 @@ impl Recorded {
     /// Moves the mark behind the work of `stream` up to `ticket`.
     pub(crate) fn moved(before: Option<&Self>, stream: &Arc<StreamInner>, ticket: u64) -> Self {
         let generation = before.map_or(1, |before| before.generation + 1);
-        Self { stream: Arc::clone(stream), ticket, generation, capture: stream.capture() }
+        Self { stream: Arc::clone(stream), ticket, others: Vec::new(), generation, capture: stream.capture() }
+    }
+
+    /// Moves the mark behind the work of several streams, each up to its ticket; `None` if there are no streams.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) fn moved_behind(before: Option<&Self>, mut streams: Vec<(Arc<StreamInner>, u64)>) -> Option<Self> {
+        let (stream, ticket) = streams.pop()?;
+        Some(Self { others: streams, ..Self::moved(before, &stream, ticket) })
+    }
+
+    /// Notes that later work of `stream` waits for the mark.
+    pub(crate) fn awaited_by(&self, stream: &Arc<StreamInner>) {
+        self.behind().filter(|(other, _)| !Arc::ptr_eq(other, stream)).for_each(|(other, ticket)| {
+            stream.note_waited(other.id(), ticket);
+        });
+    }
+
+    /// The streams that the mark stands behind, with the last work of each.
+    fn behind(&self) -> impl Iterator<Item = (&Arc<StreamInner>, u64)> {
+        let others = self.others.iter().map(|(stream, ticket)| (stream, *ticket));
+        std::iter::once((&self.stream, self.ticket)).chain(others)
     }
 }
 
@@ -316,7 +338,7 @@ impl Event {
     }
 
     /// As [`recorded_here`](Self::recorded_here), for the host to wait for.
-    fn recorded_for_host(&self) -> Result<Option<Recorded>> {
+    pub(crate) fn recorded_for_host(&self) -> Result<Option<Recorded>> {
         let recorded = self.recorded_here()?;
         if recorded.as_ref().is_some_and(|recorded| recorded.capture.is_some()) {
             return Err(Error::Capture {
@@ -336,7 +358,7 @@ impl Event {
     /// Credits the stream with what waiting for the event has shown.
     fn credit(&self, recorded: Option<&Recorded>) {
         if let Some(recorded) = recorded.filter(|recorded| self.still(recorded)) {
-            recorded.stream.note_completed(recorded.ticket);
+            recorded.behind().for_each(|(stream, ticket)| stream.note_completed(ticket));
         }
     }
 

@@ -44,6 +44,7 @@
 //! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; better make streams |
+//! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |
 //! | `hipStreamPerThread` | [`Stream::of_this_thread`] |
 //! | `hipLaunchHostFunc` | [`Stream::launch_host_function`]; [`Stream::finished`] is a future |
 //! | `hipStreamWaitValue64`, `hipStreamWriteValue64` | [`Signal`], [`Stream::wait_signal`], [`Stream::write_signal`], [`Stream::signal_operations`] |
@@ -56,6 +57,7 @@
 //! | `hipMemcpy` | [`DeviceBuffer::from_slice`], [`copy_from_slice`](DeviceBuffer::copy_from_slice), [`to_vec`](DeviceBuffer::to_vec) |
 //! | `hipMemcpyAsync` | [`copy_from_pinned_async`](DeviceBuffer::copy_from_pinned_async), [`copy_to_pinned_async`](DeviceBuffer::copy_to_pinned_async), [`copy_from_device_async`](DeviceBuffer::copy_from_device_async) |
 //! | `hipMemset*` | [`fill`](DeviceBuffer::fill), [`fill_async`](DeviceBuffer::fill_async) |
+//! | `hipMemPrefetchBatchAsync`, `hipMemDiscardBatchAsync` (10.0) | `PrefetchBatch`, `DiscardBatch` |
 //! | `hipIpcGetMemHandle`, `hipIpcOpenMemHandle` | [`DeviceBuffer::ipc_handle`], [`DeviceBuffer::open_ipc`] |
 //! | `hipMemAddressReserve`, `hipMemCreate`, `hipMemMap` | [`AddressRange`], [`PhysicalMemory`], [`AddressRange::map`] |
 //! | `hipMallocArray`, `hipMalloc3DArray`, `hipMemcpy2DToArray`, ... | [`Array`], [`ArraySlice`] |
@@ -67,6 +69,7 @@
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
 //! | `hipFunction_t`, `hipFuncGetAttribute` | [`Kernel`], [`Kernel::info`], [`Kernel::attribute`] |
+//! | `hipLibrary_t`, `hipKernel_t` (7.1) | `Library`, `LibraryKernel`; on a device (10.0): `LibraryKernel::on`, `Library::global` |
 //! | `kernel<<<grid, block, shared, stream>>>(...)` | [`Kernel::launch`] |
 //! | the same, with a signature | [`kernel!`] |
 //! | `hipModuleLaunchCooperativeKernel`, `hipExtModuleLaunchKernel` | [`Kernel::launch_cooperative`], [`Kernel::launch_timed`] |
@@ -122,6 +125,8 @@ mod device;
 pub mod dlpack;
 mod error;
 mod event;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 #[cfg(unix)]
 mod external;
 mod graph;
@@ -132,6 +137,7 @@ mod module;
 mod peer;
 mod properties;
 mod runtime;
+mod serial;
 mod settings;
 mod stream;
 mod texture;
@@ -148,12 +154,16 @@ pub use ndarray;
 pub use num_complex;
 
 pub use arch::{Arch, ArchFeature};
+#[cfg(feature = "rocm-10-0")]
+pub use array::MemoryRequirements;
 pub use array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, MipmappedArray, Texel};
 pub use attribute::{DeviceAttribute, FunctionAttribute};
 pub use backend::{Backend, backend, runtime_version, select_backend, sim_if_no_gpu};
 pub use device::{Device, MemoryInfo};
 pub use error::{Error, HipError, Result, Status};
 pub use event::{Event, EventOptions, IpcEventHandle};
+#[cfg(feature = "rocm-10-0")]
+pub use execution::{ComputeUnits, ExecutionContext, UnitGroup, UnitSplit, WorkQueues};
 #[cfg(unix)]
 pub use external::{ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
 pub use graph::{
@@ -173,6 +183,8 @@ pub use memory::{
 };
 #[cfg(feature = "rocm-7-1")]
 pub use memory::{CopyBatch, CopyBatch3};
+#[cfg(feature = "rocm-10-0")]
+pub use memory::{DiscardBatch, PrefetchBatch};
 #[cfg(feature = "rocm-7-0")]
 pub use module::LaunchAttributes;
 pub use module::{

@@ -57,12 +57,14 @@ const LINES: &str = "-O2 -gline-tables-only -fdebug-compilation-dir=. -fdebug-pr
 const HIP_TESTS: &str = "hip/tests/kernels";
 
 /// Its code objects: file, source, release, architecture and options.
-const HIP: [(&str, &str, &str, &str); 12] = [
+const HIP: [(&str, &str, &str, &str); 14] = [
     ("kernels.gfx90a.co", "kernels.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
     ("kernels.gfx942.co", "kernels.hip", RELEASE, "gfx942 -O3 -mcode-object-version=5"),
     ("kernels.gfx1100.co", "kernels.hip", RELEASE, "gfx1100 -O3"),
     ("globals.gfx90a.co", "globals.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
     ("globals.gfx942.co", "globals.hip", RELEASE, "gfx942 -O3 -mcode-object-version=5"),
+    ("managed.gfx90a.co", "managed.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
+    ("managed.gfx942.co", "managed.hip", RELEASE, "gfx942 -O3 -mcode-object-version=5"),
     ("images.gfx90a.co", "images.hip", RELEASE, "gfx90a -O3 -mcode-object-version=5"),
     ("vector_add.v4.gfx90a.co", "vector_add.hip", "5.7", "gfx90a -O3"),
     ("vector_add.v4.gfx942.co", "vector_add.hip", "5.7", "gfx942 -O3"),

@@ -13,6 +13,17 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::Usage;
 
+/// The memory that an array takes (`hipArrayMemoryRequirements`).
+#[cfg(feature = "rocm-10-0")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryRequirements {
+    /// Bytes.
+    pub bytes: usize,
+    /// What the address of its memory is a multiple of.
+    pub alignment: usize,
+}
+
 /// An array with smaller ones of the same, each half as wide, high and deep as the one before (`hipMallocMipmappedArray`).
 ///
 /// ROCm's runtimes for Linux have none: making one is `hipErrorNotSupported`.
@@ -132,6 +143,22 @@ impl<T> MipmappedArray<T> {
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
+    }
+
+    /// The memory that it takes (`hipMipmappedArrayGetMemoryRequirements`).
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    #[cfg(feature = "rocm-10-0")]
+    pub fn memory_requirements(&self) -> Result<MemoryRequirements> {
+        self.device.activate()?;
+        let mut raw = hip_sys::hipArrayMemoryRequirements::default();
+        // SAFETY: `raw` is valid for a write; the array is alive, and on the device.
+        let status = unsafe { hip_sys::hipMipmappedArrayGetMemoryRequirements(&mut raw, self.raw, self.device.raw()) };
+        check(status, "hipMipmappedArrayGetMemoryRequirements", || {
+            format!("{} levels of {} on device {}", self.levels.len(), self.shape, self.device.index())
+        })?;
+        Ok(MemoryRequirements { bytes: raw.size, alignment: raw.alignment })
     }
 
     /// The C handle. It stays this array's.

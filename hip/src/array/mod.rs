@@ -13,6 +13,8 @@ use std::ptr;
 use hip_sys::{hipArray_t, hipArraySurfaceLoadStore};
 
 pub(crate) use copy::{End, copy_node};
+#[cfg(feature = "rocm-10-0")]
+pub use mipmap::MemoryRequirements;
 pub use mipmap::MipmappedArray;
 pub use shape::ArrayShape;
 pub use slice::{ArraySlice, ArraySliceMut};

@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
+use crate::serial::one_at_a_time;
 #[cfg(feature = "rocm-6-4")]
 use crate::stream::SignalOp;
 use crate::stream::{Launching, Stream};
@@ -103,6 +104,7 @@ impl Graph {
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
         let mut raw: hipGraphExec_t = ptr::null_mut();
+        let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphInstantiateWithFlags(&mut raw, self.inner.raw, options.raw()) };
         check(status, "hipGraphInstantiateWithFlags", || self.describe())?;
@@ -161,6 +163,7 @@ impl GraphExec {
         let mut records = self.lock_records();
         let launch = Launching { kernel: &self.name, config: None };
         let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
+            let _one = one_at_a_time();
             // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
             let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
             check(status, "hipGraphLaunch", || self.name.to_string())
@@ -214,6 +217,7 @@ impl GraphExec {
         let mut pointers = arguments.pointers();
         let params = kernel_params(kernel, config, pointers.as_mut_ptr());
         self.change(arguments.accesses())?;
+        let _one = one_at_a_time();
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecKernelNodeSetParams", || kernel.describe(config))?;
@@ -333,6 +337,7 @@ impl GraphExec {
         self.change(&[])?;
         let mut node: hipGraphNode_t = ptr::null_mut();
         let mut result = hip_sys::hipGraphExecUpdateSuccess;
+        let _one = one_at_a_time();
         // SAFETY: both are alive; `node` and `result` are valid for a write.
         let status = unsafe { hip_sys::hipGraphExecUpdate(self.raw, graph.inner.raw, &mut node, &mut result) };
         if status.0 != 0 && result != hip_sys::hipGraphExecUpdateSuccess {

@@ -25,6 +25,7 @@ use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::serial::one_at_a_time;
 use crate::stream::{Report, keep, run_reporting};
 use crate::usage::{Access, Kept, MemoryKind};
 
@@ -165,6 +166,7 @@ impl Graph {
     pub fn try_clone(&self) -> Result<Self> {
         self.inner.device.activate()?;
         let mut raw: hipGraph_t = ptr::null_mut();
+        let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
         check(status, "hipGraphClone", || self.describe())?;

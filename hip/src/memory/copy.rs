@@ -142,7 +142,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// on the destination's device.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::WrongDevice`].
+    /// [`Error::Length`], [`Error::WrongDevice`]; [`Error::Capture`] for a copy from another device while the stream is captured.
     pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
     where
         T: 's,
@@ -154,6 +154,9 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         let (to, from, bytes) = (self.device(), source.device(), self.byte_len());
+        if to != from {
+            stream.inner.refuse_captured("a copy from another device")?;
+        }
         let accesses = [self.access(), source.access()];
         trace::copy(Some(to), Some(stream.inner.id()), "device to device", bytes);
         stream.inner.submit(&accesses, None, |raw| {

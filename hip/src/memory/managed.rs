@@ -155,10 +155,14 @@ impl<T: Pod> ManagedBuffer<T> {
     }
 
     /// Queues a move of the memory to where it will be used next (`hipMemPrefetchAsync`). It changes speed, not meaning.
+    ///
+    /// # Errors
+    /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
     pub fn prefetch_async(&self, stream: &Stream, place: MemoryPlace) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
+        stream.inner.refuse_captured("a prefetch of managed memory")?;
         let (pointer, bytes) = (self.memory.pointer, self.memory.bytes);
         stream.inner.submit(&[Access::read(&self.memory.usage)], None, |raw| {
             // SAFETY: the memory notes the use, and is not freed before it is over.
@@ -169,10 +173,14 @@ impl<T: Pod> ManagedBuffer<T> {
 
     /// Queues a change of who may use the memory (`hipStreamAttachMemAsync`), on devices that cannot have the host and kernels
     /// use it at a time (`hipDeviceAttributeConcurrentManagedAccess` is 0).
+    ///
+    /// # Errors
+    /// [`Capture`](crate::Error::Capture) while the stream is captured; the runtime's status.
     pub fn attach_async(&mut self, stream: &Stream, attachment: Attachment) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
+        stream.inner.refuse_captured("an attachment of managed memory")?;
         let flags = match attachment {
             Attachment::Global => hipMemAttachGlobal,
             Attachment::Host => hipMemAttachHost,

@@ -17,6 +17,8 @@ mod float8;
 mod host;
 mod ipc;
 mod managed;
+#[cfg(feature = "rocm-10-0")]
+mod managed_batch;
 mod pinned;
 mod pinned_slice;
 mod pitched;
@@ -42,6 +44,8 @@ pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{Attachment, ManagedBuffer, MemoryAdvice, MemoryPlace};
+#[cfg(feature = "rocm-10-0")]
+pub use managed_batch::{DiscardBatch, PrefetchBatch};
 pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};

@@ -75,6 +75,13 @@ macro_rules! common {
                 Access { usage: &self.memory.usage, kind: $access }
             }
 
+            /// Whether the memory is managed.
+            #[cfg(feature = "rocm-10-0")]
+            pub(crate) fn is_managed(&self) -> bool {
+                // Of no elements, none has been made.
+                self.len == 0 || matches!(self.memory.owner(), super::Owner::Managed)
+            }
+
             /// `Ok` if copies on `device` may use the memory.
             pub(crate) fn admit(&self, device: Device, what: &'static str) -> Result<()> {
                 self.memory.admit(device, $access, what)

@@ -1,11 +1,12 @@
 //! Variables of a module as buffers.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 use bytemuck::Pod;
+use hip_sys::hipError_t;
 
 use super::{Module, ModuleInner};
 use crate::call::check;
@@ -45,41 +46,49 @@ impl Module {
     /// [`Error::InvalidValue`] if there is no such variable, if its bytes are no whole number of `T` or not aligned for it, and while
     /// another buffer has any of them; [`Error::ZeroSizedType`].
     pub fn global<T: Pod>(&self, name: &str) -> Result<DeviceBuffer<T>> {
-        let type_name = std::any::type_name::<T>();
-        if size_of::<T>() == 0 {
-            return Err(Error::ZeroSizedType { type_name });
-        }
-        let refused =
-            |value: String, allowed: String| Error::InvalidValue { what: "the variable of a module", value, allowed };
-        let none = || refused(format!("{name:?}"), "the name of one that the module has".to_owned());
-        let c_name = CString::new(name).ok().filter(|name| !name.is_empty()).ok_or_else(none)?;
         self.inner.device.activate()?;
-        let (mut pointer, mut bytes) = (ptr::null_mut(), 0usize);
-        // SAFETY: both are valid for a write, the module is loaded, the name is terminated.
-        let status = unsafe { hip_sys::hipModuleGetGlobal(&mut pointer, &mut bytes, self.inner.raw, c_name.as_ptr()) };
-        match check(status, "hipModuleGetGlobal", || format!("the variable {name:?}")) {
-            Err(error) if error.status() == Some(Status::NOT_FOUND) => return Err(none()),
-            other => other?,
-        }
-        let address = pointer as usize;
-        if pointer.is_null() || bytes == 0 || bytes % size_of::<T>() != 0 {
-            let allowed = format!("a multiple of {} bytes long, for {type_name}", size_of::<T>());
-            return Err(refused(format!("{name:?}, which is {bytes} bytes long"), allowed));
-        }
-        if address % align_of::<T>() != 0 {
-            let allowed = format!("at a multiple of {}, for {type_name}", align_of::<T>());
-            return Err(refused(format!("{name:?}, which is at {address:#x}"), allowed));
-        }
-        let claim = Claim::new(&self.inner, address..address.saturating_add(bytes)).ok_or_else(|| {
-            refused(
-                format!("{name:?}, which a buffer has already"),
-                "one that no buffer has: drop that first".to_owned(),
-            )
-        })?;
-        let usage = self.inner.usage.shared();
-        let memory = Allocation::part(&self.inner.device, pointer, bytes, usage, Box::new(claim));
-        Ok(DeviceBuffer::from_allocation(memory, bytes / size_of::<T>()))
+        variable(&self.inner, name, "hipModuleGetGlobal", |pointer, bytes, name| {
+            // SAFETY: both are valid for a write, the module is loaded, the name is terminated.
+            unsafe { hip_sys::hipModuleGetGlobal(pointer, bytes, self.inner.raw, name.as_ptr()) }
+        })
     }
+}
+
+/// A variable of a module as a buffer, by what `find` writes for its name: address and bytes. The device is current.
+pub(crate) fn variable<T: Pod>(
+    module: &Arc<ModuleInner>,
+    name: &str,
+    function: &'static str,
+    find: impl FnOnce(&mut *mut c_void, &mut usize, &CStr) -> hipError_t,
+) -> Result<DeviceBuffer<T>> {
+    let type_name = std::any::type_name::<T>();
+    if size_of::<T>() == 0 {
+        return Err(Error::ZeroSizedType { type_name });
+    }
+    let refused =
+        |value: String, allowed: String| Error::InvalidValue { what: "the variable of a module", value, allowed };
+    let none = || refused(format!("{name:?}"), "the name of one that the module has".to_owned());
+    let c_name = CString::new(name).ok().filter(|name| !name.is_empty()).ok_or_else(none)?;
+    let (mut pointer, mut bytes) = (ptr::null_mut(), 0usize);
+    match check(find(&mut pointer, &mut bytes, &c_name), function, || format!("the variable {name:?}")) {
+        Err(error) if error.status() == Some(Status::NOT_FOUND) => return Err(none()),
+        other => other?,
+    }
+    let address = pointer as usize;
+    if pointer.is_null() || bytes == 0 || bytes % size_of::<T>() != 0 {
+        let allowed = format!("a multiple of {} bytes long, for {type_name}", size_of::<T>());
+        return Err(refused(format!("{name:?}, which is {bytes} bytes long"), allowed));
+    }
+    if address % align_of::<T>() != 0 {
+        let allowed = format!("at a multiple of {}, for {type_name}", align_of::<T>());
+        return Err(refused(format!("{name:?}, which is at {address:#x}"), allowed));
+    }
+    let claim = Claim::new(module, address..address.saturating_add(bytes)).ok_or_else(|| {
+        refused(format!("{name:?}, which a buffer has already"), "one that no buffer has: drop that first".to_owned())
+    })?;
+    let usage = module.usage.shared();
+    let memory = Allocation::part(&module.device, pointer, bytes, usage, Box::new(claim));
+    Ok(DeviceBuffer::from_allocation(memory, bytes / size_of::<T>()))
 }
 
 /// A buffer's hold on some bytes of a module.

@@ -11,6 +11,7 @@ use crate::attribute::FunctionAttribute;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::serial::one_at_a_time;
 use crate::stream::{Launching, Stream};
 use crate::usage::{Access, Accesses};
 
@@ -39,7 +40,7 @@ pub struct Occupancy {
 }
 
 impl Kernel {
-    pub(super) fn new(raw: hipFunction_t, info: Arc<KernelInfo>, module: Arc<ModuleInner>) -> Self {
+    pub(crate) fn new(raw: hipFunction_t, info: Arc<KernelInfo>, module: Arc<ModuleInner>) -> Self {
         let name = Arc::from(info.name.as_str());
         Self { raw, info, name, module }
     }
@@ -217,6 +218,7 @@ impl Kernel {
         let LaunchConfig { grid, block, shared_bytes } = config;
         let check_size = || config.check(&self.info, self.device().properties()?);
         let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, |raw| {
+            let _one = one_at_a_time();
             // SAFETY: the function's module is loaded and notes the launch; the arguments are as the kernel takes them, valid during
             // the call, which copies them; the buffers note their use. The caller answers for the kernel.
             let status = unsafe {

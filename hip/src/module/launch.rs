@@ -10,6 +10,7 @@ use super::{Kernel, KernelArgs, LaunchConfig};
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
+use crate::serial::one_at_a_time;
 use crate::stream::Stream;
 
 /// `hipExtModuleLaunchKernel`, which the headers leave to `hip_ext.h`. It counts threads where others count blocks.
@@ -53,6 +54,7 @@ impl Kernel {
         let mut pointers = arguments.pointers();
         let LaunchConfig { grid, block, shared_bytes } = config;
         stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
+            let _one = one_at_a_time();
             // SAFETY: as in `launch`.
             let status = unsafe {
                 hip_sys::hipModuleLaunchCooperativeKernel(
@@ -148,6 +150,7 @@ impl Kernel {
             if ptr::from_ref(start).addr() < ptr::from_ref(stop).addr() { (start, stop) } else { (stop, start) };
         let (mut first_record, mut second_record) = (first.lock_record(), second.lock_record());
         let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(config)), |raw| {
+            let _one = one_at_a_time();
             // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has made sure of; the events
             // are alive.
             let status = unsafe {
@@ -213,6 +216,7 @@ impl Kernel {
                 attrs: if list.is_empty() { ptr::null_mut() } else { list.as_mut_ptr() },
                 numAttrs: list.len() as c_uint,
             };
+            let _one = one_at_a_time();
             // SAFETY: as in `launch`; the attributes are alive during the call.
             let status = unsafe {
                 hip_sys::hipDrvLaunchKernelEx(&launch, self.as_raw(), pointers.as_mut_ptr(), ptr::null_mut())

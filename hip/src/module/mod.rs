@@ -22,12 +22,14 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hip_sys::hipModule_t;
 
 pub use args::{Arguments, KernelArg, KernelArgs};
 pub use geometry::{Dim3, LaunchConfig};
+#[cfg(feature = "rocm-10-0")]
+pub(crate) use global::variable;
 pub use kernel::{Kernel, Occupancy};
 #[cfg(feature = "rocm-7-0")]
 pub use launch::LaunchAttributes;
@@ -38,10 +40,10 @@ pub use multi_device::{DevicePart, launch_cooperative_on_devices};
 pub use options::{LoadLog, LoadOptions};
 
 use crate::Arch;
-use crate::backend::runtime;
 use crate::call::check;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::serial::one_at_a_time;
 use crate::trace;
 use crate::usage::Usage;
 
@@ -59,23 +61,22 @@ pub(crate) struct ModuleInner {
     /// Launches of its kernels, and what is done with its variables.
     usage: Usage,
     /// The bytes of variables that a buffer has.
-    variables: Mutex<Vec<Range<usize>>>,
+    variables: Variables,
     /// The runtime reads the code object here as long as the module is loaded.
     _image: Image,
+    /// The library that this is a device's part of, and that is unloaded in its place.
+    #[cfg(feature = "rocm-10-0")]
+    library: Option<Arc<crate::library::LibraryInner>>,
 }
+
+/// The bytes of variables that a buffer has, so that no two have any in common.
+pub(crate) type Variables = Arc<Mutex<Vec<Range<usize>>>>;
 
 // SAFETY: a hipModule_t is a handle that the HIP runtime lets any thread use; it is unloaded only in Drop, when no other
 // reference exists. The image is not written to after it is made.
 unsafe impl Send for ModuleInner {}
 // SAFETY: as above.
 unsafe impl Sync for ModuleInner {}
-
-/// Held while code is loaded: HIP 5.7 fails now and then (303) where threads load at the same time.
-fn alone() -> Result<Option<MutexGuard<'static, ()>>> {
-    static LOADING: Mutex<()> = Mutex::new(());
-    let (major, ..) = runtime()?.version;
-    Ok((major < 6).then(|| LOADING.lock().unwrap_or_else(PoisonError::into_inner)))
-}
 
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are copied.
@@ -91,23 +92,14 @@ impl Module {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
-        let _alone = alone()?;
+        let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the module.
         let status = unsafe { hip_sys::hipModuleLoadData(&mut raw, image.bytes().as_ptr().cast()) };
         check(status, "hipModuleLoadData", || {
             format!("a code object of {} bytes on device {}", image.bytes().len(), device.index())
         })?;
         let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
-        Ok(Self {
-            inner: Arc::new(ModuleInner {
-                raw,
-                device: *device,
-                kernels,
-                usage: Usage::module(),
-                variables: Mutex::default(),
-                _image: image,
-            }),
-        })
+        Ok(Self { inner: Arc::new(ModuleInner::new(raw, *device, kernels, image)) })
     }
 
     /// As [`load`](Self::load), with options, and gives what the runtime had to say (`hipModuleLoadDataEx`).
@@ -120,7 +112,7 @@ impl Module {
         let image = Image::copy(&object.bytes);
         device.activate()?;
         let mut raw: hipModule_t = ptr::null_mut();
-        let _alone = alone()?;
+        let _one = one_at_a_time();
         let (status, log) = options.with_raw(|count, names, values| {
             // SAFETY: as for `load`; there are `count` options, each with a value of its kind, and the logs' buffers are as long as is
             // said.
@@ -130,15 +122,7 @@ impl Module {
             format!("a code object of {} bytes on device {}: {}", image.bytes().len(), device.index(), log.errors)
         })?;
         let kernels = object.metadata.kernels.into_values().map(Arc::new).collect();
-        let inner = ModuleInner {
-            raw,
-            device: *device,
-            kernels,
-            usage: Usage::module(),
-            variables: Mutex::default(),
-            _image: image,
-        };
-        Ok((Self { inner: Arc::new(inner) }, log))
+        Ok((Self { inner: Arc::new(ModuleInner::new(raw, *device, kernels, image)) }, log))
     }
 
     /// Loads a file: [`load`](Self::load) of what is in it.
@@ -203,13 +187,40 @@ impl Module {
     }
 }
 
-/// The code object in `image` for an architecture, checked.
+/// The code object in `image` for an architecture, checked, and what it says of its kernels.
 #[cfg(feature = "rocm-7-1")]
-pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<Box<[u8]>> {
-    Ok(image::select(image, arch)?.bytes.into())
+pub(crate) fn image_for(image: &[u8], arch: &Arch) -> Result<(Image, Vec<Arc<KernelInfo>>)> {
+    let object = image::select(image, arch)?;
+    Ok((Image::copy(&object.bytes), object.metadata.kernels.into_values().map(Arc::new).collect()))
 }
 
 impl ModuleInner {
+    fn new(raw: hipModule_t, device: Device, kernels: Vec<Arc<KernelInfo>>, image: Image) -> Self {
+        Self {
+            raw,
+            device,
+            kernels,
+            usage: Usage::module(),
+            variables: Variables::default(),
+            _image: image,
+            #[cfg(feature = "rocm-10-0")]
+            library: None,
+        }
+    }
+
+    /// What a library is on a device: uses and variables are the library's own.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) fn of_library(
+        device: Device,
+        usage: Usage,
+        variables: &Variables,
+        library: Arc<crate::library::LibraryInner>,
+    ) -> Arc<Self> {
+        let mut module = Self::new(ptr::null_mut(), device, Vec::new(), Image::default());
+        (module.usage, module.variables, module.library) = (usage, Arc::clone(variables), Some(library));
+        Arc::new(module)
+    }
+
     #[inline]
     pub(crate) fn device(&self) -> Device {
         self.device
@@ -223,6 +234,10 @@ impl ModuleInner {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
+        #[cfg(feature = "rocm-10-0")]
+        if self.library.is_some() {
+            return;
+        }
         let (address, device, image) = (self.raw.expose_provenance(), self.device, std::mem::take(&mut self._image));
         // Code that may still run stays loaded, and its image with it.
         let mut image = std::mem::ManuallyDrop::new(image);
@@ -246,7 +261,7 @@ impl fmt::Debug for Module {
 
 /// A copy of a code object, aligned as a loader maps it.
 #[derive(Default)]
-struct Image {
+pub(crate) struct Image {
     storage: Vec<u8>,
     start: usize,
 }
@@ -263,7 +278,7 @@ impl Image {
         Self { storage, start }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.storage[self.start..]
     }
 }

@@ -6,6 +6,7 @@ use super::args::{Arguments, Pointers};
 use super::{Kernel, KernelArgs, LaunchConfig};
 use crate::call::check;
 use crate::error::{Error, Result};
+use crate::serial::one_at_a_time;
 use crate::stream::Stream;
 
 /// One device's part of a launch on several devices ([`launch_cooperative_on_devices`]).
@@ -89,6 +90,7 @@ pub unsafe fn launch_cooperative_on_devices<A: KernelArgs>(
         })
         .collect();
     first.kernel.device().activate()?;
+    let _one = one_at_a_time();
     // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
     // them, valid during the call, which copies them. The caller answers for the kernels.
     let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };

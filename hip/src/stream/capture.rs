@@ -1,5 +1,7 @@
 //! A stream whose work goes into a graph.
 
+use std::ptr;
+use std::slice;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -7,6 +9,7 @@ use std::thread::{self, ThreadId};
 use hip_sys::hipStream_t;
 
 use super::{Launching, StreamInner};
+use crate::call::check;
 use crate::error::{Error, Result};
 use crate::usage::{Access, AccessKind, Kept, MemoryKind};
 
@@ -23,6 +26,8 @@ struct State {
     kernels: Vec<Arc<str>>,
     /// Streams that came in through an event, beside the first.
     joined: Vec<Arc<StreamInner>>,
+    /// Streams on which the runtime has done at once what was to be captured.
+    at_once: Vec<Arc<StreamInner>>,
     ended: bool,
 }
 
@@ -53,12 +58,19 @@ impl Capture {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels.
+    /// Ends it for all streams that joined, and gives what the graph keeps and the names of its kernels. The runtime's capture has
+    /// ended before.
     pub(crate) fn end(&self) -> (Vec<Kept>, Vec<Arc<str>>) {
         let ended = State { ended: true, ..State::default() };
-        let State { kept, kernels, joined, .. } = std::mem::replace(&mut *self.lock(), ended);
+        let State { kept, kernels, joined, at_once, .. } = std::mem::replace(&mut *self.lock(), ended);
         for stream in joined {
             stream.set_capture(None);
+        }
+        for stream in at_once {
+            // It has no ticket, and what it uses is kept no longer than by `kept`.
+            if let Err(error) = stream.synchronize() {
+                stream.report.put(error);
+            }
         }
         (kept, kernels)
     }
@@ -132,9 +144,12 @@ impl StreamInner {
     }
 
     /// Puts one piece of work into the graph: it waits for nothing now, and its memory is kept.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] if the runtime has done it at once, in place of that.
     #[cold]
     pub(super) fn submit_captured(
-        &self,
+        self: &Arc<Self>,
         accesses: &[Access<'_>],
         launch: Option<Launching<'_>>,
         queue: impl FnOnce(hipStream_t) -> Result<()>,
@@ -152,9 +167,39 @@ impl StreamInner {
         for access in accesses {
             keep(&mut state.kept, access)?;
         }
+        let before = self.last_captured();
         queue(self.raw)?;
+        if before.is_some() && before == self.last_captured() {
+            state.at_once.push(Arc::clone(self));
+            let what = launch.map_or_else(|| "it".to_owned(), |launch| format!("the launch of {}", launch.kernel));
+            return Err(Error::Capture {
+                reason: format!(
+                    "the runtime does {what} at once, and leaves it out of the graph of {}",
+                    self.describe()
+                ),
+            });
+        }
         state.kernels.extend(launch.map(|launch| Arc::clone(launch.kernel)));
         Ok(())
+    }
+
+    /// The nodes that the next one will wait for, which each that is captured changes; `None` if the runtime does not tell.
+    fn last_captured(&self) -> Option<Vec<usize>> {
+        let (mut state, mut nodes, mut count) = (hip_sys::hipStreamCaptureStatusNone, ptr::null(), 0);
+        let (no_id, no_graph) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the stream is alive; state, nodes and their number are valid for a write, and the others are not asked for.
+        let status = unsafe {
+            hip_sys::hipStreamGetCaptureInfo_v2(self.raw, &mut state, no_id, no_graph, &mut nodes, &mut count)
+        };
+        check(status, "hipStreamGetCaptureInfo_v2", || self.describe()).ok()?;
+        if state != hip_sys::hipStreamCaptureStatusActive {
+            return None;
+        }
+        if nodes.is_null() || count == 0 {
+            return Some(Vec::new());
+        }
+        // SAFETY: the runtime's list of as many handles, which stays until the next call that captures.
+        Some(unsafe { slice::from_raw_parts(nodes, count) }.iter().map(|node| node.addr()).collect())
     }
 
     /// Begins a capture with `begin`, so that no other thread queues work in between.

@@ -5,6 +5,8 @@ mod attributes;
 mod capture;
 mod finished;
 mod host;
+#[cfg(feature = "rocm-10-0")]
+mod in_context;
 mod launches;
 mod signal;
 mod signal_op;
@@ -30,6 +32,8 @@ use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::event::Event;
+#[cfg(feature = "rocm-10-0")]
+use crate::execution::ContextInner;
 use crate::trace;
 use crate::usage::{self, Access, Accesses, Pending};
 use launches::Launches;
@@ -92,6 +96,9 @@ pub(crate) struct StreamInner {
     captured: AtomicBool,
     /// The graph that work goes into in place of the stream.
     capture: Mutex<Option<Arc<Capture>>>,
+    /// The execution context that it was made in, which goes after it.
+    #[cfg(feature = "rocm-10-0")]
+    context: Option<Arc<ContextInner>>,
 }
 
 #[derive(Default)]
@@ -133,14 +140,7 @@ impl Stream {
                 check(status, "hipStreamCreateWithFlags", || format!("a stream on device {}", device.index()))?;
             }
             Some(priority) => {
-                let allowed = device.stream_priorities()?;
-                if !allowed.contains(&priority) {
-                    return Err(Error::InvalidValue {
-                        what: "the stream's priority",
-                        value: priority.to_string(),
-                        allowed: format!("from {} (goes first) to {}", allowed.start(), allowed.end()),
-                    });
-                }
+                Self::check_priority(device, priority)?;
                 device.activate()?;
                 // SAFETY: `raw` is valid for a write.
                 let status = unsafe { hip_sys::hipStreamCreateWithPriority(&mut raw, flags, priority) };
@@ -150,6 +150,18 @@ impl Stream {
             }
         }
         Ok(Self { inner: StreamInner::new(raw, *device) })
+    }
+
+    fn check_priority(device: &Device, priority: i32) -> Result<()> {
+        let allowed = device.stream_priorities()?;
+        if allowed.contains(&priority) {
+            return Ok(());
+        }
+        Err(Error::InvalidValue {
+            what: "the stream's priority",
+            value: priority.to_string(),
+            allowed: format!("from {} (goes first) to {}", allowed.start(), allowed.end()),
+        })
     }
 
     /// A new stream whose kernels only run on some compute units (`hipExtStreamCreateWithCUMask`): bit 0 of the first word is the
@@ -283,8 +295,8 @@ impl Stream {
             return self.inner.wait_raw_event(event.raw());
         }
         self.inner.wait_raw_event(event.raw())?;
-        if !Arc::ptr_eq(&recorded.stream, &self.inner) && event.still(&recorded) {
-            self.inner.note_waited(recorded.stream.id, recorded.ticket);
+        if event.still(&recorded) {
+            recorded.awaited_by(&self.inner);
         }
         Ok(())
     }
@@ -326,8 +338,20 @@ impl fmt::Debug for Stream {
 
 impl StreamInner {
     pub(crate) fn new(raw: hipStream_t, device: Device) -> Arc<Self> {
+        Arc::new(Self::unshared(raw, device))
+    }
+
+    /// A stream that keeps the execution context that it is of.
+    #[cfg(feature = "rocm-10-0")]
+    fn of_context(raw: hipStream_t, context: &Arc<ContextInner>) -> Arc<Self> {
+        let mut stream = Self::unshared(raw, context.device());
+        stream.context = Some(Arc::clone(context));
+        Arc::new(stream)
+    }
+
+    fn unshared(raw: hipStream_t, device: Device) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Arc::new(Self {
+        Self {
             raw,
             device,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -336,7 +360,9 @@ impl StreamInner {
             report: Arc::default(),
             captured: AtomicBool::new(false),
             capture: Mutex::default(),
-        })
+            #[cfg(feature = "rocm-10-0")]
+            context: None,
+        }
     }
 
     pub(crate) fn completed(&self) -> u64 {
@@ -375,6 +401,12 @@ impl StreamInner {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // Tickets only grow and the lists are whole after every statement.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ticket of the last work that is queued.
+    #[cfg(feature = "rocm-10-0")]
+    pub(crate) fn issued(&self) -> u64 {
+        self.lock().issued
     }
 
     /// As `lock`, if nobody has it locked.
@@ -559,7 +591,7 @@ impl StreamInner {
     }
 
     /// What host functions and destructors have reported.
-    fn reported(&self) -> Option<Error> {
+    pub(crate) fn reported(&self) -> Option<Error> {
         let graphs = std::mem::take(&mut self.lock().graphs);
         self.report.take().or_else(|| graphs.iter().find_map(|report| report.take()))
     }
@@ -618,11 +650,15 @@ impl Drop for StreamInner {
         }
         if context::in_host_function() {
             let (raw, device) = (self.raw.expose_provenance(), self.device);
+            #[cfg(feature = "rocm-10-0")]
+            let context = self.context.take();
             context::put_off(Box::new(move || {
                 if device.activate().is_ok() {
                     // SAFETY: ours, made by hipStreamCreate*, and nobody has it any more; the runtime lets its work end.
                     let _ = unsafe { hip_sys::hipStreamDestroy(ptr::with_exposed_provenance_mut(raw)) };
                 }
+                #[cfg(feature = "rocm-10-0")]
+                drop(context);
             }));
             return;
         }

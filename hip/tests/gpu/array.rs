@@ -168,6 +168,10 @@ fn cubes_and_levels_are_there_or_an_error() {
     array.level_mut(1).unwrap().copy_from_slice(&halves).unwrap();
     assert_eq!(array.level(1).unwrap().to_vec().unwrap(), halves);
     assert!(matches!(array.level(3), Err(Error::Range { .. })));
+    #[cfg(feature = "rocm-10-0")]
+    if let Some(memory) = supported(array.memory_requirements()) {
+        assert!(memory.bytes >= 4 * (16 * 8 + 8 * 4 + 4 * 2) && memory.alignment.is_power_of_two(), "{memory:?}");
+    }
 }
 
 #[test]

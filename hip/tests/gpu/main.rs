@@ -10,12 +10,18 @@ mod common;
 mod debug;
 mod device;
 mod dlpack;
+#[cfg(feature = "rocm-10-0")]
+mod execution;
 #[cfg(unix)]
 mod external;
 #[cfg(unix)]
 mod fork;
 mod launch;
+#[cfg(feature = "rocm-10-0")]
+mod library;
 mod lost;
+#[cfg(feature = "rocm-10-0")]
+mod managed_batch;
 mod memory;
 mod memory_host;
 #[cfg(target_os = "linux")]

@@ -35,6 +35,24 @@ fn a_variable_is_read_written_and_used_by_kernels() {
     assert_eq!(out.to_vec().unwrap(), [200.0; 64]);
 }
 
+#[test]
+fn a_managed_variable_is_what_its_pointer_points_to() {
+    let Some(device) = module().map(|module| module.device()) else { return };
+    let code: &[u8] = match device.properties().unwrap().arch.name() {
+        "gfx942" => include_bytes!("../kernels/managed.gfx942.co"),
+        _ => include_bytes!("../kernels/managed.gfx90a.co"),
+    };
+    let module = Module::load(&device, code).unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let mut counters = module.global::<u32>("shared_counters").unwrap();
+    assert_eq!(counters.len(), 64);
+    assert_eq!(counters.slice(..5).unwrap().to_vec().unwrap(), [1, 2, 3, 4, 0]);
+    counters.fill(20).unwrap();
+    // SAFETY: 64 threads, of which each has its counter.
+    unsafe { module.kernel("count_shared").unwrap().launch(&stream, LaunchConfig::new(1, 64), (3u32,)) }.unwrap();
+    assert_eq!(counters.to_vec().unwrap(), [23; 64]);
+}
+
 /// Every way to use a variable waits for the launches before it, and is waited for by those after it.
 #[test]
 fn copies_and_launches_are_in_order() {

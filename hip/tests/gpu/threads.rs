@@ -1,8 +1,8 @@
 //! Use from several threads at a time.
 
-use hip::{Device, DeviceBuffer, Event, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
+use hip::{Device, DeviceBuffer, Event, Graph, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
 
-use crate::module;
+use crate::{module, supported};
 
 fn send_and_sync<T: Send + Sync>() {}
 
@@ -104,6 +104,38 @@ fn an_event_recorded_by_two_threads_loses_no_work() {
                     assert_eq!(out.to_vec().unwrap(), [thread * 100 + round; 64]);
                 }
             });
+        }
+    });
+}
+
+/// HIP 5.7 gave launches the arguments of graphs that were made at the same time.
+#[test]
+fn launches_and_graphs_of_one_kernel_keep_their_arguments_apart() {
+    let Some(module) = module() else { return };
+    let device = module.device();
+    let add = &module.kernel("add_in_place").unwrap();
+    let n = 64;
+    let config = LaunchConfig::for_elements(n, 64);
+    let work = |by_graph: bool| {
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<i32>::zeroed(&device, n).unwrap();
+        for value in 1..=200i32 {
+            let args = (&mut data, value, n as u32);
+            if by_graph {
+                let Some(mut graph) = supported(Graph::new(&device)) else { return };
+                // SAFETY: n elements, and the kernel checks against it.
+                unsafe { graph.add_kernel(&[], add, config, args) }.unwrap();
+                graph.instantiate().unwrap().launch(&stream).unwrap();
+            } else {
+                // SAFETY: as above.
+                unsafe { add.launch(&stream, config, args) }.unwrap();
+            }
+        }
+        assert_eq!(data.to_vec().unwrap(), vec![200 * 201 / 2; n]);
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || work(thread % 2 == 0));
         }
     });
 }

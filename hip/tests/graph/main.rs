@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip::{
-    Array, ArrayShape, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy, GraphCopy3,
-    GraphFill, InstantiateOptions, LaunchConfig, Module, NodeKind, PinnedBuffer, PitchedBuffer, Signal, Stream,
-    WaitCondition,
+    Array, ArrayShape, Attachment, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy,
+    GraphCopy3, GraphFill, InstantiateOptions, LaunchConfig, ManagedBuffer, MemoryPlace, Module, NodeKind,
+    PinnedBuffer, PitchedBuffer, Signal, Stream, WaitCondition,
 };
 
 use common::{device, module, skipped, supported};
@@ -417,6 +417,48 @@ fn a_capture_that_fails_leaves_the_stream_well() {
     mixed.unwrap();
     data.fill_async(&stream, 8).unwrap();
     assert_eq!(data.to_vec().unwrap(), [8; 64], "no capture has filled it, and the stream works");
+}
+
+#[test]
+fn what_the_runtime_does_not_capture_is_an_error() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let device = module.device();
+    let (stream, store) = (Stream::new(&device).unwrap(), module.kernel("slow_store").unwrap());
+    let add = module.kernel("add_in_place").unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut inner = Graph::new(&device).unwrap();
+    inner.add_fill(&[], GraphFill::new(&mut data, 1)).unwrap();
+    let inner = inner.instantiate().unwrap();
+    let captured = |name: &str, body: &mut dyn FnMut(&Stream) -> hip::Result<()>| match stream
+        .capture(CaptureMode::Relaxed, body)
+    {
+        Ok(graph) => assert!(!graph.nodes().unwrap().is_empty(), "{name} was done at once, or not at all"),
+        Err(Error::Capture { .. }) => {}
+        Err(error) => assert!(matches!(error, Error::Unsupported { .. } | Error::Hip(_)), "{name}: {error}"),
+    };
+    captured("a launch of a graph", &mut |stream| inner.launch(stream));
+    captured("an upload of a graph", &mut |stream| inner.upload(stream));
+    // SAFETY: 64 threads, 64 elements; u32 and int have the same bytes.
+    captured("a cooperative launch", &mut |stream| unsafe {
+        add.launch_cooperative(stream, ONE, (&mut data, 2i32, 64u32))
+    });
+    #[cfg(feature = "rocm-7-0")]
+    // SAFETY: as above.
+    captured("a launch with attributes", &mut |stream| unsafe {
+        add.launch_with(stream, ONE, hip::LaunchAttributes::new(), (&mut data, 2i32, 64u32))
+    });
+    // SAFETY: as above.
+    captured("a launch", &mut |stream| unsafe { store.launch(stream, ONE, (&mut data, 100u32, 4u32)) });
+    if let Ok(mut managed) = ManagedBuffer::<u32>::zeroed(&device, 64) {
+        captured("a prefetch", &mut |stream| managed.prefetch_async(stream, MemoryPlace::Device(device)));
+        captured("an attachment", &mut |stream| managed.attach_async(stream, Attachment::Stream));
+    }
+    if let Ok(second) = Device::get(1) {
+        let there = DeviceBuffer::from_slice(&second, &[5u32; 64]).unwrap();
+        captured("a copy from another device", &mut |stream| data.copy_from_device_async(stream, &there));
+    }
+    data.fill_async(&stream, 8).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [8; 64], "the stream works");
 }
 
 #[test]

@@ -19,6 +19,10 @@ pub(crate) enum Kind {
     Node = 0xf,
     Exec = 0x11,
     UserObject = 0x13,
+    ExecutionContext = 0x21,
+    ResourceDescriptor = 0x23,
+    Library = 0x25,
+    LibraryKernel = 0x27,
 }
 
 const KIND_BITS: u32 = 6;
@@ -99,6 +103,12 @@ impl<T> Handles<T> {
         let value = slot.value.take()?;
         slot.retire(index, |index| free.push(index));
         Some(value)
+    }
+
+    /// All living things.
+    pub(crate) fn values(&self) -> Vec<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.slots.iter().filter_map(|slot| slot.value.clone()).collect()
     }
 
     /// Ends all handles of things for which `dead` says so.

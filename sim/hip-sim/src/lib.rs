@@ -21,8 +21,8 @@
 //!
 //! # What is there
 //! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
-//! up to three dimensions, streams,
-//! events, host functions, modules, launches (cooperative ones too), occupancy, graphs and the capture of streams into them. The other functions of HIP return
+//! up to three dimensions, streams, events, host functions, modules and libraries, launches (cooperative ones too), occupancy, graphs and the
+//! capture of streams into them, execution contexts. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
 //! # How it behaves
@@ -42,6 +42,10 @@
 //! - Memory is freed by its first address only, and registered once.
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Asynchronous copies from or to pageable memory return when they are done.
+//! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
+//!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
+//!   context without streams has happened, and streams that are made later wait as well for what the context was told to wait for.
+//! - Advice for managed memory and prefetches change nothing but what is told of it. Discarded memory is filled with `0xdd`.
 //! - `hipMallocAsync` allocates at once, `hipFreeAsync` frees when the stream comes to it. A memory pool keeps room back as the real one's do, but not addresses:
 //!   what is freed is gone, and a kernel that uses it is caught.
 //! - The nodes of a graph run one after the other, in an order that its edges allow. A child graph or an executable graph cannot be in itself, a graph's memory is
@@ -60,6 +64,7 @@
 mod api;
 mod capture;
 mod config;
+mod execution;
 mod fault;
 mod graph;
 mod handles;
@@ -68,12 +73,15 @@ mod loss;
 mod memory;
 mod observe;
 mod peers;
+mod placement;
 mod pool;
 mod properties;
 mod provider;
 mod queue;
 mod runtime;
 mod status;
+mod units;
+mod variables;
 
 pub use fault::last_fault;
 pub use provider::{is_supported, provider};

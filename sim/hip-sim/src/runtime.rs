@@ -10,17 +10,21 @@ use std::time::Instant;
 use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
+use crate::api::library::{Library, LibraryKernel};
 use crate::capture::{Captures, Mark};
 use crate::config;
+use crate::execution::{Context, Descriptor, STREAM_DETACHED};
 use crate::graph::{Exec, Graph, MemoryUse, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::loss::Loss;
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
 use crate::peers::Peers;
+use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
-use crate::status::{Outcome, Refusal, watch_fork};
+use crate::status::{Outcome, Refusal, ensure, watch_fork};
+use crate::variables::ManagedVariables;
 
 /// One software GPU.
 pub(crate) struct Device {
@@ -67,6 +71,8 @@ pub(crate) struct Stream {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
+    /// The execution context that it was made in, if it was.
+    pub(crate) context: Option<Arc<Context>>,
 }
 
 /// What a `hipEvent_t` names.
@@ -91,6 +97,7 @@ pub(crate) struct Module {
     pub(crate) code: Arc<amdgpu_sim::Module>,
     /// The handles given out for its kernels, by name.
     pub(crate) functions: Mutex<Vec<(String, usize)>>,
+    pub(crate) managed: Mutex<ManagedVariables>,
 }
 
 /// What a `hipFunction_t` names.
@@ -117,7 +124,14 @@ pub(crate) struct Runtime {
     pub(crate) graph_memory: MemoryUse,
     pub(crate) captures: Captures,
     pub(crate) peers: Peers,
+    pub(crate) libraries: Handles<Library>,
+    pub(crate) library_kernels: Handles<LibraryKernel>,
+    pub(crate) contexts: Handles<Context>,
+    pub(crate) descriptors: Handles<Descriptor>,
+    /// Devices with the handles of the contexts that they have by themselves, as numbers.
+    pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
     pub(crate) memory: AddressMap,
+    pub(crate) placements: Placements,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
 }
@@ -157,7 +171,13 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 graph_memory: MemoryUse::default(),
                 captures: Captures::default(),
                 peers: Peers::default(),
+                libraries: Handles::new(Kind::Library),
+                library_kernels: Handles::new(Kind::LibraryKernel),
+                contexts: Handles::new(Kind::ExecutionContext),
+                descriptors: Handles::new(Kind::ResourceDescriptor),
+                primary_contexts: Mutex::default(),
                 memory: AddressMap::default(),
+                placements: Placements::default(),
                 profile: settings.profile,
             })
         })
@@ -261,6 +281,7 @@ impl Runtime {
             2 => Ok(self.per_thread()),
             _ => {
                 let stream = self.streams.get(handle).ok_or_else(|| Refusal::from(hipErrorContextIsDestroyed))?;
+                ensure(stream.context.as_ref().is_none_or(|context| !context.is_destroyed()), STREAM_DETACHED)?;
                 let is_blocking = stream.flags == 0;
                 Ok(Target { queue: stream.queue, device: stream.device, is_null: false, is_blocking })
             }

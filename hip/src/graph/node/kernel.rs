@@ -9,6 +9,7 @@ use super::{Graph, Node, NodeKind};
 use crate::error::Error;
 use crate::error::Result;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
+use crate::serial::one_at_a_time;
 
 /// What C is told of a launch.
 pub(in crate::graph) fn kernel_params(
@@ -52,6 +53,7 @@ impl Graph {
         let asked = || kernel.describe(config);
         let node =
             self.add(NodeKind::Kernel, after, "hipGraphAddKernelNode", asked, |node, graph, before, count| {
+                let _one = one_at_a_time();
                 // SAFETY: the graph and the nodes are alive; the parameters are as for a launch, and are copied; what they point
                 // to on the device is kept by the graph.
                 unsafe { hip_sys::hipGraphAddKernelNode(node, graph, before, count, &params) }

@@ -275,6 +275,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
         runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
     }
+    super::execution_context::reset(runtime, ordinal);
     runtime.events.remove_where(|event| event.device == ordinal);
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
@@ -284,6 +285,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
         }
         release(runtime, &block);
     }
+    super::library::reset(runtime, ordinal);
     let device = &runtime.devices[ordinal];
     device.pool.store(device.default_pool, Ordering::Release);
     runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);

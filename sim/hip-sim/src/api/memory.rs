@@ -82,6 +82,38 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     unsafe { put(to, pointer(base)) }
 }
 
+/// Managed memory that is a variable of code.
+pub(crate) fn managed(runtime: &Runtime, size: u64) -> Result<u64, Refusal> {
+    ensure(size > 0, hipErrorInvalidValue)?;
+    host(runtime, size, ATTACH_FLAGS[0], Kind::Managed)
+}
+
+/// Gives back what [`managed`] gave, unless the program has freed it, which it should not.
+pub(crate) fn free_managed(runtime: &Runtime, base: u64) {
+    runtime.drain(None);
+    if let Some(block) = runtime.memory.remove(base, |block| block.kind == Kind::Managed) {
+        release(runtime, &block);
+    }
+}
+
+/// Host memory that every device can reach.
+fn host(runtime: &Runtime, size: u64, flags: c_uint, kind: Kind) -> Result<u64, Refusal> {
+    let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
+    // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.
+    runtime.memory().forget_registrations(base, size);
+    // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
+    // program's own, as they are on a GPU.
+    if let Err(error) = unsafe { runtime.memory().register_host(pointer(base).cast(), size) } {
+        // SAFETY: just allocated with this size; no kernel has been told of it.
+        unsafe { release_host(base, size) };
+        return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
+    }
+    let device = runtime.current().ordinal;
+    runtime.placements.forget(base, base + size);
+    runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false, share: None });
+    Ok(base)
+}
+
 /// Pinned or managed memory.
 ///
 /// # Safety
@@ -96,19 +128,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
         return Ok(());
     }
     runtime.live_current()?;
-    let size = size as u64;
-    let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
-    // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.
-    runtime.memory().forget_registrations(base, size);
-    // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
-    // program's own, as they are on a GPU.
-    if let Err(error) = unsafe { runtime.memory().register_host(pointer(base).cast(), size) } {
-        // SAFETY: just allocated with this size; no kernel has been told of it.
-        unsafe { release_host(base, size) };
-        return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
-    }
-    let device = runtime.current().ordinal;
-    runtime.memory.insert(Block { base, size, kind, device, flags, freeing: false, share: None });
+    let base = host(runtime, size as u64, flags, kind)?;
     // SAFETY: as above.
     unsafe { put(to, pointer(base)) }
 }

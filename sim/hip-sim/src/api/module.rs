@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use amdgpu_sim::{CodeObject, LoadError, bundle};
+use amdgpu_sim::{CodeObject, KernelInfo, LoadError, bundle};
 use hip_sys::*;
 
 use super::{hip_functions, put, put_if_wanted};
@@ -11,6 +11,7 @@ use crate::image;
 use crate::properties::LDS_BYTES;
 use crate::runtime::{Function, Module, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::variables::ManagedVariables;
 
 /// Loads `bytes` on the current device.
 ///
@@ -20,16 +21,19 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     let device = runtime.live_current()?;
-    let code = bundle::pick(bytes, &device.gpu.target())
-        .and_then(|code| CodeObject::parse(&code))
-        .and_then(|code| device.gpu.load(&code))
-        .map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
-    let module = Module { device: device.ordinal, code, functions: Mutex::default() };
+    let refused = |error: LoadError| Refusal::new(status_of(&error), error.to_string());
+    let parsed = bundle::pick(bytes, &device.gpu.target()).and_then(|code| CodeObject::parse(&code));
+    let parsed = parsed.map_err(refused)?;
+    let code = device.gpu.load(&parsed).map_err(refused)?;
+    let mut managed = ManagedVariables::default();
+    managed.connect(runtime, &parsed, &code)?;
+    let module = Module { device: device.ordinal, code, functions: Mutex::default(), managed: Mutex::new(managed) };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-fn status_of(error: &LoadError) -> hipError_t {
+/// The status that HIP has for code that cannot be loaded.
+pub(crate) fn status_of(error: &LoadError) -> hipError_t {
     match error {
         LoadError::Target { .. } | LoadError::NoCodeFor { .. } => hipErrorNoBinaryForGpu,
         LoadError::Memory(_) => hipErrorOutOfMemory,
@@ -55,7 +59,7 @@ unsafe fn load_image(to: *mut hipModule_t, image: *const c_void) -> Outcome {
 ///
 /// # Safety
 /// `text` must be null or end with a NUL.
-unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
+pub(crate) unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
     ensure(!text.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence a C string, as the caller vouches.
     let text = unsafe { CStr::from_ptr(text) };
@@ -86,6 +90,23 @@ fn function(runtime: &Runtime, handle: hipModule_t, name: &str) -> Result<hipFun
     Ok(function.cast())
 }
 
+/// An attribute of a kernel.
+pub(crate) fn attribute(info: &KernelInfo, which: hipFunction_attribute) -> Result<c_int, Refusal> {
+    let number = match which {
+        HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => info.max_workgroup_size,
+        HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => info.lds_size,
+        HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES
+        | HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA
+        | HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 0,
+        HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => info.private_size,
+        HIP_FUNC_ATTRIBUTE_NUM_REGS => info.vgpr_count,
+        HIP_FUNC_ATTRIBUTE_PTX_VERSION | HIP_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
+        HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(info.lds_size),
+        _ => return Err(hipErrorInvalidValue.into()),
+    };
+    Ok(c_int::try_from(number).unwrap_or(c_int::MAX))
+}
+
 hip_functions! {
     fn hipModuleLoad(module: *mut hipModule_t, path: *const c_char) {
         ensure(!module.is_null() && !path.is_null(), hipErrorInvalidValue)?;
@@ -114,7 +135,7 @@ hip_functions! {
         let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
         // Kernels that are queued hold on to the code until they have run.
         runtime.functions.remove_where(|function| function.module == module.addr());
-        drop(unloaded);
+        unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).free(runtime);
         Ok(())
     }
 
@@ -129,7 +150,8 @@ hip_functions! {
         ensure(!(address.is_null() && bytes.is_null()), hipErrorInvalidValue)?;
         let name = name_of(name)?;
         let module = runtime.modules.get(module.cast()).ok_or(hipErrorInvalidHandle)?;
-        let Some((at, size)) = module.code.global(name) else {
+        let managed = module.managed.lock().unwrap_or_else(PoisonError::into_inner).find(name);
+        let Some((at, size)) = managed.or_else(|| module.code.global(name)) else {
             return Err(Refusal::new(hipErrorNotFound, format!("no variable {name:?} in the module")));
         };
         put_if_wanted(address, std::ptr::with_exposed_provenance_mut(at as usize));
@@ -137,23 +159,11 @@ hip_functions! {
         Ok(())
     }
 
-    fn hipFuncGetAttribute(value: *mut c_int, attribute: hipFunction_attribute, function: hipFunction_t) {
+    fn hipFuncGetAttribute(value: *mut c_int, which: hipFunction_attribute, function: hipFunction_t) {
         let runtime = runtime()?;
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         let function = runtime.functions.get(function.cast()).ok_or(hipErrorInvalidHandle)?;
-        let info = function.kernel.info();
-        let number = match attribute {
-            HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => info.max_workgroup_size,
-            HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => info.lds_size,
-            HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES | HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA
-            | HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 0,
-            HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => info.private_size,
-            HIP_FUNC_ATTRIBUTE_NUM_REGS => info.vgpr_count,
-            HIP_FUNC_ATTRIBUTE_PTX_VERSION | HIP_FUNC_ATTRIBUTE_BINARY_VERSION => 90,
-            HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(info.lds_size),
-            _ => return Err(hipErrorInvalidValue.into()),
-        };
-        put(value, c_int::try_from(number).unwrap_or(c_int::MAX))
+        put(value, attribute(function.kernel.info(), which)?)
     }
 
     since:

@@ -1,14 +1,38 @@
 //! Streams.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
 
 use hip_sys::*;
 
 use super::{hip_functions, put};
+use crate::execution::Context;
 use crate::graph::{HostCall, Operation};
 use crate::queue::{Order, Priority, Scope, Work};
-use crate::runtime::{Stream, runtime};
-use crate::status::{Outcome, ensure};
+use crate::runtime::{Runtime, Stream, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// A priority as there are, and what it means to the queue.
+fn rank(priority: c_int) -> (c_int, Priority) {
+    match priority {
+        ..0 => (-1, Priority::High),
+        0 => (0, Priority::Normal),
+        1.. => (1, Priority::Low),
+    }
+}
+
+/// Makes a stream of an execution context, which never waits for the legacy default stream.
+pub(crate) fn open_in_context(
+    runtime: &Runtime,
+    context: &Arc<Context>,
+    priority: c_int,
+) -> Result<hipStream_t, Refusal> {
+    let (priority, rank) = rank(priority);
+    let queue = context.open_queue(runtime, rank)?;
+    let (device, flags) = (context.device, hipStreamNonBlocking);
+    let stream = Stream { queue, device, flags, priority, context: Some(Arc::clone(context)) };
+    Ok(runtime.streams.insert(stream).ok_or(hipErrorOutOfMemory)?.cast())
+}
 
 /// Makes a stream on the current device.
 ///
@@ -17,15 +41,11 @@ use crate::status::{Outcome, ensure};
 unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int) -> Outcome {
     let runtime = runtime()?;
     ensure(!to.is_null() && (flags == 0 || flags == hipStreamNonBlocking), hipErrorInvalidValue)?;
-    let (priority, rank) = match priority {
-        ..0 => (-1, Priority::High),
-        0 => (0, Priority::Normal),
-        1.. => (1, Priority::Low),
-    };
+    let (priority, rank) = rank(priority);
     let order = if flags == hipStreamNonBlocking { Order::Free } else { Order::Blocking };
     let device = runtime.live_current()?.ordinal;
     let queue = runtime.scheduler.open(device, order, rank);
-    let handle = runtime.streams.insert(Stream { queue, device, flags, priority });
+    let handle = runtime.streams.insert(Stream { queue, device, flags, priority, context: None });
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, handle.ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -71,6 +91,9 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(stream.addr() > 2, hipErrorInvalidHandle)?;
         let stream = runtime.streams.remove(stream.cast()).ok_or(hipErrorContextIsDestroyed)?;
+        if let Some(context) = &stream.context {
+            context.close_queue(stream.queue);
+        }
         runtime.captures.abandon(runtime, stream.queue);
         runtime.scheduler.close(stream.queue);
         Ok(())

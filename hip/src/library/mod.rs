@@ -1,5 +1,8 @@
 //! The library API of ROCm 7.1: code that is loaded without choosing a device.
 
+#[cfg(feature = "rocm-10-0")]
+mod on_devices;
+
 #[cfg(feature = "rocm-7-2")]
 use std::ffi::CStr;
 use std::ffi::{CString, c_uint};
@@ -15,20 +18,30 @@ use crate::call::check;
 use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::module::image_for;
+use crate::module::{Image, KernelInfo, Variables, image_for};
+use crate::usage::Usage;
 
 /// Code that is loaded for all devices (`hipLibrary_t`), at the first use on each: what a [`Module`](crate::Module) is on one.
 ///
-/// It names and counts kernels; launching takes a [`Module`](crate::Module), whose launches are checked and noted.
+/// It names and counts kernels. With the feature `rocm-10-0`, a kernel of it becomes a [`Kernel`](crate::Kernel) of a device
+/// (`LibraryKernel::on`), and variables become buffers (`Library::global`); before, launching takes a module.
 #[derive(Clone)]
 pub struct Library {
     inner: Arc<LibraryInner>,
 }
 
-struct LibraryInner {
+pub(crate) struct LibraryInner {
     raw: hipLibrary_t,
+    /// What the code is for.
+    #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
+    arch: Arch,
+    kernels: Vec<Arc<KernelInfo>>,
+    /// Launches of its kernels on all devices, and what is done with its variables.
+    usage: Usage,
+    #[cfg_attr(not(feature = "rocm-10-0"), allow(dead_code))]
+    variables: Variables,
     /// The runtime reads the code object here as long as the library is loaded.
-    _image: Box<[u8]>,
+    _image: Image,
 }
 
 // SAFETY: a hipLibrary_t is a handle that any thread may use; it is unloaded only in Drop, when no other reference exists.
@@ -41,7 +54,7 @@ unsafe impl Sync for LibraryInner {}
 pub struct LibraryKernel {
     raw: hipKernel_t,
     library: Arc<LibraryInner>,
-    name: Arc<str>,
+    info: Arc<KernelInfo>,
 }
 
 // SAFETY: a hipKernel_t is a handle that any thread may use; it lives as long as the library, which is kept.
@@ -57,7 +70,7 @@ impl Library {
     pub fn load(device: &Device, image: &[u8]) -> Result<Self> {
         runtime()?;
         let arch: &Arch = &device.properties()?.arch;
-        let image = image_for(image, arch)?;
+        let (image, kernels) = image_for(image, arch)?;
         device.activate()?;
         let mut raw: hipLibrary_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write; the image is a whole ELF file, which says its own size, and outlives the library;
@@ -65,7 +78,7 @@ impl Library {
         let status = unsafe {
             hip_sys::hipLibraryLoadData(
                 &mut raw,
-                image.as_ptr().cast(),
+                image.bytes().as_ptr().cast(),
                 ptr::null_mut(),
                 ptr::null_mut(),
                 0,
@@ -74,8 +87,10 @@ impl Library {
                 0,
             )
         };
-        check(status, "hipLibraryLoadData", || format!("a code object of {} bytes", image.len()))?;
-        Ok(Self { inner: Arc::new(LibraryInner { raw, _image: image }) })
+        check(status, "hipLibraryLoadData", || format!("a code object of {} bytes", image.bytes().len()))?;
+        let (arch, usage) = (arch.clone(), Usage::module());
+        let inner = LibraryInner { raw, arch, kernels, usage, variables: Variables::default(), _image: image };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// How many kernels there are (`hipLibraryGetKernelCount`).
@@ -90,16 +105,16 @@ impl Library {
     /// A kernel by name (`hipLibraryGetKernel`).
     ///
     /// # Errors
-    /// The runtime's if there is none (`hipErrorNotFound`).
+    /// [`Error::KernelNotFound`] if there is none, with the names that there are.
     pub fn kernel(&self, name: &str) -> Result<LibraryKernel> {
-        let c_name =
-            CString::new(name).map_err(|_| Error::KernelNotFound { name: name.to_owned(), available: Vec::new() })?;
+        let info = self.inner.info(name)?;
+        let c_name = CString::new(name).map_err(|_| self.inner.not_found(name))?;
         context::check_caller()?;
         let mut raw: hipKernel_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write; the library is loaded; the name is terminated.
         let status = unsafe { hip_sys::hipLibraryGetKernel(&mut raw, self.inner.raw, c_name.as_ptr()) };
         check(status, "hipLibraryGetKernel", || format!("the kernel {name:?}"))?;
-        Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), name: name.into() })
+        Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), info })
     }
 
     /// All kernels (`hipLibraryEnumerateKernels`, `hipKernelGetName`), in no order.
@@ -116,8 +131,8 @@ impl Library {
             let status = unsafe { hip_sys::hipKernelGetName(&mut name, raw) };
             check(status, "hipKernelGetName", || "a kernel of a library".to_owned())?;
             // SAFETY: the call has succeeded, and so gives a terminated string that lives as long as the library.
-            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into();
-            Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), name })
+            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+            Ok(LibraryKernel { raw, library: Arc::clone(&self.inner), info: self.inner.info(&name)? })
         };
         raw.into_iter().map(named).collect()
     }
@@ -133,7 +148,13 @@ impl LibraryKernel {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.info.name
+    }
+
+    /// What the code object says of it: parameters, registers, shared memory, limits.
+    #[must_use]
+    pub fn info(&self) -> &KernelInfo {
+        &self.info
     }
 
     /// The library that it is of.
@@ -149,12 +170,28 @@ impl LibraryKernel {
     }
 }
 
+impl LibraryInner {
+    fn info(&self, name: &str) -> Result<Arc<KernelInfo>> {
+        self.kernels.iter().find(|kernel| kernel.name == name).cloned().ok_or_else(|| self.not_found(name))
+    }
+
+    fn not_found(&self, name: &str) -> Error {
+        let available = self.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        Error::KernelNotFound { name: name.to_owned(), available }
+    }
+}
+
 impl Drop for LibraryInner {
     fn drop(&mut self) {
-        if !context::is_forked() {
-            // SAFETY: from hipLibraryLoadData, not unloaded yet, and nobody has it any more.
-            let _ = unsafe { hip_sys::hipLibraryUnload(self.raw) };
-        }
+        let (address, image) = (self.raw.expose_provenance(), std::mem::take(&mut self._image));
+        // Code that may still run stays loaded, and its image with it.
+        let mut image = std::mem::ManuallyDrop::new(image);
+        self.usage.release(move || {
+            // SAFETY: from hipLibraryLoadData, not unloaded yet, nobody has it any more, and no launch of its kernels is left.
+            let _ = unsafe { hip_sys::hipLibraryUnload(ptr::with_exposed_provenance_mut(address)) };
+            // SAFETY: dropped once, here, and not used after.
+            unsafe { std::mem::ManuallyDrop::drop(&mut image) };
+        });
     }
 }
 
@@ -166,6 +203,6 @@ impl fmt::Debug for Library {
 
 impl fmt::Debug for LibraryKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LibraryKernel").field("name", &self.name).finish()
+        f.debug_struct("LibraryKernel").field("name", &self.info.name).finish()
     }
 }

@@ -1,0 +1,333 @@
+//! Execution contexts of ROCm 10.0: parts of a device with streams of their own.
+
+mod resource;
+
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use hip_sys::{hipDevResource_st, hipExecutionCtx_t};
+
+pub use resource::{ComputeUnits, UnitGroup, UnitSplit, WorkQueues};
+
+use crate::call::{check, failed};
+use crate::context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::{Event, Recorded};
+use crate::stream::StreamInner;
+
+/// Some compute units of a device, with streams whose kernels run on these alone (`hipExecutionCtx_t`; CUDA's green context).
+///
+/// What is urgent can have units of its own, so that it need not wait until others leave some. Streams are made with
+/// [`Stream::in_context`](crate::Stream::in_context), and are like any others. A clone is another handle of the same context, and each
+/// stream keeps it: it is destroyed (`hipExecutionCtxDestroy`) after the last of all these.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{ComputeUnits, Device, DeviceBuffer, ExecutionContext, Stream, StreamOptions, UnitGroup};
+///
+/// let device = Device::get(0)?;
+/// let all = match ComputeUnits::of_device(&device) {
+///     // A runtime older than 10.0.
+///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => return Ok(()),
+///     units => units?,
+/// };
+/// let split = all.split(&[UnitGroup::of(all.alignment())])?;
+/// println!("{:?} of {all:?}", split.groups[0]);
+/// let context = ExecutionContext::new(&split.groups)?;
+///
+/// let stream = Stream::in_context(&context, StreamOptions::new())?;
+/// let mut data = DeviceBuffer::<u32>::uninit(&device, 1000)?;
+/// data.fill_async(&stream, 7)?;
+/// context.synchronize()?; // waits for all of its streams
+/// assert_eq!(stream.compute_units()?.count(), all.alignment());
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct ExecutionContext {
+    inner: Arc<ContextInner>,
+}
+
+/// The context, which its streams keep.
+pub(crate) struct ContextInner {
+    raw: hipExecutionCtx_t,
+    device: Device,
+    /// The device has it by itself: it is never destroyed.
+    is_primary: bool,
+    /// Groups of compute units that it was made of: the runtime tells as many.
+    groups: usize,
+    /// Those of its streams that may be left.
+    streams: Mutex<Vec<Weak<StreamInner>>>,
+}
+
+// SAFETY: a hipExecutionCtx_t is a handle that the runtime lets any thread use (it locks the list of its streams); it is destroyed only in
+// Drop, when no other reference exists. All else in here is Send and Sync.
+unsafe impl Send for ContextInner {}
+// SAFETY: as above.
+unsafe impl Sync for ContextInner {}
+
+impl ExecutionContext {
+    /// A context of some compute units (`hipDevResourceGenerateDesc`, `hipGreenCtxCreate`): one group of a split, or several of one.
+    /// Contexts may share units, which then work for both.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for no units, and for several groups that are not of one split or are aligned differently;
+    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    pub fn new(units: &[ComputeUnits]) -> Result<Self> {
+        Self::create(units, None)
+    }
+
+    /// As [`new`](Self::new), with a hint for the runtime how many of its streams will work at a time
+    /// (`hipDevWorkqueueConfigResource`): it may give them hardware queues of their own.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`Error::WrongDevice`] for queues of another device; the runtime's if it cannot do it.
+    pub fn with_work_queues(units: &[ComputeUnits], queues: WorkQueues) -> Result<Self> {
+        Self::create(units, Some(queues))
+    }
+
+    fn create(units: &[ComputeUnits], queues: Option<WorkQueues>) -> Result<Self> {
+        let device = ComputeUnits::expect_mergeable(units)?;
+        let mut resources: Vec<hipDevResource_st> = units.iter().map(ComputeUnits::to_raw).collect();
+        if let Some(queues) = queues {
+            device.expect(queues.device(), "the work queues")?;
+            resources.push(queues.to_raw());
+        }
+        let asked = || format!("{units:?} of device {}", device.index());
+        device.activate()?;
+        let mut description = ptr::null_mut();
+        let count = u32::try_from(resources.len()).unwrap_or(u32::MAX);
+        // SAFETY: `description` is valid for a write, and there are `count` resources, each the runtime's own or a configuration as C has it.
+        let status = unsafe { hip_sys::hipDevResourceGenerateDesc(&mut description, resources.as_mut_ptr(), count) };
+        check(status, "hipDevResourceGenerateDesc", asked)?;
+        let mut raw: hipExecutionCtx_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write. The description is new, and is the context's from now on; 0 is the only flag that there is.
+        let status = unsafe { hip_sys::hipGreenCtxCreate(&mut raw, description, device.raw(), 0) };
+        check(status, "hipGreenCtxCreate", asked)?;
+        Ok(Self { inner: ContextInner::new(raw, device, false, units.len()) })
+    }
+
+    /// The context of a device that has all of its units (`hipDeviceGetExecutionCtx`): waiting for it waits for the whole device.
+    /// For the rest it is about the streams that were made [in it](crate::Stream::in_context).
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    pub fn of_device(device: &Device) -> Result<Self> {
+        let known = device.execution_context();
+        if let Some(inner) = known.get() {
+            return Ok(Self { inner: Arc::clone(inner) });
+        }
+        device.activate()?;
+        let mut raw: hipExecutionCtx_t = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write.
+        let status = unsafe { hip_sys::hipDeviceGetExecutionCtx(&mut raw, device.raw()) };
+        check(status, "hipDeviceGetExecutionCtx", || format!("device {}", device.index()))?;
+        let inner = known.get_or_init(|| ContextInner::new(raw, *device, true, 1));
+        Ok(Self { inner: Arc::clone(inner) })
+    }
+
+    pub(crate) fn from_inner(inner: Arc<ContextInner>) -> Self {
+        Self { inner }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<ContextInner> {
+        &self.inner
+    }
+
+    /// The device that it is a part of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.inner.device
+    }
+
+    /// Whether it is the one that the device has by itself: [`of_device`](Self::of_device).
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        self.inner.is_primary
+    }
+
+    /// The runtime's number of it, which no other context of the program has (`hipExecutionCtxGetId`).
+    pub fn id(&self) -> Result<u64> {
+        context::check_caller()?;
+        let mut id = 0;
+        // SAFETY: the context is alive; `id` is valid for a write.
+        let status = unsafe { hip_sys::hipExecutionCtxGetId(self.inner.raw, &mut id) };
+        check(status, "hipExecutionCtxGetId", || self.inner.describe())?;
+        Ok(id)
+    }
+
+    /// Its compute units (`hipExecutionCtxGetDevResource`): the groups that it was made of, which some runtimes tell as one. They can be
+    /// [split](ComputeUnits::split) further.
+    pub fn compute_units(&self) -> Result<Vec<ComputeUnits>> {
+        // One more than there can be, all of no type.
+        let mut raw = vec![hipDevResource_st::default(); self.inner.groups + 1];
+        self.resources(&mut raw, hip_sys::hipDevResourceTypeSm)?;
+        Ok(raw.into_iter().filter_map(|raw| ComputeUnits::from_raw(raw, self.inner.device, 0)).collect())
+    }
+
+    /// The [work queues](WorkQueues) that it was made with, or that the device has (`hipExecutionCtxGetDevResource`).
+    ///
+    /// # Errors
+    /// The runtime's if it was made without, and if it does not tell (`hipErrorInvalidResourceType`).
+    pub fn work_queues(&self) -> Result<WorkQueues> {
+        let mut raw = [hipDevResource_st::default(); 2];
+        self.resources(&mut raw, hip_sys::hipDevResourceTypeWorkqueueConfig)?;
+        Ok(WorkQueues::from_raw(&raw[0], self.inner.device))
+    }
+
+    /// Fills in the resources of a type, for which `raw` must have room.
+    fn resources(&self, raw: &mut [hipDevResource_st], kind: hip_sys::hipDevResourceType) -> Result<()> {
+        context::check_caller()?;
+        // SAFETY: the context is alive. The runtime writes as many resources as the context was made of, and there is room for more.
+        let status = unsafe { hip_sys::hipExecutionCtxGetDevResource(self.inner.raw, raw.as_mut_ptr(), kind) };
+        check(status, "hipExecutionCtxGetDevResource", || format!("{kind:?} of {}", self.inner.describe()))
+    }
+
+    /// Blocks until all work queued so far on its streams is done (`hipExecutionCtxSynchronize`); on the context
+    /// [of the device](Self::of_device), on all streams of the device.
+    ///
+    /// # Errors
+    /// Errors of that work come back here, as far as the runtime tells them for more than one stream; else from the
+    /// [stream](crate::Stream::synchronize) itself. [`Error::Capture`] while one of its streams is captured.
+    pub fn synchronize(&self) -> Result<()> {
+        let streams = self.inner.free_streams("waiting for its execution context")?;
+        self.inner.device.activate()?;
+        // Read before the call, which so covers them.
+        let tickets: Vec<u64> = streams.iter().map(|stream| stream.issued()).collect();
+        // SAFETY: the context is alive.
+        let status = unsafe { hip_sys::hipExecutionCtxSynchronize(self.inner.raw) };
+        if status.0 != 0 {
+            let streams: Vec<String> = streams.iter().map(|stream| stream.describe_with_launches("")).collect();
+            let asked = format!("{}: {}", self.inner.describe(), streams.join("; "));
+            return Err(failed(status, "hipExecutionCtxSynchronize", asked));
+        }
+        streams.iter().zip(tickets).for_each(|(stream, ticket)| stream.note_completed(ticket));
+        context::catch_up();
+        match streams.iter().find_map(|stream| stream.reported()) {
+            Some(earlier) => Err(earlier),
+            None => Ok(()),
+        }
+    }
+
+    /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing; [`Error::WrongDevice`];
+    /// [`Error::Capture`] while one of its streams is captured.
+    pub fn record(&self, event: &Event) -> Result<()> {
+        self.inner.device.expect(event.device(), "the event")?;
+        let streams = self.inner.free_streams("recording an event on its execution context")?;
+        if streams.is_empty() {
+            return Err(Error::InvalidValue {
+                what: "the execution context to record an event on",
+                value: "one without streams".to_owned(),
+                allowed: "one with a stream".to_owned(),
+            });
+        }
+        self.inner.device.activate()?;
+        let mut recorded = event.lock_record();
+        // Read before the call, which so comes after them.
+        let tickets = streams.into_iter().map(|stream| {
+            let ticket = stream.issued();
+            (stream, ticket)
+        });
+        let moved = Recorded::moved_behind(recorded.as_ref(), tickets.collect());
+        // SAFETY: the context and the event are alive, and of one device.
+        let status = unsafe { hip_sys::hipExecutionCtxRecordEvent(self.inner.raw, event.raw()) };
+        check(status, "hipExecutionCtxRecordEvent", || self.inner.describe())?;
+        *recorded = moved;
+        Ok(())
+    }
+
+    /// Makes all later work on its streams wait for the work that `event` was recorded after (`hipExecutionCtxWaitEvent`). The host
+    /// does not wait. The event may be another device's.
+    ///
+    /// # Errors
+    /// [`Error::EventNotRecorded`]; [`Error::Capture`] while one of its streams is captured, and for an event of a capture.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        let recorded = event.recorded_for_host()?;
+        let streams = self.inner.free_streams("making its execution context wait")?;
+        self.inner.device.activate()?;
+        // SAFETY: the context and the event are alive.
+        let status = unsafe { hip_sys::hipExecutionCtxWaitEvent(self.inner.raw, event.raw()) };
+        check(status, "hipExecutionCtxWaitEvent", || self.inner.describe())?;
+        if let Some(recorded) = recorded.filter(|recorded| event.still(recorded)) {
+            streams.iter().for_each(|stream| recorded.awaited_by(stream));
+        }
+        Ok(())
+    }
+
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this context's.
+    #[must_use]
+    pub fn as_raw(&self) -> hipExecutionCtx_t {
+        self.inner.raw
+    }
+}
+
+impl PartialEq for ExecutionContext {
+    /// Whether both are handles of one context.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for ExecutionContext {}
+
+impl fmt::Debug for ExecutionContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutionContext")
+            .field("device", &self.inner.device.index())
+            .field("raw", &self.inner.raw)
+            .finish()
+    }
+}
+
+impl ContextInner {
+    fn new(raw: hipExecutionCtx_t, device: Device, is_primary: bool, groups: usize) -> Arc<Self> {
+        Arc::new(Self { raw, device, is_primary, groups, streams: Mutex::default() })
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Notes a new stream, which keeps the context.
+    pub(crate) fn add(&self, stream: &Arc<StreamInner>) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(Arc::downgrade(stream));
+    }
+
+    /// Its streams, for what cannot be done while one of them is captured.
+    fn free_streams(&self, what: &str) -> Result<Vec<Arc<StreamInner>>> {
+        let streams: Vec<_> = {
+            let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            streams.iter().filter_map(Weak::upgrade).collect()
+        };
+        streams.iter().try_for_each(|stream| stream.refuse_captured(what))?;
+        Ok(streams)
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match self.is_primary {
+            true => format!("the execution context of device {}", self.device.index()),
+            false => format!("an execution context on device {}", self.device.index()),
+        }
+    }
+}
+
+impl Drop for ContextInner {
+    fn drop(&mut self) {
+        if self.is_primary || context::is_forked() {
+            return; // the device's; the parent's
+        }
+        let raw = self.raw.expose_provenance();
+        let destroy = move || {
+            // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
+            let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
+        };
+        if context::in_host_function() { context::put_off(Box::new(destroy)) } else { destroy() }
+    }
+}

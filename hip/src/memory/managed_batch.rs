@@ -1,0 +1,278 @@
+//! Moves and discards of many pieces of managed memory in one call.
+
+use std::ffi::c_void;
+use std::fmt;
+
+use bytemuck::Pod;
+use hip_sys::{hipMemLocation, hipMemLocationTypeDevice, hipMemLocationTypeHost};
+
+use super::{MemoryPlace, PinnedSlice, PinnedSliceMut};
+use crate::call::check;
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+use crate::usage::Access;
+
+/// Moves of managed memory to where it will be used next, queued on a stream with one call of the runtime
+/// (`hipMemPrefetchBatchAsync`, of ROCm 10.0). They change speed, not meaning.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, ManagedBuffer, MemoryPlace, PrefetchBatch, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let input = ManagedBuffer::<f32>::zeroed(&device, 10_000)?;
+/// let mut output = ManagedBuffer::<f32>::zeroed(&device, 10_000)?;
+///
+/// let mut batch = PrefetchBatch::new();
+/// batch.add(input.slice(..)?, MemoryPlace::Device(device))?;
+/// batch.add(output.slice(..5_000)?, MemoryPlace::Host)?;
+/// match batch.queue(&stream) {
+///     // A runtime older than 10.0.
+///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => {}
+///     queued => queued?,
+/// }
+/// output.as_mut_slice()?[0] = 1.0;
+/// # Ok(()) }
+/// ```
+#[derive(Default)]
+pub struct PrefetchBatch<'a> {
+    pieces: Vec<Piece<'a>>,
+    places: Vec<MemoryPlace>,
+}
+
+/// Discards of what is in managed memory, queued on a stream with one call of the runtime (`hipMemDiscardBatchAsync`, of ROCm 10.0): for
+/// memory that will be written before it is read, so that nothing of it need be moved.
+///
+/// What the elements are after it, until they are written, nobody knows.
+///
+/// ```
+/// # fn main() -> hip::Result<()> {
+/// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+/// use hip::{Device, DiscardBatch, ManagedBuffer, MemoryPlace, Stream};
+///
+/// let device = Device::get(0)?;
+/// let stream = Stream::new(&device)?;
+/// let mut scratch = ManagedBuffer::<u32>::zeroed(&device, 10_000)?;
+///
+/// let mut batch = DiscardBatch::new();
+/// batch.add(scratch.slice_mut(1_000..)?)?;
+/// match batch.queue_and_prefetch(&stream, MemoryPlace::Device(device)) {
+///     // A runtime older than 10.0, or a device whose memory cannot be.
+///     Err(error) if error.status() == Some(hip::Status::SYMBOL_NOT_FOUND) => {}
+///     Err(error) if error.status() == Some(hip::Status::NOT_SUPPORTED) => {}
+///     queued => queued?,
+/// }
+/// scratch.as_device_slice_mut()?.slice_mut(1_000..)?.fill_async(&stream, 7)?;
+/// assert_eq!(scratch.as_slice()?[999..1001], [0, 7]);
+/// # Ok(()) }
+/// ```
+#[derive(Default)]
+pub struct DiscardBatch<'a> {
+    pieces: Vec<Piece<'a>>,
+}
+
+/// Some bytes of managed memory.
+struct Piece<'a> {
+    pointer: *mut c_void,
+    bytes: usize,
+    access: Access<'a>,
+}
+
+// SAFETY: the pointer is for the runtime, which takes it from any thread; the memory is borrowed, and its uses are Sync.
+unsafe impl Send for Piece<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Piece<'_> {}
+
+impl fmt::Debug for Piece<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:p}", self.bytes, self.pointer)
+    }
+}
+
+/// `Ok` for memory that is managed.
+fn expect_managed(managed: bool) -> Result<()> {
+    if managed {
+        return Ok(());
+    }
+    Err(Error::InvalidValue {
+        what: "the memory of a batch of managed memory",
+        value: "pinned or registered".to_owned(),
+        allowed: "managed (ManagedBuffer)".to_owned(),
+    })
+}
+
+/// The arrays that C takes: addresses and sizes.
+fn arrays(pieces: &[Piece<'_>]) -> (Vec<*mut c_void>, Vec<usize>) {
+    pieces.iter().map(|piece| (piece.pointer, piece.bytes)).unzip()
+}
+
+/// A place for each piece, with the number of the piece that it begins with: its own.
+fn locations(places: impl Iterator<Item = MemoryPlace>) -> (Vec<hipMemLocation>, Vec<usize>) {
+    let location = |place| match place {
+        MemoryPlace::Host => hipMemLocation { type_: hipMemLocationTypeHost, id: 0 },
+        MemoryPlace::Device(device) => hipMemLocation { type_: hipMemLocationTypeDevice, id: device.raw() },
+    };
+    places.enumerate().map(|(index, place)| (location(place), index)).unzip()
+}
+
+impl<'a> PrefetchBatch<'a> {
+    /// No moves yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a move of some elements of managed memory. None at all are left out.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for memory that is not managed.
+    pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSlice<'a, T>>, place: MemoryPlace) -> Result<()> {
+        let memory = memory.into();
+        expect_managed(memory.is_managed())?;
+        let bytes = memory.len() * size_of::<T>();
+        if bytes != 0 {
+            self.pieces.push(Piece { pointer: memory.pointer(), bytes, access: memory.access() });
+            self.places.push(place);
+        }
+        Ok(())
+    }
+
+    /// How many moves there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Queues all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 10.0.
+    pub fn queue(self, stream: &Stream) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (mut starts, mut sizes) = arrays(&self.pieces);
+        let (mut locations, mut indices) = locations(self.places.iter().copied());
+        let accesses: Vec<Access<'_>> = self.pieces.iter().map(|piece| piece.access).collect();
+        stream.inner.submit(&accesses, None, |raw| {
+            // SAFETY: the lists have as many entries; the memory notes the use, and is not freed before it is over.
+            let status = unsafe {
+                hip_sys::hipMemPrefetchBatchAsync(
+                    starts.as_mut_ptr(),
+                    sizes.as_mut_ptr(),
+                    sizes.len(),
+                    locations.as_mut_ptr(),
+                    indices.as_mut_ptr(),
+                    indices.len(),
+                    0,
+                    raw,
+                )
+            };
+            check(status, "hipMemPrefetchBatchAsync", || format!("{:?} to {:?}", self.pieces, self.places))
+        })
+    }
+}
+
+impl<'a> DiscardBatch<'a> {
+    /// No discards yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a discard of some elements of managed memory. None at all are left out.
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for memory that is not managed.
+    pub fn add<T: Pod>(&mut self, memory: impl Into<PinnedSliceMut<'a, T>>) -> Result<()> {
+        let memory = memory.into();
+        expect_managed(memory.is_managed())?;
+        let bytes = memory.len() * size_of::<T>();
+        if bytes != 0 {
+            self.pieces.push(Piece { pointer: memory.pointer(), bytes, access: memory.access() });
+        }
+        Ok(())
+    }
+
+    /// How many discards there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Queues all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] from a runtime before 10.0; `hipErrorNotSupported` where the device cannot do it (ROCm wants XNACK on).
+    pub fn queue(self, stream: &Stream) -> Result<()> {
+        self.submit(stream, "hipMemDiscardBatchAsync", |starts, sizes, raw| {
+            // SAFETY: the lists have as many entries; the memory is borrowed to be written to, notes the use, and is not freed before it is over.
+            unsafe { hip_sys::hipMemDiscardBatchAsync(starts.as_mut_ptr(), sizes.as_mut_ptr(), sizes.len(), 0, raw) }
+        })
+    }
+
+    /// Queues all of them, or none, and moves the memory to where it will be written (`hipMemDiscardAndPrefetchBatchAsync`).
+    ///
+    /// # Errors
+    /// Those of [`queue`](Self::queue).
+    pub fn queue_and_prefetch(self, stream: &Stream, place: MemoryPlace) -> Result<()> {
+        let (mut locations, mut indices) = locations(self.pieces.iter().map(|_| place));
+        self.submit(stream, "hipMemDiscardAndPrefetchBatchAsync", |starts, sizes, raw| {
+            // SAFETY: as for `queue`; there is a place for each piece.
+            unsafe {
+                hip_sys::hipMemDiscardAndPrefetchBatchAsync(
+                    starts.as_mut_ptr(),
+                    sizes.as_mut_ptr(),
+                    sizes.len(),
+                    locations.as_mut_ptr(),
+                    indices.as_mut_ptr(),
+                    indices.len(),
+                    0,
+                    raw,
+                )
+            }
+        })
+    }
+
+    fn submit(
+        self,
+        stream: &Stream,
+        function: &'static str,
+        call: impl FnOnce(&mut [*mut c_void], &mut [usize], hip_sys::hipStream_t) -> hip_sys::hipError_t,
+    ) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (mut starts, mut sizes) = arrays(&self.pieces);
+        let accesses: Vec<Access<'_>> = self.pieces.iter().map(|piece| piece.access).collect();
+        stream.inner.submit(&accesses, None, |raw| {
+            check(call(&mut starts, &mut sizes, raw), function, || format!("{:?}", self.pieces))
+        })
+    }
+}
+
+impl fmt::Debug for PrefetchBatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.pieces.iter().zip(&self.places)).finish()
+    }
+}
+
+impl fmt::Debug for DiscardBatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.pieces).finish()
+    }
+}

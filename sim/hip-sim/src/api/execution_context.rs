@@ -1,0 +1,304 @@
+//! Device resources and execution contexts, of HIP 10.0.
+
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use hip_sys::*;
+
+use super::stream::open_in_context;
+use super::{hip_functions, put};
+use crate::execution::{Context, Descriptor, units_of_device};
+use crate::runtime::{Event, Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+use crate::units::{
+    DevResource, GroupParams, INVALID_RESOURCE_CONFIGURATION, INVALID_RESOURCE_TYPE, Split, TYPE_UNITS,
+    TYPE_WORK_QUEUES, Units, WorkQueues,
+};
+
+/// A `hipDevResourceDesc_t`, which the lowest API level lacks.
+type DescriptorHandle = *mut c_void;
+/// A `hipExecutionCtx_t`, likewise.
+type ContextHandle = *mut c_void;
+
+/// `hipDevSmResourceSplitIgnoreSmCoscheduling`.
+const IGNORE_COSCHEDULING: c_uint = 1;
+/// `hipDevSmResourceSplitMaxPotentialClusterSize`.
+const LARGEST_CLUSTERS: c_uint = 2;
+
+/// The streams of a device that are expected to work at a time: the hardware queues that the real runtime uses at most.
+const HARDWARE_QUEUES: u32 = 4;
+
+/// A number that no other split has, nor a device's own resource.
+fn new_family() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1)
+}
+
+/// The units that `resource` names, all of a device that there is.
+///
+/// # Safety
+/// `resource` must be null or valid for a read.
+unsafe fn units(runtime: &Runtime, resource: *const DevResource) -> Result<Units, Refusal> {
+    ensure(!resource.is_null(), hipErrorInvalidValue)?;
+    // SAFETY: not null, hence valid, as the caller vouches; any bytes are a value.
+    let units = Units::read(&unsafe { resource.read() })?;
+    checked(runtime, units)
+}
+
+/// `units`, if its device has them.
+fn checked(runtime: &Runtime, units: Units) -> Result<Units, Refusal> {
+    let device = runtime.devices.get(units.device).ok_or(hipErrorInvalidDevice)?;
+    let all = units_of_device(runtime, device.ordinal).set;
+    ensure(all.union(&units.set) == all, INVALID_RESOURCE_CONFIGURATION)?;
+    Ok(units)
+}
+
+/// Writes what a split gave to where the caller wants it.
+///
+/// # Safety
+/// `result` must be valid for as many resources as there are groups, `remainder` null or valid for a write.
+unsafe fn put_split(split: &Split, result: *mut DevResource, remainder: *mut DevResource) {
+    for (index, group) in split.groups.iter().enumerate() {
+        // SAFETY: there is room for each group, as the caller vouches.
+        unsafe { result.add(index).write(group.write()) };
+    }
+    let rest = split.remainder.as_ref().map_or(DevResource::none(), Units::write);
+    // SAFETY: as the caller vouches.
+    unsafe { super::put_if_wanted(remainder, rest) };
+}
+
+/// The resources of a context, from those that the program has put together.
+fn describe(runtime: &Runtime, resources: &[DevResource]) -> Result<Descriptor, Refusal> {
+    let refused = |text: &str| Refusal::new(INVALID_RESOURCE_CONFIGURATION, text);
+    let mut all: Option<Units> = None;
+    let mut work_queues = None;
+    for resource in resources {
+        if resource.kind == TYPE_WORK_QUEUES {
+            if work_queues.replace(WorkQueues::read(resource)?).is_some() {
+                return Err(refused("more than one configuration of work queues"));
+            }
+            continue;
+        }
+        let units = checked(runtime, Units::read(resource)?)?;
+        all = Some(match all {
+            None => units,
+            Some(all) if all.device != units.device => return Err(refused("resources of different devices")),
+            Some(all) if all.family != units.family || all.alignment != units.alignment => {
+                return Err(refused("compute units of different splits, or aligned differently"));
+            }
+            Some(all) => Units { set: all.set.union(&units.set), ..all },
+        });
+    }
+    let units = all.ok_or_else(|| refused("no compute units"))?;
+    if work_queues.is_some_and(|queues| usize::try_from(queues.device) != Ok(units.device)) {
+        return Err(refused("work queues of another device than the compute units"));
+    }
+    Ok(Descriptor { units, work_queues })
+}
+
+/// The context that `handle` names.
+fn context(runtime: &Runtime, handle: ContextHandle) -> Result<Arc<Context>, Refusal> {
+    ensure(!handle.is_null(), hipErrorInvalidValue)?;
+    runtime.contexts.get(handle).ok_or_else(|| hipErrorContextIsDestroyed.into())
+}
+
+fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<Arc<Event>, Refusal> {
+    runtime.events.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
+}
+
+/// The handle of the context that a device has by itself, the same for every call.
+fn primary(runtime: &Runtime, device: usize) -> Result<ContextHandle, Refusal> {
+    let mut known = runtime.primary_contexts.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, handle)) = known.iter().find(|(other, _)| *other == device) {
+        return Ok(std::ptr::without_provenance_mut(*handle));
+    }
+    let resources = Descriptor { units: units_of_device(runtime, device), work_queues: None };
+    let context = Context::new(runtime, device, true, &resources);
+    let handle = runtime.contexts.insert(context).ok_or(hipErrorOutOfMemory)?;
+    known.push((device, handle.addr()));
+    Ok(handle)
+}
+
+/// What a device has by itself.
+fn resource_of_device(runtime: &Runtime, device: usize, kind: c_uint) -> Result<DevResource, Refusal> {
+    match kind {
+        TYPE_UNITS => Ok(units_of_device(runtime, device).write()),
+        TYPE_WORK_QUEUES => Ok(WorkQueues { device: device as c_int, limit: HARDWARE_QUEUES, scope: 0 }.write()),
+        _ => Err(INVALID_RESOURCE_TYPE.into()),
+    }
+}
+
+/// Ends all contexts of a device, for its reset.
+pub(crate) fn reset(runtime: &Runtime, device: usize) {
+    runtime.primary_contexts.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != device);
+    for context in runtime.contexts.remove_where(|context| context.device == device) {
+        context.destroy(runtime);
+    }
+    runtime.descriptors.remove_where(|descriptor| descriptor.units.device == device);
+}
+
+/// The mask of the units that a stream's kernels run on.
+///
+/// # Safety
+/// `mask` must be valid for a write of `words` words.
+unsafe fn put_mask(runtime: &Runtime, stream: hipStream_t, words: u32, mask: *mut u32) -> Outcome {
+    let set = units_of_stream(runtime, stream)?.set;
+    for index in 0..words as usize {
+        // SAFETY: inside, as the caller vouches.
+        unsafe { mask.add(index).write(set.word(index)) };
+    }
+    Ok(())
+}
+
+fn units_of_stream(runtime: &Runtime, stream: hipStream_t) -> Result<Units, Refusal> {
+    let target = runtime.target(stream)?;
+    let context = runtime.streams.get(stream.cast()).and_then(|stream| stream.context.clone());
+    Ok(context.map_or_else(|| units_of_device(runtime, target.device), |context| context.units.clone()))
+}
+
+hip_functions! {
+    fn hipExtStreamGetCUMask(stream: hipStream_t, words: u32, mask: *mut u32) {
+        let runtime = runtime()?;
+        let needed = units_of_device(runtime, runtime.target(stream)?.device).set.count().div_ceil(32);
+        ensure(!mask.is_null() && words >= needed, hipErrorInvalidValue)?;
+        put_mask(runtime, stream, words, mask)
+    }
+
+    since:
+
+    fn hipDeviceGetDevResource(device: c_int, resource: *mut DevResource, kind: c_uint) {
+        let runtime = runtime()?;
+        ensure(!resource.is_null(), hipErrorInvalidValue)?;
+        let device = runtime.device(device)?;
+        put(resource, resource_of_device(runtime, device.ordinal, kind)?)
+    }
+
+    fn hipDevSmResourceSplitByCount(
+        result: *mut DevResource, groups: *mut c_uint, input: *const DevResource, remainder: *mut DevResource,
+        flags: c_uint, least: c_uint,
+    ) {
+        let runtime = runtime()?;
+        ensure(!groups.is_null() && !input.is_null(), hipErrorInvalidValue)?;
+        ensure(flags & !(IGNORE_COSCHEDULING | LARGEST_CLUSTERS) == 0, hipErrorInvalidValue)?;
+        // As the real runtime. There are no clusters, so that the largest are of one.
+        ensure(flags & IGNORE_COSCHEDULING == 0, hipErrorNotSupported)?;
+        let input = units(runtime, input)?;
+        if result.is_null() {
+            return put(groups, input.even_groups(least));
+        }
+        let split = input.split_evenly(groups.read(), least, new_family());
+        put(groups, split.groups.len() as c_uint)?;
+        put_split(&split, result, remainder);
+        Ok(())
+    }
+
+    fn hipDevSmResourceSplit(
+        result: *mut DevResource, groups: c_uint, input: *const DevResource, remainder: *mut DevResource,
+        flags: c_uint, params: *mut GroupParams,
+    ) {
+        let runtime = runtime()?;
+        ensure(!input.is_null() && !params.is_null() && groups > 0, hipErrorInvalidValue)?;
+        ensure(flags == 0, hipErrorInvalidValue)?;
+        let input = units(runtime, input)?;
+        let params = std::slice::from_raw_parts_mut(params, groups as usize);
+        let split = input.split(params, result.is_null(), new_family())?;
+        if !result.is_null() {
+            put_split(&split, result, remainder);
+        }
+        Ok(())
+    }
+
+    fn hipDevResourceGenerateDesc(
+        descriptor: *mut DescriptorHandle, resources: *mut DevResource, count: c_uint,
+    ) {
+        let runtime = runtime()?;
+        ensure(!descriptor.is_null() && !resources.is_null() && count > 0, hipErrorInvalidValue)?;
+        let resources = describe(runtime, std::slice::from_raw_parts(resources, count as usize))?;
+        put(descriptor, runtime.descriptors.insert(resources).ok_or(hipErrorOutOfMemory)?)
+    }
+
+    fn hipGreenCtxCreate(to: *mut ContextHandle, descriptor: DescriptorHandle, device: c_int, flags: c_uint) {
+        let runtime = runtime()?;
+        ensure(!to.is_null() && !descriptor.is_null() && flags == 0, hipErrorInvalidValue)?;
+        let device = runtime.device(device)?;
+        let resources = runtime.descriptors.get(descriptor).ok_or(hipErrorInvalidValue)?;
+        ensure(resources.units.device == device.ordinal, hipErrorInvalidDevice)?;
+        // The context has the descriptor from now on: the real runtime frees it with the context.
+        let resources = runtime.descriptors.remove(descriptor).ok_or(hipErrorInvalidValue)?;
+        let context = Context::new(runtime, device.ordinal, false, &resources);
+        put(to, runtime.contexts.insert(context).ok_or(hipErrorOutOfMemory)?)
+    }
+
+    fn hipExecutionCtxDestroy(handle: ContextHandle) {
+        let runtime = runtime()?;
+        ensure(!context(runtime, handle)?.is_primary, hipErrorInvalidValue)?;
+        runtime.contexts.remove(handle).ok_or(hipErrorContextIsDestroyed)?.destroy(runtime);
+        Ok(())
+    }
+
+    fn hipDeviceGetExecutionCtx(to: *mut ContextHandle, device: c_int) {
+        let runtime = runtime()?;
+        ensure(!to.is_null(), hipErrorInvalidValue)?;
+        let device = runtime.device(device)?;
+        put(to, primary(runtime, device.ordinal)?)
+    }
+
+    fn hipExecutionCtxStreamCreate(to: *mut hipStream_t, handle: ContextHandle, flags: c_uint, priority: c_int) {
+        let runtime = runtime()?;
+        ensure(!to.is_null(), hipErrorInvalidValue)?;
+        let context = context(runtime, handle)?;
+        // Both are non-blocking here.
+        ensure(flags == hipStreamDefault || flags == hipStreamNonBlocking, hipErrorInvalidValue)?;
+        put(to, open_in_context(runtime, &context, priority)?)
+    }
+
+    fn hipExecutionCtxGetDevResource(handle: ContextHandle, resource: *mut DevResource, kind: c_uint) {
+        let runtime = runtime()?;
+        ensure(!resource.is_null(), hipErrorInvalidValue)?;
+        let context = context(runtime, handle)?;
+        let found = match kind {
+            TYPE_UNITS => Some(context.units.write()),
+            TYPE_WORK_QUEUES if context.is_primary => Some(resource_of_device(runtime, context.device, kind)?),
+            TYPE_WORK_QUEUES => context.work_queues.map(|queues| queues.write()),
+            _ => None,
+        };
+        put(resource, found.ok_or(INVALID_RESOURCE_TYPE)?)
+    }
+
+    fn hipExecutionCtxGetDevice(device: *mut c_int, handle: ContextHandle) {
+        ensure(!device.is_null(), hipErrorInvalidValue)?;
+        put(device, context(runtime()?, handle)?.device as c_int)
+    }
+
+    fn hipExecutionCtxGetId(handle: ContextHandle, id: *mut c_ulonglong) {
+        ensure(!id.is_null(), hipErrorInvalidValue)?;
+        put(id, context(runtime()?, handle)?.id)
+    }
+
+    fn hipExecutionCtxSynchronize(handle: ContextHandle) {
+        let runtime = runtime()?;
+        context(runtime, handle)?.synchronize(runtime)
+    }
+
+    fn hipExecutionCtxRecordEvent(handle: ContextHandle, recorded: hipEvent_t) {
+        let runtime = runtime()?;
+        context(runtime, handle)?.record(runtime, &*event(runtime, recorded)?)
+    }
+
+    fn hipExecutionCtxWaitEvent(handle: ContextHandle, awaited: hipEvent_t) {
+        let runtime = runtime()?;
+        let context = context(runtime, handle)?;
+        let event = event(runtime, awaited)?;
+        ensure(event.mark.lock().unwrap_or_else(PoisonError::into_inner).is_none(), hipErrorCapturedEvent)?;
+        let record = event.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        record.map_or(Ok(()), |record| context.wait(runtime, record.point))
+    }
+
+    fn hipStreamGetDevResource(stream: hipStream_t, resource: *mut DevResource, kind: c_uint) {
+        let runtime = runtime()?;
+        ensure(!resource.is_null(), hipErrorInvalidValue)?;
+        ensure(kind == TYPE_UNITS, INVALID_RESOURCE_TYPE)?;
+        put(resource, units_of_stream(runtime, stream)?.write())
+    }
+}

@@ -1,0 +1,160 @@
+//! Execution contexts: parts of a device with streams of their own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use hip_sys::{hipError_t, hipErrorContextIsDestroyed, hipErrorInvalidHandle};
+
+use crate::queue::{Order, Point, Priority, QueueKey, Scope, Work};
+use crate::runtime::{Event, Record, Runtime};
+use crate::status::{Outcome, Refusal, ensure};
+use crate::units::{UnitSet, Units, WorkQueues};
+
+/// `hipErrorStreamDetached`, which came with HIP 10.0.
+pub(crate) const STREAM_DETACHED: hipError_t = hipError_t(916);
+
+/// What a `hipExecutionCtx_t` names.
+pub(crate) struct Context {
+    pub(crate) id: u64,
+    pub(crate) device: usize,
+    /// Whether it is the one that the device has by itself.
+    pub(crate) is_primary: bool,
+    pub(crate) units: Units,
+    pub(crate) work_queues: Option<WorkQueues>,
+    /// For what concerns all of its streams.
+    markers: QueueKey,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    is_destroyed: bool,
+    /// The queues of its streams.
+    streams: Vec<QueueKey>,
+    /// What streams that are still to be made wait for first.
+    awaited: Vec<Point>,
+}
+
+/// What a `hipDevResourceDesc_t` names: the resources of a context to be.
+pub(crate) struct Descriptor {
+    pub(crate) units: Units,
+    pub(crate) work_queues: Option<WorkQueues>,
+}
+
+impl Context {
+    pub(crate) fn new(runtime: &Runtime, device: usize, is_primary: bool, resources: &Descriptor) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            device,
+            is_primary,
+            units: resources.units.clone(),
+            work_queues: resources.work_queues,
+            markers: runtime.scheduler.open(device, Order::Free, Priority::Normal),
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The lists are whole after every statement.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.lock().is_destroyed
+    }
+
+    /// A queue for a new stream, behind all that the context has been told to wait for.
+    pub(crate) fn open_queue(&self, runtime: &Runtime, priority: Priority) -> Result<QueueKey, Refusal> {
+        let mut state = self.lock();
+        ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
+        runtime.devices[self.device].alive()?;
+        let queue = runtime.scheduler.open(self.device, Order::Free, priority);
+        state.awaited.retain(|point| !runtime.scheduler.reached(*point));
+        if !state.awaited.is_empty() {
+            runtime.scheduler.submit(queue, nothing(), &state.awaited);
+        }
+        state.streams.push(queue);
+        Ok(queue)
+    }
+
+    /// Forgets the queue of a stream that is destroyed.
+    pub(crate) fn close_queue(&self, queue: QueueKey) {
+        self.lock().streams.retain(|other| *other != queue);
+    }
+
+    /// Ends the context: its streams can only be destroyed from now on. What is queued on them still runs.
+    pub(crate) fn destroy(&self, runtime: &Runtime) {
+        let mut state = self.lock();
+        state.is_destroyed = true;
+        state.streams.clear();
+        drop(state);
+        runtime.scheduler.close(self.markers);
+    }
+
+    /// The last point of each of its streams.
+    fn points(&self, runtime: &Runtime) -> Vec<Point> {
+        self.lock().streams.iter().filter_map(|queue| runtime.scheduler.last(*queue)).collect()
+    }
+
+    /// For what cannot be done while one of its streams is captured.
+    fn refuse_captured(&self, runtime: &Runtime) -> Outcome {
+        self.lock().streams.iter().try_for_each(|queue| runtime.captures.refuse_use(*queue))
+    }
+
+    /// Waits for all of its streams; of the primary context for the whole device.
+    pub(crate) fn synchronize(&self, runtime: &Runtime) -> Outcome {
+        runtime.captures.refuse_unsafe()?;
+        self.refuse_captured(runtime)?;
+        runtime.devices[self.device].alive()?;
+        if self.is_primary {
+            return runtime.synchronize(Scope::Device(self.device));
+        }
+        let points = self.points(runtime);
+        runtime.scheduler.wait(&points);
+        // Each is asked, so that each failure is told, and the first comes back.
+        let outcomes: Vec<Outcome> = points.into_iter().map(|point| runtime.failure(Scope::Named(point))).collect();
+        outcomes.into_iter().collect()
+    }
+
+    /// Records `event` behind all that its streams hold.
+    pub(crate) fn record(&self, runtime: &Runtime, event: &Event) -> Outcome {
+        ensure(event.device == self.device, hipErrorInvalidHandle)?;
+        self.refuse_captured(runtime)?;
+        let time = Arc::new(OnceLock::new());
+        let clock = Arc::clone(&time);
+        let stamp = Work::Always(Box::new(move || {
+            clock.get_or_init(Instant::now);
+        }));
+        *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut record = event.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let point = runtime.scheduler.submit(self.markers, stamp, &self.points(runtime));
+        *record = Some(Record { point: point.ok_or(hipErrorContextIsDestroyed)?, time });
+        Ok(())
+    }
+
+    /// Makes what is queued on its streams from now on wait for `point`, on those that are still to be made too.
+    pub(crate) fn wait(&self, runtime: &Runtime, point: Point) -> Outcome {
+        self.refuse_captured(runtime)?;
+        let mut state = self.lock();
+        ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
+        for queue in &state.streams {
+            runtime.scheduler.submit(*queue, nothing(), &[point]);
+        }
+        state.awaited.retain(|point| !runtime.scheduler.reached(*point));
+        state.awaited.push(point);
+        Ok(())
+    }
+}
+
+/// Work that only stands for its place in a queue.
+fn nothing() -> Work {
+    Work::Always(Box::new(|| {}))
+}
+
+/// All units of a device.
+pub(crate) fn units_of_device(runtime: &Runtime, device: usize) -> Units {
+    let count = crate::properties::compute_units(&runtime.devices[device]);
+    Units::of_device(device, count.min(UnitSet::MOST))
+}
