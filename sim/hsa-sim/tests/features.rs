@@ -677,3 +677,42 @@ fn a_copy_from_freed_memory_is_told_of() {
         ok(hipMemcpy(live, gone, size, hipMemcpyDeviceToDevice));
     }
 }
+
+/// The same by the safe crate, where HIP returns at all: the error names the launch, and drops are silent.
+#[test]
+fn a_gpu_that_is_lost_is_an_error_of_the_safe_crate() {
+    let told = |release: &str, success: bool, text: &str| {
+        assert_eq!(success, release == "7.2", "ROCm {release}: {text}");
+        assert!(!text.contains("panicked"), "ROCm {release}: {text}");
+    };
+    if elsewhere("a_gpu_that_is_lost_is_an_error_of_the_safe_crate", &[("HIP_SIM_LOSE", "3")], told) {
+        return;
+    }
+    let device = hip::Device::get(0).unwrap();
+    let module = hip::Module::load(&device, CODE).unwrap();
+    let increment = module.kernel("increment").unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let mut data = hip::DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+    let error = (0..4).find_map(|_| {
+        // SAFETY: 64 threads, 64 elements.
+        let launched = unsafe { increment.launch(&stream, hip::LaunchConfig::new(1, 64), (&mut data,)) };
+        launched.and_then(|()| stream.synchronize()).err()
+    });
+    let error = error.expect("it is lost after three dispatches");
+    assert_eq!(error.status(), Some(hip::Status::UNKNOWN), "{error}");
+    // From the launch itself if the GPU was fast, else from the wait for it.
+    let text = error.to_string();
+    assert!(text.contains("increment<<<") || text.contains("increment in (1, 1, 1) blocks"), "{text}");
+    let later = [
+        stream.synchronize(),
+        device.synchronize(),
+        data.to_vec().map(drop),
+        hip::Stream::new(&device).map(drop),
+        hip::DeviceBuffer::<i32>::zeroed(&device, 64).map(drop),
+    ];
+    assert!(
+        later.iter().all(|result| result.as_ref().is_err_and(|e| e.status() == Some(hip::Status::UNKNOWN))),
+        "{later:?}"
+    );
+    drop((data, stream, module));
+}
