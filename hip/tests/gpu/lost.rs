@@ -1,6 +1,6 @@
 //! A device that is lost while the program uses it.
 
-use hip::{Device, DeviceBuffer, Event, LaunchConfig, Module, PinnedBuffer, Status, Stream};
+use hip::{Device, DeviceBuffer, Event, Graph, LaunchConfig, Module, PinnedBuffer, Status, Stream};
 
 use crate::{in_child, is_child, kernels};
 
@@ -28,6 +28,7 @@ fn a_lost_device_is_an_error_of_every_call_from_then_on() {
     let (elsewhere, elsewhere_code) = (Stream::new(&second).unwrap(), Module::load(&second, code).unwrap());
     let elsewhere_store = elsewhere_code.kernel("store_index").unwrap();
     let mut elsewhere_data = DeviceBuffer::<i32>::zeroed(&second, 64).unwrap();
+    let graph = Graph::new(&first).unwrap().instantiate().unwrap();
     for _ in 0..2 {
         // SAFETY: 64 threads, 64 elements; so below.
         unsafe { store.launch(&stream, config(), (&mut data,)) }.unwrap();
@@ -56,6 +57,7 @@ fn a_lost_device_is_an_error_of_every_call_from_then_on() {
         ("copy from the host", more.copy_from_slice(&[1; 64])),
         ("copy to pinned memory", more.copy_to_pinned_async(&other, &mut pinned)),
         ("fill", more.fill_async(&other, 7)),
+        ("launch a graph", graph.launch(&other)),
         ("record", event.record(&other)),
         ("allocate", DeviceBuffer::<i32>::zeroed(&first, 64).map(drop)),
         ("pin memory", PinnedBuffer::<i32>::zeroed(&first, 64).map(drop)),
@@ -78,7 +80,7 @@ fn a_lost_device_is_an_error_of_every_call_from_then_on() {
         elsewhere.synchronize().unwrap();
     }
     // Nothing to hear of.
-    drop((data, more, pinned, event, stream, other, module));
+    drop((data, more, pinned, event, graph, stream, other, module));
     assert_eq!(elsewhere_data.to_vec().unwrap()[1], 1);
     second.synchronize().unwrap();
     assert!(first.synchronize().is_err());

@@ -18,6 +18,7 @@ pub(crate) enum Kind {
     Graph = 0xd,
     Node = 0xf,
     Exec = 0x11,
+    UserObject = 0x13,
     ExecutionContext = 0x21,
     ResourceDescriptor = 0x23,
     Library = 0x25,

@@ -14,7 +14,7 @@ use crate::api::library::{Library, LibraryKernel};
 use crate::capture::{Captures, Mark};
 use crate::config;
 use crate::execution::{Context, Descriptor, STREAM_DETACHED};
-use crate::graph::{Exec, Graph, MemoryUse, Node};
+use crate::graph::{Exec, Graph, MemoryUse, Node, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::loss::Loss;
 use crate::memory::AddressMap;
@@ -120,6 +120,7 @@ pub(crate) struct Runtime {
     pub(crate) graphs: Handles<Graph>,
     pub(crate) nodes: Handles<Node>,
     pub(crate) execs: Handles<Exec>,
+    pub(crate) objects: Handles<UserObject>,
     pub(crate) graph_memory: MemoryUse,
     pub(crate) captures: Captures,
     pub(crate) peers: Peers,
@@ -166,6 +167,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 graphs: Handles::new(Kind::Graph),
                 nodes: Handles::new(Kind::Node),
                 execs: Handles::new(Kind::Exec),
+                objects: Handles::new(Kind::UserObject),
                 graph_memory: MemoryUse::default(),
                 captures: Captures::default(),
                 peers: Peers::default(),

@@ -436,3 +436,50 @@ fn nodes_are_added_and_changed_by_their_kind() {
     }
     free(data);
 }
+
+#[test]
+fn what_graphs_keep_is_given_back_with_the_last_of_them() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    unsafe extern "C" fn end(data: *mut c_void) {
+        // SAFETY: the counter of the test, which waits for this.
+        unsafe { &*data.cast::<AtomicU32>() }.fetch_add(1, Ordering::SeqCst);
+    }
+    let _alone = alone();
+    let ended = AtomicU32::new(0);
+    let data = (&raw const ended).cast_mut().cast::<c_void>();
+    let count = || ended.load(Ordering::SeqCst);
+    let (of, mut object, mut clone) = (graph(), null_mut(), null_mut());
+    empty(of, &[]);
+    // SAFETY: the counter outlives the objects; bad handles are found.
+    unsafe {
+        for (destroy, references, flags) in [(None, 1, 1), (Some(end as _), 0, 1), (Some(end as _), 1, 0)] {
+            assert_eq!(hipUserObjectCreate(&mut object, data, destroy, references, flags), hipErrorInvalidValue);
+        }
+        ok(hipUserObjectCreate(&mut object, data, Some(end), 2, 1));
+        assert_eq!(hipUserObjectRetain(object, 0), hipErrorInvalidValue);
+        assert_eq!(hipUserObjectRelease(object, 3), hipErrorInvalidValue, "there are two");
+        ok(hipUserObjectRelease(object, 1));
+        assert_eq!(hipGraphRetainUserObject(of, object, 1, 2), hipErrorInvalidValue);
+        ok(hipGraphRetainUserObject(of, object, 1, 1)); // the program's own reference
+        assert_eq!(hipGraphReleaseUserObject(of, object, 2), hipErrorInvalidValue);
+        ok(hipGraphClone(&mut clone, of));
+        let exec = instantiate(clone);
+        ok(hipGraphDestroy(of));
+        ok(hipGraphDestroy(clone));
+        assert_eq!(count(), 0, "the executable graph has it");
+        ok(hipGraphExecDestroy(exec));
+        assert_eq!(count(), 1);
+        assert_eq!(hipUserObjectRetain(object, 1), hipErrorInvalidValue, "it is gone");
+        // Taken back from a graph that stays.
+        let of = graph();
+        ok(hipUserObjectCreate(&mut object, data, Some(end), 1, 1));
+        ok(hipGraphRetainUserObject(of, object, 2, 0));
+        ok(hipUserObjectRelease(object, 1));
+        ok(hipGraphReleaseUserObject(of, object, 1));
+        assert_eq!(count(), 1);
+        ok(hipGraphReleaseUserObject(of, object, 1));
+        assert_eq!(count(), 2);
+        ok(hipGraphDestroy(of));
+        assert_eq!(count(), 2);
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInvalidHandle, hipErrorInvalidValue};
 
 use super::operation::perform;
-use super::{Graph, Operation};
+use super::{Graph, Hold, Operation};
 use crate::api::event;
 use crate::queue::{Point, Work};
 use crate::runtime::{Runtime, Target};
@@ -14,6 +14,8 @@ use crate::status::{Outcome, Refusal, ensure};
 /// What a `hipGraphExec_t` names.
 pub(crate) struct Exec {
     pub(crate) flags: u64,
+    /// What its graph kept for the program.
+    objects: Vec<Hold>,
     plan: Mutex<Plan>,
 }
 
@@ -105,6 +107,18 @@ fn each<'a>(steps: &'a [Step], visit: &mut impl FnMut(&'a Operation) -> Outcome)
         each(&step.child, visit)?;
     }
     Ok(())
+}
+
+/// What a graph and the graphs in it keep for the program.
+fn kept(runtime: &Runtime, graph: &Graph) -> Vec<Hold> {
+    let mut all: Vec<Hold> = graph.objects().clone();
+    let nodes = graph.body().nodes.clone();
+    for node in nodes.into_iter().filter_map(|node| runtime.node(node)) {
+        if let Operation::Child(child) = node.operation().clone() {
+            all.extend(runtime.graph(child).map(|child| kept(runtime, &child)).unwrap_or_default());
+        }
+    }
+    all
 }
 
 fn to_graph(runtime: &Runtime, steps: &[Step]) -> Option<usize> {
@@ -200,7 +214,7 @@ impl Exec {
     pub(crate) fn new(runtime: &Runtime, graph: &Graph, flags: u64) -> Result<Self, Refusal> {
         let steps = steps_of(runtime, graph);
         let steps = steps.ok_or_else(|| Refusal::new(hipErrorInvalidValue, "the graph's edges make a circle"))?;
-        Ok(Self { flags, plan: Mutex::new(Plan { steps, last: None }) })
+        Ok(Self { flags, objects: kept(runtime, graph), plan: Mutex::new(Plan { steps, last: None }) })
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {
@@ -229,6 +243,14 @@ impl Exec {
         let mut plan = self.plan();
         let step = find(&mut plan.steps, node).filter(|step| matches!(step.operation, Operation::Child(_)))?;
         Some(compare(&step.child, &new).map(|()| replace(&mut step.child, new)))
+    }
+
+    /// Waits for its last launch, if it keeps anything for the program: that goes with it.
+    pub(crate) fn settle(&self, runtime: &Runtime) {
+        let last = self.plan().last;
+        if let (Some(last), false) = (last, self.objects.is_empty()) {
+            runtime.scheduler.wait(&[last]);
+        }
     }
 
     /// A graph that does the same, for a node to own. `None` if there are no more handles.

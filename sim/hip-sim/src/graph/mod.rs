@@ -2,6 +2,7 @@
 
 mod exec;
 mod memory;
+mod object;
 mod operation;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use exec::{Exec, Mismatch};
 pub(crate) use memory::{GraphMemory, MemoryUse, allocated};
+pub(crate) use object::{Hold, UserObject};
 pub(crate) use operation::{CopyNode, FillNode, HostCall, KernelNode, Operation};
 
 use crate::runtime::Runtime;
@@ -18,6 +20,8 @@ use crate::runtime::Runtime;
 #[derive(Default)]
 pub(crate) struct Graph {
     body: Mutex<Body>,
+    /// What it keeps for the program.
+    objects: Mutex<Vec<Hold>>,
     /// It is the graph of a node, which alone destroys it.
     pub(crate) is_child: bool,
     /// A graph that allocates can be instantiated once.
@@ -88,6 +92,10 @@ impl Graph {
         Self { is_child: true, ..Self::default() }
     }
 
+    pub(crate) fn objects(&self) -> MutexGuard<'_, Vec<Hold>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn body(&self) -> MutexGuard<'_, Body> {
         self.body.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -123,6 +131,7 @@ impl Graph {
 pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<usize> {
     let to = runtime.graphs.insert(if is_child { Graph::child() } else { Graph::default() })?;
     let (handle, to) = (to.addr(), runtime.graphs.get(to)?);
+    to.objects().extend(graph.objects().iter().cloned());
     let body = graph.body().clone();
     let mut twins = Vec::with_capacity(body.nodes.len());
     for origin in &body.nodes {
@@ -141,6 +150,9 @@ pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<u
 /// Ends a graph, its nodes and the graphs in it.
 pub(crate) fn destroy(runtime: &Runtime, graph: usize) {
     let Some(graph) = runtime.graphs.remove(std::ptr::without_provenance(graph)) else { return };
+    // Outside of the lock: it may call the program.
+    let objects = std::mem::take(&mut *graph.objects());
+    drop(objects);
     let nodes = std::mem::take(&mut graph.body().nodes);
     nodes.into_iter().for_each(|node| end_node(runtime, node));
 }

@@ -74,8 +74,9 @@ hip_functions! {
     }
 
     fn hipGraphExecDestroy(exec: hipGraphExec_t) {
+        let runtime = runtime()?;
         // What is queued of it runs on.
-        runtime()?.execs.remove(exec.cast()).ok_or(hipErrorInvalidValue)?;
+        runtime.execs.remove(exec.cast()).ok_or(hipErrorInvalidValue)?.settle(runtime);
         Ok(())
     }
 

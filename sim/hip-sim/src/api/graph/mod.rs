@@ -6,6 +6,7 @@ mod exec;
 mod generic;
 mod memory;
 mod node;
+mod object;
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -18,8 +19,16 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The functions of graphs by name.
-pub(crate) const FUNCTIONS: [&[(&str, Function)]; 7] =
-    [OWN, node::FUNCTIONS, describe::FUNCTIONS, exec::FUNCTIONS, memory::FUNCTIONS, dot::FUNCTIONS, generic::FUNCTIONS];
+pub(crate) const FUNCTIONS: [&[(&str, Function)]; 8] = [
+    OWN,
+    node::FUNCTIONS,
+    describe::FUNCTIONS,
+    exec::FUNCTIONS,
+    memory::FUNCTIONS,
+    dot::FUNCTIONS,
+    generic::FUNCTIONS,
+    object::FUNCTIONS,
+];
 const OWN: &[(&str, Function)] = graphs::FUNCTIONS;
 
 fn graph_of(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>, Refusal> {

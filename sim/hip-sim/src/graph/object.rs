@@ -1,0 +1,81 @@
+//! Things of the program's that graphs keep: counted, and given back by a function of the program's.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::runtime::runtime;
+
+/// What a `hipUserObject_t` names.
+pub(crate) struct UserObject {
+    data: *mut c_void,
+    destroy: unsafe extern "C" fn(*mut c_void),
+    count: Mutex<u32>,
+    /// Its own handle, as a number.
+    handle: OnceLock<usize>,
+}
+
+// SAFETY: HIP gives the pointer to the function on any thread; the program that passes it has to expect that.
+unsafe impl Send for UserObject {}
+// SAFETY: as above.
+unsafe impl Sync for UserObject {}
+
+impl UserObject {
+    /// An object that `count` references hold.
+    pub(crate) fn new(data: *mut c_void, destroy: unsafe extern "C" fn(*mut c_void), count: u32) -> Self {
+        Self { data, destroy, count: Mutex::new(count), handle: OnceLock::new() }
+    }
+
+    /// Its handle, once it has one.
+    pub(crate) fn named(&self, handle: usize) {
+        self.handle.get_or_init(|| handle);
+    }
+
+    /// Adds references. False if there would be more than can be counted, or if it has ended.
+    pub(crate) fn retain(&self, more: u32) -> bool {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        match count.checked_add(more) {
+            Some(sum) if *count > 0 => *count = sum,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes references, and ends the object with the last. False if there are not so many.
+    pub(crate) fn release(&self, fewer: u32) -> bool {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(left) = count.checked_sub(fewer) else { return false };
+        *count = left;
+        drop(count);
+        if left == 0 {
+            if let (Ok(runtime), Some(handle)) = (runtime(), self.handle.get()) {
+                runtime.objects.remove(std::ptr::without_provenance(*handle));
+            }
+            // SAFETY: HIP asks for a function that may be called with this data, on any thread, once: the count stays at 0, as
+            // an object that has ended is retained by nobody.
+            unsafe { (self.destroy)(self.data) };
+        }
+        true
+    }
+}
+
+/// References that a graph holds.
+pub(crate) struct Hold {
+    pub(crate) object: Arc<UserObject>,
+    pub(crate) count: u32,
+}
+
+impl Clone for Hold {
+    fn clone(&self) -> Self {
+        // More than can be counted are not counted, and not taken either.
+        let count = if self.object.retain(self.count) { self.count } else { 0 };
+        Self { object: Arc::clone(&self.object), count }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.object.release(self.count);
+        }
+    }
+}
