@@ -1,5 +1,7 @@
 //! The allocation table: what is given, what is refused, and what its messages say.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use amdgpu_sim::{AllocKind, Config, Gpu, MemoryError};
 
 fn gpu(memory_bytes: u64) -> Gpu {
@@ -161,4 +163,38 @@ fn a_registration_of_memory_that_is_gone_gives_way() {
     assert_eq!(memory.allocations().len(), 1, "it does not reach that far");
     memory.forget_registrations(first + 50, 60);
     assert_eq!(memory.allocations(), []);
+}
+
+#[test]
+fn a_registration_grows_with_no_moment_without_it() {
+    let gpu = Gpu::new(Config::default());
+    let memory = gpu.memory();
+    let mut host = vec![0_u8; 4096];
+    let start = host.as_mut_ptr();
+    let base = start.expose_provenance() as u64;
+    // SAFETY: inside of the bytes, which outlive all that is registered; no kernel runs.
+    let register = |from: usize, len: u64| unsafe { memory.register_host(start.wrapping_add(from), len) };
+    // SAFETY: as above.
+    let around = |from: usize, len: u64| unsafe { memory.register_host_around(start.wrapping_add(from), len) };
+    register(1000, 100).unwrap();
+    register(1200, 100).unwrap();
+    // Half of one cannot become part of it.
+    assert!(matches!(around(1000, 250), Err(MemoryError::Overlap { .. })));
+    assert!(matches!(around(1000, 0), Err(MemoryError::Empty)));
+    assert_eq!(memory.find(base + 1250).unwrap().size, 100);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                assert!(memory.find(base + 1050).is_some(), "it was registered all the time");
+            }
+        });
+        for grown in 1..=1000 {
+            around(1000 - grown, 300 + grown as u64).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(memory.find(base + 1150).map(|a| (a.base, a.size)), Some((base, 1300)));
+    memory.unregister_host(base).unwrap();
+    assert!(memory.find(base + 1050).is_none() && memory.find(base + 1250).is_none());
 }

@@ -481,20 +481,49 @@ impl Memory {
     /// no dispatch that was started before it runs any more. While a dispatch runs, nothing else may
     /// touch the bytes that the kernel writes, nor write those that it reads, except with atomics.
     pub unsafe fn register_host(&self, ptr: *mut u8, len: u64) -> Result<(), MemoryError> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.register(ptr, len, |_| false) }
+    }
+
+    /// As [`register_host`](Self::register_host), and what was registered before and lies inside becomes part of it, with no moment in
+    /// between at which a kernel would not find it.
+    ///
+    /// # Errors
+    /// [`MemoryError::Empty`], [`MemoryError::Overlap`], and then nothing has changed.
+    ///
+    /// # Safety
+    /// As of [`register_host`](Self::register_host).
+    pub unsafe fn register_host_around(&self, ptr: *mut u8, len: u64) -> Result<(), MemoryError> {
+        let base = ptr.addr() as u64;
+        let inside =
+            |a: &Allocation| a.kind == AllocKind::Registered && base <= a.base && a.end() <= base.saturating_add(len);
+        // SAFETY: as the caller vouches.
+        unsafe { self.register(ptr, len, inside) }
+    }
+
+    /// # Safety
+    /// As of [`register_host`](Self::register_host).
+    unsafe fn register(
+        &self,
+        ptr: *mut u8,
+        len: u64,
+        may_replace: impl Fn(&Allocation) -> bool,
+    ) -> Result<(), MemoryError> {
         if len == 0 {
             return Err(MemoryError::Empty);
         }
         let base = ptr.expose_provenance() as u64;
+        let end = base.checked_add(len).filter(|_| base != 0);
+        let end = end.ok_or(MemoryError::NotAllocated { address: base, nearest: None })?;
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(other) = table.overlapping(base, len) {
+        if let Some(other) = table.all_overlapping(base, len).find(|a| !may_replace(a)) {
             return Err(MemoryError::Overlap { address: base, len, allocation: other });
-        }
-        if base.checked_add(len).is_none() || base == 0 {
-            return Err(MemoryError::NotAllocated { address: base, nearest: None });
         }
         let (kind, rights) = (AllocKind::Registered, Rights::full(Agents::ALL));
         let allocation = Allocation { base, size: len, kind, writable: true, owner: None, rights };
-        Arc::make_mut(&mut table).insert(Region { allocation, storage: None, written: None });
+        let table = Arc::make_mut(&mut table);
+        table.remove_range(base, end);
+        table.insert(Region { allocation, storage: None, written: None });
         Ok(())
     }
 

@@ -44,10 +44,13 @@ impl Table {
     }
 
     pub(crate) fn overlapping(&self, base: u64, len: u64) -> Option<Allocation> {
-        let last = base.saturating_add(len - 1);
-        let before = self.after(last).checked_sub(1)?;
-        let allocation = self.regions[before].allocation;
-        (allocation.end() > base).then_some(allocation)
+        self.all_overlapping(base, len).next()
+    }
+
+    /// All allocations that reach into `len` bytes at `base`, the last first.
+    pub(crate) fn all_overlapping(&self, base: u64, len: u64) -> impl Iterator<Item = Allocation> + '_ {
+        let before = &self.regions[..self.after(base.saturating_add(len - 1))];
+        before.iter().rev().map(|region| region.allocation).take_while(move |a| a.end() > base)
     }
 
     /// Forgets registrations that reach into `len` bytes at `base`, which the host's allocator has just given: the program has

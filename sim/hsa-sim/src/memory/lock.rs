@@ -32,32 +32,20 @@ impl Locks {
             group.members.push((base, size));
             return Ok(((group.base, group.end - group.base), Vec::new()));
         }
-        let (old, rest): (Vec<Group>, Vec<Group>) = std::mem::take(&mut self.groups).into_iter().partition(overlaps);
-        self.groups = rest;
+        let old: Vec<&Group> = self.groups.iter().filter(|group| overlaps(group)).collect();
         let mut new = Group { base, end, members: vec![(base, size)] };
         for group in &old {
-            // It was registered, and nothing else takes it away.
-            let _ = space.unregister_host(group.base);
             new.base = new.base.min(group.base);
             new.end = new.end.max(group.end);
             new.members.extend(&group.members);
         }
+        let (range, gone) = ((new.base, new.end - new.base), old.iter().map(|group| group.base).collect());
+        // All in one: a kernel may be at work in what was locked before.
         // SAFETY: as the caller vouches, now and for the ranges before.
-        match unsafe { space.register_host(pointer(new.base).cast(), new.end - new.base) } {
-            Ok(()) => {
-                let range = (new.base, new.end - new.base);
-                self.groups.push(new);
-                Ok((range, old.iter().map(|group| group.base).collect()))
-            }
-            Err(error) => {
-                for group in old {
-                    // SAFETY: as above. The range was registered a moment ago.
-                    let _ = unsafe { space.register_host(pointer(group.base).cast(), group.end - group.base) };
-                    self.groups.push(group);
-                }
-                Err(status_of(&error))
-            }
-        }
+        unsafe { space.register_host_around(pointer(range.0).cast(), range.1) }.map_err(|error| status_of(&error))?;
+        self.groups.retain(|group| !overlaps(group));
+        self.groups.push(new);
+        Ok((range, gone))
     }
 
     /// Undoes one lock of this address. Returns the address of a range that is no more registered.
