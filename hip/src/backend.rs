@@ -166,6 +166,11 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
     }
 }
 
+/// Whether the runtime has been used.
+pub(crate) fn has_started() -> bool {
+    RUNTIME.get().is_some_and(Result::is_ok)
+}
+
 fn start() -> Result<Runtime> {
     let mut raw: c_int = 0;
     // SAFETY: `raw` is valid for a write.

@@ -1,4 +1,5 @@
-//! What the calling thread and process may do: no HIP in a forked child, none inside of a host function.
+//! What the calling thread and process may do: no HIP in a forked child, none inside of a host function, none in a thread that is
+//! ending.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,10 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// Whether this thread is one of the runtime's, in a host function of ours.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// What this thread is to HIP.
+    static THREAD: Cell<Thread> = const { Cell::new(Thread::New) };
+    /// Ends before what HIP keeps for the thread does.
+    static END: End = const { End };
     /// Whether this thread queues work without waits between streams.
     static UNORDERED: Cell<bool> = const { Cell::new(false) };
 }
@@ -19,25 +24,66 @@ thread_local! {
 /// What destructors left to do when they ran inside of a host function.
 static PUT_OFF: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 
+/// What a thread is to HIP.
+#[derive(Clone, Copy, PartialEq)]
+enum Thread {
+    /// It has not called HIP by way of this crate.
+    New,
+    /// It has, and goes on.
+    Known,
+    /// It ends: HIP gives up what it keeps for it, and may not be called.
+    Ending,
+}
+
+/// Says at the end of a thread that it ends.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        THREAD.set(Thread::Ending);
+    }
+}
+
 /// `Ok` where calls into the runtime can be made.
 #[inline]
 pub(crate) fn check_caller() -> Result<()> {
-    if FORKED.load(Ordering::Relaxed) || in_host_function() { Err(refusal()) } else { Ok(()) }
+    if FORKED.load(Ordering::Relaxed) || IN_HOST_FUNCTION.get() || THREAD.get() != Thread::Known {
+        check_slowly()
+    } else {
+        Ok(())
+    }
 }
 
 #[cold]
-fn refusal() -> Error {
-    if FORKED.load(Ordering::Relaxed) { Error::ForkedChild } else { Error::InHostFunction }
+fn check_slowly() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(Error::ForkedChild);
+    }
+    if IN_HOST_FUNCTION.get() {
+        return Err(Error::InHostFunction);
+    }
+    match THREAD.get() {
+        Thread::New if !crate::backend::has_started() => Ok(()),
+        Thread::New => {
+            // What HIP keeps for a thread begins with its first call, and ends in the reverse order: after `END`.
+            let _ = crate::peek_last_error();
+            THREAD.set(Thread::Known);
+            // A thread that is ending already has no `END` any more.
+            END.try_with(|_| ()).map_err(|_| Error::ThreadEnding)
+        }
+        Thread::Known => Ok(()),
+        Thread::Ending => Err(Error::ThreadEnding),
+    }
 }
 
 pub(crate) fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
+/// Whether HIP may not be called here and now, but elsewhere or later: a destructor [puts it off](put_off).
 #[inline]
-pub(crate) fn in_host_function() -> bool {
-    // A thread that is ending runs no host function.
-    IN_HOST_FUNCTION.try_with(Cell::get).unwrap_or(false)
+pub(crate) fn is_no_place() -> bool {
+    IN_HOST_FUNCTION.get() || THREAD.get() == Thread::Ending
 }
 
 /// Runs what a host function does, so that no call into the runtime is made in it.
@@ -70,14 +116,14 @@ fn with_flag<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, value: bool, b
     body()
 }
 
-/// Does `work` at the next occasion outside of host functions, for a destructor that runs inside of one.
+/// Does `work` at the next occasion, for a destructor that runs [where it may not](is_no_place).
 pub(crate) fn put_off(work: Box<dyn FnOnce() + Send>) {
     PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).push(work);
 }
 
 /// Does what destructors have put off.
 pub(crate) fn catch_up() {
-    if in_host_function() || is_forked() {
+    if is_no_place() || is_forked() {
         return;
     }
     let work = std::mem::take(&mut *PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner));
@@ -112,15 +158,15 @@ mod tests {
         assert!(check_caller().is_ok());
         as_host_function(|| {
             assert!(matches!(check_caller(), Err(Error::InHostFunction)));
-            as_host_function(|| assert!(in_host_function()));
-            assert!(in_host_function(), "nested");
-            std::thread::spawn(|| assert!(!in_host_function())).join().unwrap();
+            as_host_function(|| assert!(is_no_place()));
+            assert!(is_no_place(), "nested");
+            std::thread::spawn(|| assert!(!is_no_place())).join().unwrap();
         });
         unordered(|| {
             ordered(|| assert!(!is_unordered()));
             assert!(is_unordered());
         });
         let _ = std::panic::catch_unwind(|| unordered(|| panic!("as asked")));
-        assert!(!in_host_function() && !is_unordered());
+        assert!(!is_no_place() && !is_unordered());
     }
 }

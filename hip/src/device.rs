@@ -156,7 +156,9 @@ impl Device {
         self.activate()?;
         // SAFETY: takes nothing.
         let status = unsafe { hip_sys::hipDeviceSynchronize() };
-        check(status, "hipDeviceSynchronize", || format!("device {}", self.index()))
+        check(status, "hipDeviceSynchronize", || format!("device {}", self.index()))?;
+        context::catch_up();
+        Ok(())
     }
 
     /// The priorities that streams may have (`hipDeviceGetStreamPriorityRange`): from the one that goes first, the lowest

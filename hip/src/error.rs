@@ -288,6 +288,10 @@ pub enum Error {
     /// A call in a host function ([`Stream::launch_host_function`](crate::Stream::launch_host_function)), where HIP must not be called.
     InHostFunction,
 
+    /// A call in a thread that is ending, in a destructor of what it has for itself (`thread_local!`): HIP has given up what it keeps for
+    /// the thread.
+    ThreadEnding,
+
     /// A host function of the work that was waited for panicked.
     HostFunctionPanicked {
         /// What it panicked with.
@@ -391,6 +395,9 @@ impl fmt::Display for Error {
             Self::EventNotRecorded => write!(f, "the event was never recorded on a stream"),
             Self::InHostFunction => {
                 write!(f, "HIP cannot be called in a host function of a stream: give the work to another thread")
+            }
+            Self::ThreadEnding => {
+                write!(f, "HIP cannot be called in a thread that is ending: do it before its last line")
             }
             Self::HostFunctionPanicked { message } => write!(f, "a host function of the stream panicked: {message}"),
             Self::ForkedChild => write!(

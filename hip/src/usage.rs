@@ -190,7 +190,7 @@ pub(crate) fn order() -> MutexGuard<'static, ()> {
 
 /// Waits for what uses an allocation, then frees it; in a host function, which may not wait, later.
 fn give_back(usage: Usage, free: impl FnOnce() + Send + 'static) {
-    if context::in_host_function() {
+    if context::is_no_place() {
         context::put_off(Box::new(move || give_back(usage, free)));
     } else if usage.finish() && !context::is_forked() {
         free();

@@ -78,7 +78,8 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
     let about = "the safe crates on the software GPU at the newest API level, with nothing else on";
     let features = format!("hip/sim,hiprtc/sim,hip/{}", LEVELS[LEVELS.len() - 1]);
     let with = ["--features", &features];
-    let newest = [test(&[&crates[..], &with].concat()), test(&[&["--doc", "-p", "hip"][..], &with].concat())];
+    let doc = ["--doc", "-p", "hip", "--features", &format!("sim,{}", LEVELS[LEVELS.len() - 1])];
+    let newest = [test(&[&crates[..], &with].concat()), test(&doc)];
     steps.push(Step::commands("sim", about, newest.into()));
     let about = "rocm-sdk as a library with its default features, and as the command";
     let sdk = [test(&packages(&["rocm-sdk"])), test(&[&packages(&["rocm-sdk"])[..], &["--features", "cli"]].concat())];

@@ -33,7 +33,7 @@ struct Given<M> {
 
 /// Frees what a taker gives back. It may still have work queued that uses the memory, of which nobody here knows.
 fn release(tensor: Tensor) {
-    if context::in_host_function() {
+    if context::is_no_place() {
         context::put_off(Box::new(move || release(tensor)));
         return;
     }

@@ -328,6 +328,6 @@ impl Drop for ContextInner {
             // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
             let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
         };
-        if context::in_host_function() { context::put_off(Box::new(destroy)) } else { destroy() }
+        if context::is_no_place() { context::put_off(Box::new(destroy)) } else { destroy() }
     }
 }

@@ -137,7 +137,7 @@ impl Drop for GraphInner {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
         };
-        if crate::context::in_host_function() {
+        if crate::context::is_no_place() {
             crate::context::put_off(Box::new(destroy));
         } else if !crate::context::is_forked() {
             destroy();

@@ -119,7 +119,7 @@ fn whole(device: &Device, properties: &hipMemAllocationProp, bytes: usize) -> Re
 
 /// Does what a destructor must, in a host function later, in a forked child not at all.
 fn in_time(work: impl FnOnce() + Send + 'static) {
-    if context::in_host_function() {
+    if context::is_no_place() {
         context::put_off(Box::new(work));
     } else if !context::is_forked() {
         work();

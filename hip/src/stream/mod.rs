@@ -648,7 +648,7 @@ impl Drop for StreamInner {
         if self.raw.is_null() || context::is_forked() {
             return; // the device's own default stream; the parent's
         }
-        if context::in_host_function() {
+        if context::is_no_place() {
             let (raw, device) = (self.raw.expose_provenance(), self.device);
             #[cfg(feature = "rocm-10-0")]
             let context = self.context.take();

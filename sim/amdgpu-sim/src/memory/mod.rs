@@ -535,6 +535,22 @@ impl Memory {
         self.remove(address, |a| a.kind == AllocKind::Registered)
     }
 
+    /// Undoes all registrations that begin in `len` bytes at `base`: one of them may be in parts, where memory in it was given back to the
+    /// host's allocator.
+    pub fn unregister_host_in(&self, base: u64, len: u64) {
+        let inside: Vec<Allocation> = {
+            let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+            table
+                .all_overlapping(base, len.max(1))
+                .filter(|a| a.kind == AllocKind::Registered && a.base >= base)
+                .collect()
+        };
+        for allocation in inside {
+            // Another thread may have been quicker.
+            let _ = self.unregister_host(allocation.base);
+        }
+    }
+
     /// Forgets registrations that reach into `len` bytes at `base`: for memory that the host's allocator has just given, which shows
     /// that the program has freed it without unregistering it.
     pub fn forget_registrations(&self, base: u64, len: u64) {

@@ -53,11 +53,18 @@ impl Table {
         before.iter().rev().map(|region| region.allocation).take_while(move |a| a.end() > base)
     }
 
-    /// Forgets registrations that reach into `len` bytes at `base`, which the host's allocator has just given: the program has
-    /// given that memory back without a word.
+    /// Forgets what registrations have in `len` bytes at `base`, which the host's allocator has just given: the program has
+    /// given that memory back without a word. The rest of them may be in use.
     pub(crate) fn forget_stale(&mut self, base: u64, len: u64) {
+        let end = base.saturating_add(len);
         while let Some(stale) = self.overlapping(base, len).filter(|a| a.kind == AllocKind::Registered) {
             self.remove_range(stale.base, stale.base.saturating_add(1));
+            for (from, to) in [(stale.base, base), (end, stale.end())] {
+                if from < to {
+                    let allocation = Allocation { base: from, size: to - from, ..stale };
+                    self.insert(Region { allocation, storage: None, written: None });
+                }
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Memory of the program's own that is locked for GPUs. Locks of ranges that overlap share one entry in the table of allocations.
 
-use amdgpu_sim::Memory;
+use amdgpu_sim::{AllocKind, Memory};
 
 use super::{pointer, status_of};
 use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
@@ -28,7 +28,10 @@ impl Locks {
     pub(super) unsafe fn add(&mut self, space: &Memory, base: u64, size: u64) -> Result<((u64, u64), Vec<u64>)> {
         let end = base.checked_add(size).filter(|_| size > 0 && base > 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         let overlaps = |group: &Group| group.base < end && base < group.end;
-        if let Some(group) = self.groups.iter_mut().find(|group| group.base <= base && end <= group.end) {
+        // What was locked may have been given back to the host's allocator, and be this program's again.
+        let is_whole = space.find(base).is_some_and(|a| a.kind == AllocKind::Registered && end <= a.end());
+        let around = |group: &&mut Group| is_whole && group.base <= base && end <= group.end;
+        if let Some(group) = self.groups.iter_mut().find(around) {
             group.members.push((base, size));
             return Ok(((group.base, group.end - group.base), Vec::new()));
         }
@@ -39,10 +42,16 @@ impl Locks {
             new.end = new.end.max(group.end);
             new.members.extend(&group.members);
         }
-        let (range, gone) = ((new.base, new.end - new.base), old.iter().map(|group| group.base).collect());
-        // All in one: a kernel may be at work in what was locked before.
+        let gone = old.iter().map(|group| group.base).collect();
         // SAFETY: as the caller vouches, now and for the ranges before.
-        unsafe { space.register_host_around(pointer(range.0).cast(), range.1) }.map_err(|error| status_of(&error))?;
+        let register = |base: u64, end: u64| unsafe { space.register_host_around(pointer(base).cast(), end - base) };
+        // All in one: a kernel may be at work in what was locked before. Somebody else may have a part of that by now.
+        if register(new.base, new.end).is_err() {
+            space.forget_registrations(base, size);
+            register(base, end).map_err(|error| status_of(&error))?;
+            (new.base, new.end) = (base, end);
+        }
+        let range = (new.base, new.end - new.base);
         self.groups.retain(|group| !overlaps(group));
         self.groups.push(new);
         Ok((range, gone))
@@ -56,8 +65,8 @@ impl Locks {
                 if !group.members.is_empty() {
                     return Ok(None);
                 }
-                let base = self.groups.swap_remove(at).base;
-                space.unregister_host(base).map_err(|error| status_of(&error))?;
+                let Group { base, end, .. } = self.groups.swap_remove(at);
+                space.unregister_host_in(base, end - base);
                 return Ok(Some(base));
             }
         }
@@ -67,8 +76,7 @@ impl Locks {
     /// Undoes all.
     pub(super) fn clear(&mut self, space: &Memory) {
         for group in self.groups.drain(..) {
-            // It was registered, and nothing else takes it away.
-            let _ = space.unregister_host(group.base);
+            space.unregister_host_in(group.base, group.end - group.base);
         }
     }
 }
@@ -101,5 +109,17 @@ mod tests {
         assert!(space.find(base).is_none());
         assert!(locks.remove(space, base).is_err());
         assert!(lock(&mut locks, 0, 0).is_err() && lock(&mut locks, 8, u64::MAX).is_err());
+        // Memory inside of what is locked was given back, and is locked again.
+        lock(&mut locks, 0, 300).unwrap();
+        space.forget_registrations(base + 100, 50);
+        assert!(
+            space.find(base + 50).is_some() && space.find(base + 120).is_none() && space.find(base + 200).is_some()
+        );
+        lock(&mut locks, 110, 20).unwrap();
+        assert!(space.find(base + 120).is_some());
+        for from in [110, 0] {
+            locks.remove(space, base + from).unwrap();
+        }
+        assert!([50, 120, 200].iter().all(|at| space.find(base + at).is_none()));
     }
 }
