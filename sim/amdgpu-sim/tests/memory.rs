@@ -162,6 +162,10 @@ fn a_registration_of_memory_that_is_gone_gives_way() {
     memory.forget_registrations(first + 50, 10);
     assert_eq!(memory.allocations().len(), 1, "it does not reach that far");
     memory.forget_registrations(first + 50, 60);
+    memory.forget_registrations(first + 1000, 24);
+    let left: Vec<(u64, u64)> = memory.allocations().iter().map(|a| (a.base - first, a.end() - first)).collect();
+    assert_eq!(left, [(110, 1000), (1024, 100 + (1 << 20))], "the rest may be in use");
+    memory.unregister_host_in(first + 100, 1 << 20);
     assert_eq!(memory.allocations(), []);
 }
 
