@@ -152,7 +152,7 @@ impl Player {
             14 => {
                 let Ok(mut graph) = Graph::new(&self.device) else { return };
                 let (buffer, model) = &mut self.buffers[b];
-                // HIP 6.4 keeps the value of a graph's fill where later work of other threads on the default stream overwrites it.
+                // With HIP 6.4 a fill in a graph now and then has another value, where other threads work: see SAFETY.md.
                 let fills = hip::runtime_version().unwrap().0 != 6;
                 let mut fill = Vec::new();
                 if fills {
