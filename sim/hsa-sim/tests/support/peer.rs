@@ -27,6 +27,8 @@ impl Peer {
         let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
+        // RCCL says on stderr which call failed.
+        command.env("NCCL_DEBUG", "WARN");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let from = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { to: child.stdin.take(), child, from }
@@ -57,6 +59,14 @@ impl Peer {
     pub(crate) fn end(mut self) {
         self.to = None;
         assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Peer {
+    /// Where the test fails, the other process may wait for what never comes.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
