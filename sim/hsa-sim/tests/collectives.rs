@@ -323,7 +323,7 @@ fn four_gpus_of_one_process_agree() {
 
 /// RCCL of 5.4 has none.
 #[test]
-#[ignore = "by hand"]
+#[ignore = "twelve seconds of both cores beside the other collectives: run it where RCCL or numbers of 8 bits change"]
 fn numbers_of_8_bits_with_a_point_agree() {
     let places = [("7.2", "gfx90a"), ("7.2", "gfx942")];
     if on_each_of(&places, "numbers_of_8_bits_with_a_point_agree", &FILES, &VARIABLES).is_some() {
