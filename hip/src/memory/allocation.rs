@@ -153,7 +153,7 @@ impl Allocation {
         if device == self.device || self.bytes == 0 || self.admits_other(device, kind) {
             return Ok(());
         }
-        Err(Error::WrongDevice { what, expected: device.index(), found: self.device.index() })
+        Err(device.expected(self.device, what))
     }
 
     #[cold]

@@ -456,12 +456,11 @@ impl StreamInner {
             check()?;
         }
         if let Some(Launching { kernel, config }) = launch {
-            trace::launch(self.device, self.id, kernel, config);
+            trace::launch(self.device, self.id, kernel, config.copied());
         }
         // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
         let ticket = state.issued + 1;
-        let alone =
-            |access: Access<'_>| !access.usage.needs_order() && access.usage.mark_alone(self, access.kind, ticket);
+        let alone = move |access: Access<'_>| access.usage.mark_alone(self, access.kind, ticket);
         if self.is_captured() || !accesses.all(alone) {
             drop(state);
             return self.submit_in_order(&accesses.list(), launch, queue);
