@@ -10,7 +10,7 @@ use super::registered::HeapBlock;
 use crate::call::check;
 use crate::context;
 use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::error::{Result, Status};
 use crate::stream::StreamInner;
 use crate::trace;
 use crate::usage::{Access, AccessKind, Usage};
