@@ -176,15 +176,12 @@ impl Device {
     /// that was made [`blocking`](crate::StreamOptions::blocking). Better make streams with [`Stream::new`].
     #[must_use]
     pub fn default_stream(&self) -> Stream {
-        let inner = self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self));
-        Stream { inner: Arc::clone(inner) }
+        Stream { inner: Arc::clone(self.default_queue()) }
     }
 
-    /// Waits for what a copy that has returned left to the default stream. Most often that is nothing, and asking costs a fraction of
-    /// waiting.
-    pub(crate) fn finish_copy(&self) -> Result<()> {
-        let stream = self.default_stream();
-        if stream.is_idle()? { Ok(()) } else { stream.synchronize() }
+    /// The stream behind [`default_stream`](Self::default_stream).
+    pub(crate) fn default_queue(&self) -> &'static Arc<StreamInner> {
+        self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self))
     }
 
     /// A device that is none, for tests of what calls no runtime.
