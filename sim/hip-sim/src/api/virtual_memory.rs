@@ -35,11 +35,11 @@ const HANDLE_TYPES: [hipMemAllocationHandleType; 2] = [hipMemHandleTypeNone, hip
 ///
 /// # Safety
 /// `properties` must be null or valid for a read.
-unsafe fn read<'a>(
-    runtime: &'a Runtime,
+unsafe fn read(
+    runtime: &Runtime,
     properties: *const hipMemAllocationProp,
     no_device: hipError_t,
-) -> Result<(Properties, Option<&'a Device>), Refusal> {
+) -> Result<(Properties, Option<&Device>), Refusal> {
     ensure(!properties.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches; the layout is that of all releases.
     let properties = unsafe { properties.cast::<Properties>().read() };
