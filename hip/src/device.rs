@@ -176,8 +176,12 @@ impl Device {
     /// that was made [`blocking`](crate::StreamOptions::blocking). Better make streams with [`Stream::new`].
     #[must_use]
     pub fn default_stream(&self) -> Stream {
-        let inner = self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self));
-        Stream { inner: Arc::clone(inner) }
+        Stream { inner: Arc::clone(self.default_queue()) }
+    }
+
+    /// The stream behind [`default_stream`](Self::default_stream).
+    pub(crate) fn default_queue(&self) -> &'static Arc<StreamInner> {
+        self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self))
     }
 
     /// A device that is none, for tests of what calls no runtime.
@@ -229,7 +233,7 @@ impl Device {
     }
 
     #[cold]
-    fn expected(&self, other: Self, what: &'static str) -> Error {
+    pub(crate) fn expected(&self, other: Self, what: &'static str) -> Error {
         Error::WrongDevice { what, expected: self.index(), found: other.index() }
     }
 }

@@ -232,7 +232,7 @@ impl GraphExec {
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecKernelNodeSetParams", || kernel.describe(config))?;
-        self.resources.kernels.push(Arc::clone(kernel.named(config).kernel));
+        self.resources.kernels.push(Arc::clone(kernel.named(&config).kernel));
         self.name = name_of(&self.resources);
         Ok(())
     }

@@ -100,7 +100,7 @@ pub unsafe fn launch_cooperative_on_devices<A: KernelArgs>(
     // Only now is there work to note; a mark that could not be made is made up for by waiting.
     let mut noted = Ok(());
     for (part, arguments) in parts.iter().zip(&arguments) {
-        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(config)), |_| Ok(()));
+        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(&config)), |_| Ok(()));
         noted = noted.and(mark);
     }
     if noted.is_err() {
