@@ -52,7 +52,7 @@ impl Ending<'_> {
         let (kept, kernels) = self.capture.end();
         check(status, "hipStreamEndCapture", || inner.describe())?;
         let resources = Resources { kept, kernels, ..Resources::default() };
-        Ok(Graph::adopt(raw, self.stream.device(), resources))
+        Graph::adopt(raw, self.stream.device(), resources).captured()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Graphs: work that is described once and launched many times.
 
+mod apart;
 mod capture;
 mod exec;
 mod memory;
@@ -64,6 +65,8 @@ pub struct Graph {
     /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
     original: Weak<GraphInner>,
     resources: Resources,
+    /// A node of this crate's own, which is not shown.
+    apart: Option<Node>,
 }
 
 /// The C graph, which also outlives the [`GraphExec`]s that its nodes are looked up in.
@@ -156,7 +159,7 @@ impl Graph {
 
     /// A graph of C's, which is this one's from now on.
     fn adopt(raw: hipGraph_t, device: Device, resources: Resources) -> Self {
-        Self { inner: GraphInner::adopt(raw, device), original: Weak::new(), resources }
+        Self { inner: GraphInner::adopt(raw, device), original: Weak::new(), resources, apart: None }
     }
 
     /// The device that its work runs on.
@@ -173,8 +176,9 @@ impl Graph {
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
         check(status, "hipGraphClone", || self.describe())?;
-        let original = Arc::downgrade(&self.inner);
-        Ok(Self { original, ..Self::adopt(raw, self.inner.device, self.resources.clone()) })
+        let graph = Self::adopt(raw, self.inner.device, self.resources.clone());
+        let apart = self.apart_in(&graph.inner)?;
+        Ok(Self { original: Arc::downgrade(&self.inner), apart, ..graph })
     }
 
     /// The node of this graph, a clone, that stands for one of the original's (`hipGraphNodeFindInClone`).
@@ -200,43 +204,20 @@ impl Graph {
     /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
     pub fn nodes(&self) -> Result<Vec<Node>> {
         context::check_caller()?;
-        let mut count = 0usize;
-        // SAFETY: the graph is alive; null asks for the number of nodes.
-        let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, ptr::null_mut(), &mut count) };
-        check(status, "hipGraphGetNodes", || self.describe())?;
-        let mut raw = vec![ptr::null_mut(); count];
-        if count != 0 {
-            // SAFETY: the graph is alive, and `raw` has room for `count` nodes.
-            let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, raw.as_mut_ptr(), &mut count) };
-            check(status, "hipGraphGetNodes", || self.describe())?;
-        }
-        raw.truncate(count);
-        raw.into_iter().map(|raw| self.node(raw)).collect()
+        let raw = nodes_of(self.inner.raw, &|| self.describe())?;
+        let shown = |raw: &hipGraphNode_t| self.apart.is_none_or(|node| node.raw != *raw);
+        raw.into_iter().filter(shown).map(|raw| self.node(raw)).collect()
     }
 
     /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
         context::check_caller()?;
-        let mut count = 0usize;
-        // SAFETY: the graph is alive; null asks for the number of edges.
-        let status = unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
-        check(status, "hipGraphGetEdges", || self.describe())?;
-        let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
-        if count != 0 {
-            // SAFETY: the graph is alive, and both have room for `count` nodes.
-            let status =
-                unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
-            check(status, "hipGraphGetEdges", || self.describe())?;
-        }
-        from.into_iter().zip(to).take(count).map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
+        let raw = edges_of(self.inner.raw, &|| self.describe())?;
+        raw.into_iter().map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
     }
 
     fn node(&self, raw: hipGraphNode_t) -> Result<Node> {
-        let mut kind = hip_sys::hipGraphNodeTypeEmpty;
-        // SAFETY: a node of this graph, which is alive; `kind` is valid for a write.
-        let status = unsafe { hip_sys::hipGraphNodeGetType(raw, &mut kind) };
-        check(status, "hipGraphNodeGetType", || self.describe())?;
-        Ok(Node { raw, graph: self.inner.id, kind: NodeKind::from_raw(kind) })
+        Ok(Node { raw, graph: self.inner.id, kind: kind_of(raw, &|| self.describe())? })
     }
 
     /// Makes `to` wait for `from` (`hipGraphAddDependencies`).
@@ -285,7 +266,8 @@ impl Graph {
         check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add.
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add. With HIP 6.3 to 7.1
+    /// a graph with fills has an empty node that [`nodes`](Self::nodes) does not show.
     #[must_use]
     pub fn as_raw(&self) -> hipGraph_t {
         self.inner.raw
@@ -302,6 +284,46 @@ impl Graph {
     fn describe(&self) -> String {
         format!("a graph on device {}", self.inner.device.index())
     }
+}
+
+/// The nodes of a graph, which is alive.
+fn nodes_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<hipGraphNode_t>> {
+    let mut count = 0usize;
+    // SAFETY: the graph is alive; null asks for the number of nodes.
+    let status = unsafe { hip_sys::hipGraphGetNodes(graph, ptr::null_mut(), &mut count) };
+    check(status, "hipGraphGetNodes", describe)?;
+    let mut nodes = vec![ptr::null_mut(); count];
+    if count != 0 {
+        // SAFETY: the graph is alive, and `nodes` has room for `count` of them.
+        let status = unsafe { hip_sys::hipGraphGetNodes(graph, nodes.as_mut_ptr(), &mut count) };
+        check(status, "hipGraphGetNodes", describe)?;
+    }
+    nodes.truncate(count);
+    Ok(nodes)
+}
+
+/// The edges of a graph, which is alive.
+fn edges_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {
+    let mut count = 0usize;
+    // SAFETY: the graph is alive; null asks for the number of edges.
+    let status = unsafe { hip_sys::hipGraphGetEdges(graph, ptr::null_mut(), ptr::null_mut(), &mut count) };
+    check(status, "hipGraphGetEdges", describe)?;
+    let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
+    if count != 0 {
+        // SAFETY: the graph is alive, and both have room for `count` nodes.
+        let status = unsafe { hip_sys::hipGraphGetEdges(graph, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
+        check(status, "hipGraphGetEdges", describe)?;
+    }
+    Ok(from.into_iter().zip(to).take(count).collect())
+}
+
+/// What a node of a graph, which is alive, does.
+fn kind_of(node: hipGraphNode_t, describe: &dyn Fn() -> String) -> Result<NodeKind> {
+    let mut kind = hip_sys::hipGraphNodeTypeEmpty;
+    // SAFETY: a node of a graph that is alive; `kind` is valid for a write.
+    let status = unsafe { hip_sys::hipGraphNodeGetType(node, &mut kind) };
+    check(status, "hipGraphNodeGetType", describe)?;
+    Ok(NodeKind::from_raw(kind))
 }
 
 impl fmt::Debug for Graph {
