@@ -231,12 +231,22 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
         let result = &mut agent_address;
         call!(hsa_amd_memory_lock(*mut c_void = at, usize = 100, *const hsa_agent_t = none, i32 = 0, *mut *mut c_void = result))
     };
+    // SAFETY: pages of this test's own.
+    unsafe { at.cast::<u8>().write(1) };
     assert_eq!(lock(), OK);
     assert_ne!(set(at, PAGE, &given), OK);
     assert_eq!(access(at.wrapping_byte_add(PAGE), PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
     assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
     assert_eq!(set(at, PAGE, &given), OK);
+    // What is unmapped while it is locked, and mapped anew, is that again, whatever is unlocked later.
+    // SAFETY: as above.
+    unsafe { at.cast::<u8>().write(1) };
+    assert_eq!(lock(), OK);
+    remap(at, 1);
+    assert_eq!(set(at, PAGE, &given), OK);
+    assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     unmap(at, 2);
 }
 

@@ -242,6 +242,11 @@ fn is_resident(page: u64) -> bool {
     unsafe { libc::mincore(pointer(page), GRANULE as usize, &mut resident) == 0 && resident & 1 != 0 }
 }
 
+/// Whether none of the pages in a range is resident.
+pub(super) fn is_untouched((from, to): Pages) -> bool {
+    (from..to).step_by(GRANULE as usize).all(|page| !is_resident(page))
+}
+
 /// What is mapped in this process, in order: from, to, and whether it may be read and written.
 fn mappings() -> Vec<(u64, u64, bool)> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
