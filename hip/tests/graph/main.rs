@@ -332,7 +332,14 @@ fn a_clone_has_nodes_of_its_own() {
     let clone = graph.try_clone().unwrap();
     let twin = clone.find(fill).unwrap();
     assert_ne!(twin, fill);
+    let mut stranger = Graph::new(&device).unwrap();
+    let node = stranger.add_empty(&[]).unwrap();
+    for (graph, node) in [(&clone, node), (&graph, fill), (&graph, twin), (&clone.try_clone().unwrap(), fill)] {
+        assert!(matches!(graph.find(node), Err(Error::Graph { .. })), "{graph:?} {node:?}");
+    }
     drop(graph);
+    // Its nodes are gone with it: nothing looks at them any more.
+    assert!(matches!(clone.find(fill), Err(Error::Graph { .. })));
     let mut exec = clone.instantiate().unwrap();
     exec.launch(&stream).unwrap();
     assert_eq!(data.to_vec().unwrap(), [4; 8]);

@@ -247,6 +247,11 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
     assert_eq!(set(at, PAGE, &given), OK);
     assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
     assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+    // A lock that is there no more, as the memory is another's.
+    assert_eq!(lock(), OK);
+    remap(at, 2);
+    assert_eq!(set(at, PAGE, &given), OK);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     unmap(at, 2);
 }
 

@@ -279,7 +279,7 @@ impl Memories {
 
     /// Forgets locks of pages in whose place there is other memory by now, which nobody has touched: the program has freed what was locked
     /// there, as HIP unlocks what it has copied from some time after the copy.
-    pub(crate) fn forget_stale_locks(&self, agents: &Agents, pages: svm::Pages) {
+    pub(crate) fn lose_locks(&self, agents: &Agents, pages: svm::Pages) {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks.lose(agents.space(), pages, |(from, to)| svm::is_untouched((from - from % GRANULE, to)));
     }

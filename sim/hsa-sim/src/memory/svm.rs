@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use amdgpu_sim::{AllocKind, Memory, Rights};
+use amdgpu_sim::{AllocKind, Allocation, Memory, Rights};
 
 use super::{GRANULE, host_memory, pointer};
 use crate::abi::{
@@ -333,6 +333,25 @@ impl State {
         }
     }
 
+    /// Forgets locks of memory that was unmapped without a word, in whose place there is other memory now: HIP does so with the events
+    /// of other processes.
+    fn forget_stale_locks(&self, space: &Memory, pages: Pages) {
+        for allocation in self.others(space, pages).filter(|allocation| allocation.kind == AllocKind::Registered) {
+            if !is_resident(allocation.base - allocation.base % GRANULE) {
+                space.forget_registrations(allocation.base, allocation.size);
+            }
+        }
+    }
+
+    /// What the GPUs know in these pages, and not by its attributes.
+    fn others(&self, space: &Memory, (from, to): Pages) -> impl Iterator<Item = Allocation> {
+        let in_it = move |allocation: &Allocation| allocation.base < to && from < allocation.end();
+        let is_other = |allocation: &Allocation| {
+            allocation.kind != AllocKind::Registered || !self.given.0.contains_key(&allocation.base)
+        };
+        space.allocations().into_iter().filter(in_it).filter(is_other)
+    }
+
     /// Sees to it that [`forget_remapped`](Self::forget_remapped) can tell, for ranges that touch or follow these pages.
     fn mark(&mut self, pages: Pages) {
         for ((from, to), attributes) in self.attributes.touching((pages.0, pages.1.saturating_add(1))) {
@@ -462,7 +481,8 @@ impl Svm {
         let mut state = self.state();
         state.forget_unmapped(space);
         state.forget_remapped(space, pages);
-        let fits = is_mapped(pages) && !in_use(space, &state, pages);
+        state.forget_stale_locks(space, pages);
+        let fits = is_mapped(pages) && state.others(space, pages).next().is_none();
         if fits { Ok(()) } else { Err(HSA_STATUS_ERROR) }
     }
 
@@ -520,8 +540,9 @@ impl Svm {
     }
 
     /// Forgets what was said of memory that the program is about to lock: it may be in the place of other memory, which was unmapped
-    /// without a word.
+    /// without a word. Should that happen to this memory too, it is seen by its first page, which is resident from here on.
     pub(crate) fn give_way(&self, space: &Memory, pages: Pages) {
+        make_resident(pages.0);
         if self.watches.load(Ordering::Acquire) {
             let mut state = self.state();
             let touched = state.given.touching(pages).into_iter().map(|(given, _)| given);
@@ -540,12 +561,4 @@ impl Svm {
         reserved.into_iter().for_each(unmap);
         self.watches.store(false, Ordering::Release);
     }
-}
-
-/// Whether any of these pages is known to the GPUs, and not by its attributes.
-fn in_use(space: &Memory, state: &State, (from, to): Pages) -> bool {
-    let ours = |base: u64| state.given.0.contains_key(&base);
-    let in_it = |base: u64, end: u64| base < to && from < end;
-    let others = space.allocations().into_iter().filter(|allocation| in_it(allocation.base, allocation.end()));
-    others.into_iter().any(|allocation| allocation.kind != AllocKind::Registered || !ours(allocation.base))
 }
