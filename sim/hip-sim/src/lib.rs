@@ -65,6 +65,7 @@
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 
 mod api;
+mod array;
 mod capture;
 mod config;
 mod execution;
@@ -72,6 +73,9 @@ mod fault;
 mod graph;
 mod handles;
 mod image;
+mod images;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod loss;
 mod memory;
 mod observe;
