@@ -411,10 +411,10 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(refused(&|of, how| blended(of, how)), hipErrorNotSupported, "as MI200");
         ok(hipFreeArray(volume));
         let memory = malloc(4096);
-        let linear = |devPtr: *mut c_void, sizeInBytes: usize| {
+        let linear = |ptr: *mut c_void, bytes: usize| {
             move |of: &mut hipResourceDesc, _: &mut hipTextureDesc| {
                 of.resType = hipResourceTypeLinear;
-                of.res.linear = hipResourceDesc_res_linear { devPtr, desc: FLOAT, sizeInBytes };
+                of.res.linear = hipResourceDesc_res_linear { devPtr: ptr, desc: FLOAT, sizeInBytes: bytes };
             }
         };
         ok(refused(&linear(memory, 4096)));
@@ -422,11 +422,11 @@ fn what_makes_no_sense_is_refused() {
             assert_eq!(refused(&linear(ptr, bytes)), BAD, "{ptr:?} {bytes}");
         }
         assert_eq!(refused(&linear(host.as_ptr().cast_mut().cast(), 128)), BAD);
-        let pitch = |height: usize, pitchInBytes: usize| {
+        let pitch = |height: usize, pitch: usize| {
             move |of: &mut hipResourceDesc, _: &mut hipTextureDesc| {
-                let (devPtr, desc) = (memory, FLOAT);
                 of.resType = hipResourceTypePitch2D;
-                of.res.pitch2D = hipResourceDesc_res_pitch2D { devPtr, desc, width: 8, height, pitchInBytes };
+                of.res.pitch2D =
+                    hipResourceDesc_res_pitch2D { devPtr: memory, desc: FLOAT, width: 8, height, pitchInBytes: pitch };
             }
         };
         for (height, bytes) in [(4, 40), (4, 16), (100, 256), (0, 256)] {

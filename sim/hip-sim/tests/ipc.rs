@@ -59,9 +59,9 @@ fn other_process() {
                 assert_eq!(hipMemset(ptr, 0, size + 1), hipErrorInvalidValue);
                 ok(hipDeviceSynchronize());
                 if what == "die" {
-                    // With the memory open and a kernel that does not end.
-                    let flag = malloc(4);
-                    ok(hipMemset(flag, 0, 4));
+                    // With the memory open, and a kernel that does not end.
+                    let (spin, flag) = (kernel(load(GFX90A), "spin"), upload(&[0_i32]));
+                    ok(launch!(spin, [1; 3], [1; 3], stream(hipStreamNonBlocking), (flag)));
                     println!("1 passed");
                     std::process::exit(0);
                 }
