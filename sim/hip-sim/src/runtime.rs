@@ -25,6 +25,7 @@ use crate::peers::Peers;
 use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
+use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
 use crate::variables::ManagedVariables;
 use crate::virtual_memory::VirtualMemory;
@@ -88,6 +89,8 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) record: Mutex<Option<Record>>,
+    /// What other processes have of it, if it was made for them.
+    pub(crate) shared: Option<SharedEvent>,
     /// What it stands for, if it was last recorded on a stream that was captured.
     pub(crate) mark: Mutex<Option<Mark>>,
 }

@@ -132,3 +132,149 @@ fn what_makes_no_sense_is_refused() {
     }
     free(data);
 }
+
+fn event_handle(event: hipEvent_t) -> hipIpcEventHandle_t {
+    let mut handle = hipIpcEventHandle_t::default();
+    // SAFETY: a place for the result.
+    ok(unsafe { hipIpcGetEventHandle(&mut handle, event) });
+    handle
+}
+
+fn shared_event() -> hipEvent_t {
+    start();
+    let mut event = null_mut();
+    // SAFETY: a place for the result.
+    ok(unsafe { hipEventCreateWithFlags(&mut event, hipEventInterprocess | hipEventDisableTiming) });
+    event
+}
+
+/// The first process's kernel spins until this one has seen that it does, and this one's kernel comes behind it.
+#[test]
+#[ignore = "run by the others"]
+fn other_process_with_event() {
+    start();
+    let handle = |name: &str| -> [u8; 64] {
+        let hex = std::env::var(name).unwrap();
+        std::array::from_fn(|index| u8::from_str_radix(&hex[2 * index..][..2], 16).unwrap())
+    };
+    let memory = hipIpcMemHandle_t { reserved: handle("IPC_HANDLE").map(|byte| byte as _) };
+    let event = hipIpcEventHandle_t { reserved: handle("IPC_EVENT").map(|byte| byte as _) };
+    let (mut data, mut theirs) = (null_mut(), null_mut());
+    // SAFETY: all pointers are valid.
+    unsafe {
+        ok(hipIpcOpenMemHandle(&mut data, memory, FLAGS));
+        ok(hipIpcOpenEventHandle(&mut theirs, event));
+        assert_eq!(hipEventQuery(theirs), hipErrorNotReady, "their kernel spins");
+        let s = stream(hipStreamNonBlocking);
+        ok(hipStreamWaitEvent(s, theirs, 0));
+        ok(launch!(kernel(load(GFX90A), "add_to_all"), [1; 3], [1; 3], s, (data, 1_i32, 100_i32)));
+        assert_eq!(hipStreamQuery(s), hipErrorNotReady);
+        match std::env::var("IPC_WHAT").unwrap().as_str() {
+            // Their process ends in the middle: nobody waits for ever.
+            "orphan" => {
+                println!("@ready");
+                ok(hipEventSynchronize(theirs));
+                println!("@over");
+            }
+            _ => {
+                // The other stream lets their kernel end.
+                ok(hipMemcpy(data.byte_add(4), (&raw const ONE).cast(), 4, hipMemcpyHostToDevice));
+                ok(hipEventSynchronize(theirs));
+                ok(hipEventQuery(theirs));
+                ok(hipStreamSynchronize(s));
+                assert_eq!(download::<i32>(data, 1), [107], "behind their work");
+                // The other way round.
+                ok(hipEventRecord(theirs, s));
+                ok(hipStreamSynchronize(s));
+            }
+        }
+        ok(hipEventDestroy(theirs));
+        ok(hipIpcCloseMemHandle(data));
+    }
+}
+
+static ONE: i32 = 1;
+
+fn with_event(memory: &hipIpcMemHandle_t, event: &hipIpcEventHandle_t, what: &str) -> Command {
+    let hex =
+        |bytes: &[std::ffi::c_char; 64]| bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect::<String>();
+    let mut command = Command::new(std::env::args_os().next().unwrap());
+    command.args(["--exact", "other_process_with_event", "--ignored", "--nocapture"]);
+    command.env("IPC_HANDLE", hex(&memory.reserved)).env("IPC_EVENT", hex(&event.reserved)).env("IPC_WHAT", what);
+    command
+}
+
+#[test]
+fn an_event_orders_the_work_of_two_processes() {
+    let (data, event, s) = (upload(&[0_i32, 0]), shared_event(), stream(hipStreamNonBlocking));
+    let module = load(GFX90A);
+    let (memory, handle) = (share(data), event_handle(event));
+    // SAFETY: inside of the data.
+    let flag = unsafe { data.byte_add(4) };
+    // SAFETY: all pointers are valid.
+    unsafe {
+        ok(hipEventQuery(event));
+        ok(launch!(kernel(module, "spin"), [1; 3], [1; 3], s, (flag)));
+        ok(launch!(kernel(module, "add_to_all"), [1; 3], [1; 3], s, (data, 1_i32, 7_i32)));
+        ok(hipEventRecord(event, s));
+        let output = with_event(&memory, &handle, "order").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        ok(hipEventQuery(event));
+        ok(hipEventSynchronize(event));
+        assert_eq!(download::<i32>(data, 2), [107, 1]);
+        ok(hipEventDestroy(event));
+        ok(hipStreamDestroy(s));
+    }
+    free(data);
+}
+
+#[test]
+fn an_event_of_a_process_that_ends_is_not_waited_for() {
+    use std::io::{BufRead as _, BufReader};
+    if let Ok(handles) = std::env::var("IPC_ORPHAN") {
+        // In between: a process that records an event behind a kernel that never ends, and is killed with it.
+        assert_eq!(handles, "1");
+        let (data, event, s) = (upload(&[0_i32, 0]), shared_event(), stream(hipStreamNonBlocking));
+        // A handle of memory is given when all that is queued is done.
+        let memory = share(malloc(4));
+        ok(launch!(kernel(load(GFX90A), "spin"), [1; 3], [1; 3], s, (data)));
+        // SAFETY: a live event on a live stream.
+        ok(unsafe { hipEventRecord(event, s) });
+        let mut other = with_event(&memory, &event_handle(event), "orphan");
+        drop(other.spawn().unwrap());
+        loop {
+            std::thread::park();
+        }
+    }
+    let mut command = Command::new(std::env::args_os().next().unwrap());
+    command.args(["--exact", "an_event_of_a_process_that_ends_is_not_waited_for", "--nocapture"]);
+    let mut first = command.env("IPC_ORPHAN", "1").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("@ready")));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(lines.any(|line| line.contains("@over")), "the second process goes on");
+    lines.for_each(drop);
+}
+
+#[test]
+fn events_that_make_no_sense_are_refused() {
+    let (shared, own, bad) = (shared_event(), event(), hipErrorInvalidValue);
+    let (mut handle, mut opened) = (hipIpcEventHandle_t::default(), null_mut());
+    // SAFETY: all pointers are null or valid; the simulator checks the rest.
+    unsafe {
+        assert_eq!(hipIpcGetEventHandle(&mut handle, own), hipErrorInvalidConfiguration);
+        assert_eq!(hipIpcGetEventHandle(null_mut(), shared), bad);
+        assert_eq!(hipIpcGetEventHandle(&mut handle, null_mut()), bad);
+        assert_eq!(hipIpcOpenEventHandle(&mut opened, handle), bad, "no handle");
+        let good = event_handle(shared);
+        assert_eq!(hipIpcOpenEventHandle(&mut opened, good), hipErrorInvalidContext, "its own process has it");
+        assert_eq!(hipIpcOpenEventHandle(null_mut(), good), bad);
+        let memory = hipIpcEventHandle_t { reserved: share(malloc(4)).reserved };
+        assert_eq!(hipIpcOpenEventHandle(&mut opened, memory), bad, "a handle of memory");
+        ok(hipEventDestroy(shared));
+        ok(hipEventDestroy(own));
+        hipGetLastError();
+    }
+}
