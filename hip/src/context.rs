@@ -122,6 +122,14 @@ pub(crate) fn put_off(work: Box<dyn FnOnce() + Send>) {
     PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).push(work);
 }
 
+/// Does what a destructor must: [later](put_off) where HIP may not be called, and in a forked child not at all.
+pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
+    if is_forked() {
+        return;
+    }
+    if is_no_place() { put_off(Box::new(work)) } else { work() }
+}
+
 /// Does what destructors have put off.
 pub(crate) fn catch_up() {
     if is_no_place() || is_forked() {

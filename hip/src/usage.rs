@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use crate::context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stream::StreamInner;
 
 /// What a piece of work does with an allocation.
@@ -399,6 +399,9 @@ impl Usage {
 
     /// Blocks until the host may do an access of `kind`.
     pub(crate) fn wait(&self, kind: AccessKind) -> Result<()> {
+        if context::is_forked() {
+            return Err(Error::ForkedChild);
+        }
         let mut pending = Vec::new();
         self.pending(self.kind_of(kind), &mut pending);
         for work in &pending {

@@ -15,6 +15,7 @@ use super::node::SignalOps;
 use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 use super::{Graph, GraphInner, HostCall, Resources};
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
@@ -332,6 +333,7 @@ impl GraphExec {
     /// [`Error::Graph`] for a node of another graph or kind.
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
+        context::check_caller()?;
         let mut enabled: c_uint = 0;
         // SAFETY: as above; `enabled` is valid for a write.
         let status = unsafe { hip_sys::hipGraphNodeGetEnabled(self.raw, node.raw, &mut enabled) };

@@ -110,7 +110,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device; [`Error::InvalidValue`] for one event
-    /// given as both; [`Error::Capture`] while the stream is captured.
+    /// given as both, and for interprocess events; [`Error::Capture`] while the stream is captured.
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
@@ -126,6 +126,8 @@ impl Kernel {
         device.expect(stream.device(), "the stream")?;
         device.expect(start.device(), "the start event")?;
         device.expect(stop.device(), "the stop event")?;
+        start.refuse_shared("the start event")?;
+        stop.refuse_shared("the stop event")?;
         stream.inner.refuse_captured("a launch with events")?;
         if ptr::eq(start, stop) {
             return Err(Error::InvalidValue {

@@ -283,7 +283,9 @@ impl Stream {
             self.inner.join(capture)?;
             return self.inner.wait_raw_event(event.raw());
         }
-        self.inner.wait_raw_event(event.raw())?;
+        for event in event.told_by(Some(&recorded)) {
+            self.inner.wait_raw_event(event)?;
+        }
         if event.still(&recorded) {
             recorded.awaited_by(&self.inner);
         }

@@ -1,6 +1,12 @@
-//! Buffers that two processes share, by handles.
+//! Buffers and events that two processes share, by handles.
 
-use hip::{Device, DeviceBuffer, Error, IpcMemoryHandle, LaunchConfig, Stream};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::sync::mpsc;
+
+use hip::{
+    Device, DeviceBuffer, Error, Event, EventOptions, IpcEventHandle, IpcMemoryHandle, LaunchConfig, MemoryPool,
+    PoolOptions, PoolPointer, Stream,
+};
 
 use crate::process::{Peer, from_hex, hex, is_peer, serve};
 use crate::{device, kernel, supported};
@@ -112,6 +118,149 @@ fn bad_handles_are_errors() {
     });
     assert!(gone, "the handle of a buffer that is gone");
     peer.end();
+}
+
+unsafe extern "C" {
+    fn dup(fd: RawFd) -> RawFd;
+}
+
+/// The second process: `put FD POINTER VALUE` fills a buffer of the first process's pool with a value, and says what the first was.
+fn serve_pool(device: Device) {
+    let stream = Stream::new(&device).unwrap();
+    let mut pool: Option<MemoryPool> = None;
+    serve(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        // SAFETY: inherited from the first process, which keeps it open.
+        let fd = unsafe { BorrowedFd::borrow_raw(words[1].parse().unwrap()) };
+        if pool.is_none() {
+            // SAFETY: the first process's pool, which it keeps.
+            match unsafe { MemoryPool::import(&device, fd) } {
+                Ok(imported) => pool = Some(imported),
+                Err(error) => return format!("error {error}"),
+            }
+        }
+        let pointer = PoolPointer::from_bytes(from_hex(words[2]));
+        // SAFETY: of a buffer of as many elements, which the first process keeps until this one has closed it.
+        let mut buffer = match unsafe { pool.as_ref().unwrap().open::<u32>(&pointer, LEN) } {
+            Ok(buffer) => buffer,
+            Err(error) => return format!("error {error}"),
+        };
+        let elements = buffer.to_vec().unwrap();
+        buffer.fill_async(&stream, words[3].parse().unwrap()).unwrap();
+        buffer.synchronize().unwrap();
+        format!("{} {}", elements[0], elements.iter().all(|element| *element == elements[0]))
+    });
+}
+
+#[test]
+fn a_pool_is_used_by_two_processes() {
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_pool(device);
+    }
+    let Some(plain) = supported(MemoryPool::new(&device, PoolOptions::new())) else { return };
+    // 5.7 shares whatever pool there is.
+    assert!(plain.export().is_err() || hip::runtime_version().unwrap().0 < 6, "not made to be shared");
+    let Some(pool) = supported(MemoryPool::new(&device, PoolOptions::new().shareable(true))) else { return };
+    let Some(fd) = supported(pool.export()) else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut buffer = pool.uninit_async::<u32>(&stream, LEN).unwrap();
+    buffer.fill_async(&stream, 1).unwrap();
+    let pointer = hex(pool.export_buffer(&buffer).unwrap().as_bytes());
+    let other = DeviceBuffer::<u32>::zeroed(&device, 4).unwrap();
+    assert!(matches!(pool.export_buffer(&other), Err(Error::InvalidValue { .. })), "of no pool");
+    // SAFETY: the descriptor is open; the copy is for the other process, which inherits it.
+    let inherited = unsafe { dup(fd.as_raw_fd()) };
+    let mut peer = Peer::start("memory_ipc::a_pool_is_used_by_two_processes");
+    for round in 1..4u32 {
+        assert_eq!(peer.ask(&format!("put {inherited} {pointer} {}", round + 1)), format!("{round} true"));
+        assert_eq!(buffer.to_vec().unwrap(), vec![round + 1; LEN], "written by the other process");
+    }
+    peer.end();
+    // SAFETY: ours, from dup, and nobody else's.
+    drop(unsafe { OwnedFd::from_raw_fd(inherited) });
+}
+
+fn open_event(device: &Device, handle: &str) -> hip::Result<Event> {
+    // SAFETY: the first process's event, which it keeps until this one is gone; what is no handle is an error.
+    unsafe { Event::open_ipc(device, IpcEventHandle::from_bytes(from_hex(handle))) }
+}
+
+/// The second process: opens an event by its handle and says whether it is `done`, `wait`s for it on the host or with a `stream`, or
+/// `record`s it.
+fn serve_events(device: Device) {
+    let stream = Stream::new(&device).unwrap();
+    let mut known: Option<(String, Event)> = None;
+    serve(|line| {
+        let (what, handle) = line.split_once(' ').unwrap();
+        if known.as_ref().is_none_or(|(opened, _)| opened != handle) {
+            match open_event(&device, handle) {
+                Ok(event) => known = Some((handle.to_owned(), event)),
+                Err(error) => return format!("error {error}"),
+            }
+        }
+        let event = &known.as_ref().unwrap().1;
+        match what {
+            "done" => {}
+            "wait" => event.synchronize().unwrap(),
+            "stream" => {
+                stream.wait_event(event).unwrap();
+                stream.synchronize().unwrap();
+            }
+            _ => event.record(&stream).unwrap(),
+        }
+        event.is_done().unwrap().to_string()
+    });
+}
+
+#[test]
+fn an_event_is_waited_for_by_another_process() {
+    const TEST: &str = "memory_ipc::an_event_is_waited_for_by_another_process";
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_events(device);
+    }
+    let stream = Stream::new(&device).unwrap();
+    let options = EventOptions::new().interprocess(true);
+    let Some(event) = supported(Event::with_options(&device, options)) else { return };
+    let Some(handle) = supported(event.ipc_handle()) else { return };
+    let handle = hex(&handle.to_bytes());
+    let mut peer = Peer::start(TEST);
+    // Older runtimes call it done as soon as it is recorded.
+    let tells = hip::runtime_version().unwrap().0 >= 7;
+    for how in ["wait", "stream", "wait"] {
+        let (go, held) = mpsc::channel::<()>();
+        stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+        event.record(&stream).unwrap();
+        assert!(!event.is_done().unwrap(), "the stream is held up");
+        if tells {
+            assert_eq!(peer.ask(&format!("done {handle}")), "false", "the stream is held up");
+        }
+        go.send(()).unwrap();
+        assert_eq!(peer.ask(&format!("{how} {handle}")), "true");
+    }
+    // What the other process records says nothing of this one's streams.
+    let (go, held) = mpsc::channel::<()>();
+    stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+    event.record(&stream).unwrap();
+    if tells {
+        peer.ask(&format!("record {handle}"));
+        assert!(!event.is_done().unwrap(), "the stream is held up");
+    }
+    go.send(()).unwrap();
+    event.synchronize().unwrap();
+    // HIP 6.4 marks the event before the stream is done with what marks it, and another process's mark says nothing of the stream.
+    stream.synchronize().unwrap();
+    assert!(stream.is_idle().unwrap());
+    let no_end = hex(&[b'x'; 64]);
+    assert!(peer.ask(&format!("done {no_end}")).contains("those that Event::ipc_handle gave"));
+    assert!(peer.ask(&format!("done {}", hex(&[0; 64]))).starts_with("error"));
+    peer.end();
+    // HIP keeps events in files of its own, which not every release takes away.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let files = maps.lines().filter_map(|line| line.find("/dev/shm/hip_event").map(|at| &line[at..]));
+    drop(event);
+    files.for_each(|file| drop(std::fs::remove_file(file)));
 }
 
 #[test]
