@@ -101,6 +101,29 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
+    /// Another buffer on the same device with the same elements, copied there: [`uninit`](Self::uninit) and
+    /// [`copy_from_device`](Self::copy_from_device).
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer};
+    ///
+    /// let mut numbers = DeviceBuffer::from_slice(&Device::get(0)?, &[1, 2, 3])?;
+    /// let before = numbers.try_clone()?;
+    /// numbers.fill(0)?;
+    /// assert_eq!(before.to_vec()?, [1, 2, 3]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`uninit`](Self::uninit). An error of work that writes to the elements comes back here.
+    pub fn try_clone(&self) -> Result<Self> {
+        let mut copy = Self::uninit(&self.device(), self.len())?;
+        copy.copy_from_device(self)?;
+        Ok(copy)
+    }
+
     /// The whole buffer as a slice.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {

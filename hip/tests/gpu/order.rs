@@ -28,6 +28,22 @@ fn a_copy_to_the_host_waits_for_the_kernel() {
 }
 
 #[test]
+fn a_copy_of_a_buffer_comes_after_the_kernel() {
+    let Some(kernel) = kernel("slow_store") else { return };
+    let stream = Stream::new(&kernel.device()).unwrap();
+    let mut out = DeviceBuffer::<u32>::zeroed(&kernel.device(), 64).unwrap();
+    for value in 1..5 {
+        store_slowly(&kernel, &stream, &mut out, value);
+        let mut copy = out.try_clone().unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [value; 64]);
+        copy.fill(0).unwrap();
+        assert_eq!(out.to_vec().unwrap(), [value; 64], "it is memory of its own");
+    }
+    let none = DeviceBuffer::<u32>::zeroed(&kernel.device(), 0).unwrap();
+    assert!(none.try_clone().unwrap().is_empty());
+}
+
+#[test]
 fn a_copy_from_the_host_waits_for_the_kernel() {
     let Some(slow) = kernel("slow_store") else { return };
     let stream = Stream::new(&slow.device()).unwrap();
