@@ -64,6 +64,7 @@
 //! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
 //! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
 //! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
+//! | `hipGLGetDevices`, `hipGraphicsGLRegisterBuffer`, `hipGraphicsMapResources`, ... | `gl::devices`, `gl::Buffer`, `gl::Image` (Linux) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -129,6 +130,8 @@ mod event;
 mod execution;
 #[cfg(unix)]
 mod external;
+#[cfg(target_os = "linux")]
+pub mod gl;
 mod graph;
 #[cfg(feature = "rocm-7-1")]
 mod library;

@@ -42,6 +42,21 @@ pub(crate) fn image_words(layout: &Layout, base: u64) -> [u32; IMAGE_WORDS] {
     words
 }
 
+/// The layout that another driver has written into a descriptor for its own memory, if it is the one of an image like this, and linear.
+pub(crate) fn layout_of_words(words: &[u32; 8], of: &hsa_ext_image_descriptor_t) -> Result<Layout> {
+    let pitch = ((words[4] >> 13) & 0xffff) as usize + 1;
+    let tiling = (words[3] >> 20) & 0x1f;
+    let bytes = Layout::opaque(of)?.format.bytes;
+    let layout = Layout::linear(of, pitch * bytes, 0)?;
+    let ours = image_words(&layout, 0);
+    // Levels of detail there are none of, and addresses are for who has the memory to know.
+    let same = (ours[1] ^ words[1]) >> 20 == 0 && ours[2] == words[2] && (ours[3] ^ words[3]) & 0xf000_0fff == 0;
+    if tiling != 0 || !same || (ours[4] ^ words[4]) & 0x1fff != 0 {
+        return Err(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
+    }
+    Ok(layout)
+}
+
 /// How coordinates outside of the image are taken.
 fn clamp(mode: u32) -> Result<u32> {
     Ok(match mode {

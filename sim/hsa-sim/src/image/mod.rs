@@ -9,7 +9,7 @@ mod layout;
 mod objects;
 mod transfer;
 
-pub(crate) use descriptor::{image_words, sampler_words};
+pub(crate) use descriptor::{image_words, layout_of_words, sampler_words};
 pub(crate) use format::Format;
 pub(crate) use layout::{Kind, LIMITS, Layout};
 pub(crate) use objects::{Image, Objects};
