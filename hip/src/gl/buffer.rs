@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::memory::{Allocation, DeviceSlice, DeviceSliceMut, Keeper, byte_len};
 use crate::stream::Stream;
 
-/// A buffer of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterBuffer`). Dropping it unregisters it; the buffer stays OpenGL's.
+/// A buffer of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterBuffer`). Dropping it unregisters it, [where that can be
+/// done](super#what-the-runtimes-get-wrong); the buffer stays OpenGL's.
 pub struct Buffer {
     resource: Resource,
 }
@@ -75,8 +76,9 @@ impl Buffer {
     pub fn map<T: Pod>(&mut self, stream: &Stream) -> Result<MappedBuffer<'_, T>> {
         byte_len::<T>(1)?;
         let device = self.resource.device;
-        let (address, bytes) = self.resource.map(stream)?;
+        self.resource.map(stream)?;
         let mapping = Mapping(&mut self.resource);
+        let (address, bytes) = mapping.0.pointer()?;
         // The runtime asks OpenGL by a number of 32 bits with a sign.
         if bytes == 0 || bytes > i32::MAX as usize {
             return Err(Error::TooLarge { elements: bytes, element_bytes: 1 });

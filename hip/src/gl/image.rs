@@ -13,7 +13,7 @@ use super::resource::Resource;
 use crate::array::{Array, ArrayShape, ArraySlice, ArraySliceMut, ChannelFormat, ChannelKind, Texel, require_images};
 use crate::call::check;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use crate::stream::Stream;
 use crate::texture::{Surface, Texture, TextureOptions};
 
@@ -59,51 +59,37 @@ impl ImageTarget {
     }
 }
 
-/// What kernels and copies do with a texture of OpenGL's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImageOptions {
-    access: Access,
-    surface_load_store: bool,
-    texture_gather: bool,
+/// What kernels and copies do with a texture of OpenGL's, which drivers may make use of. It is not checked: a mapping can be read and written in
+/// any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ImageAccess {
+    /// Read and write (`hipGraphicsRegisterFlagsNone`).
+    #[default]
+    ReadWrite,
+    /// Only read (`hipGraphicsRegisterFlagsReadOnly`).
+    ReadOnly,
+    /// Write all of it, and read nothing of what was there before (`hipGraphicsRegisterFlagsWriteDiscard`).
+    WriteDiscard,
+    /// Read and write by surfaces (`hipGraphicsRegisterFlagsSurfaceLoadStore`).
+    SurfaceLoadStore,
+    /// Gather texels (`hipGraphicsRegisterFlagsTextureGather`).
+    TextureGather,
 }
 
-impl ImageOptions {
-    /// Read and write.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Whether it is read, or written. Both.
-    #[must_use]
-    pub fn access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// Whether kernels reach it by surfaces (`hipGraphicsRegisterFlagsSurfaceLoadStore`). ROCm's runtimes let them in any case. Off.
-    #[must_use]
-    pub fn surface_load_store(mut self, surface_load_store: bool) -> Self {
-        self.surface_load_store = surface_load_store;
-        self
-    }
-
-    /// Whether kernels gather texels of it (`hipGraphicsRegisterFlagsTextureGather`). Off.
-    #[must_use]
-    pub fn texture_gather(mut self, texture_gather: bool) -> Self {
-        self.texture_gather = texture_gather;
-        self
-    }
-
+impl ImageAccess {
     fn flags(self) -> u32 {
-        let surface = if self.surface_load_store { hipGraphicsRegisterFlagsSurfaceLoadStore.0 } else { 0 };
-        let gather = if self.texture_gather { hipGraphicsRegisterFlagsTextureGather.0 } else { 0 };
-        self.access.flags() | surface | gather
+        match self {
+            Self::ReadWrite => Access::ReadWrite.flags(),
+            Self::ReadOnly => Access::ReadOnly.flags(),
+            Self::WriteDiscard => Access::WriteDiscard.flags(),
+            Self::SurfaceLoadStore => hipGraphicsRegisterFlagsSurfaceLoadStore.0,
+            Self::TextureGather => hipGraphicsRegisterFlagsTextureGather.0,
+        }
     }
 }
 
-/// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it; the texture stays
-/// OpenGL's. Its first level is what is shared.
+/// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
+/// done](super#what-the-runtimes-get-wrong); the texture stays OpenGL's. Its first level is what is shared.
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
@@ -138,16 +124,16 @@ impl Image {
     /// # Safety
     /// As long as it is registered, OpenGL gives the texture no other texels' memory (`glTexImage2D`) and does not delete it; while it is
     /// mapped, OpenGL neither reads nor writes it.
-    pub unsafe fn register(device: &Device, name: u32, target: ImageTarget, options: ImageOptions) -> Result<Self> {
+    pub unsafe fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> Result<Self> {
         if name == 0 {
             let (value, allowed) = ("0".to_owned(), "what glGenTextures gave: 0 is none that can be shared".to_owned());
             return Err(Error::InvalidValue { what: "the name of an OpenGL texture", value, allowed });
         }
         require_images(device, "an OpenGL texture")?;
-        let about = format!("the OpenGL texture {name} ({target:?}) for {options:?}");
+        let about = format!("the OpenGL texture {name} ({target:?}) for {access:?}");
         let resource = Resource::register(device, about, "hipGraphicsGLRegisterImage", |place| {
             // SAFETY: `place` is valid for a write, and the runtime is connected to the thread's context.
-            unsafe { hip_sys::hipGraphicsGLRegisterImage(place, name, target.to_gl(), options.flags()) }
+            unsafe { hip_sys::hipGraphicsGLRegisterImage(place, name, target.to_gl(), access.flags()) }
         })?;
         Ok(Self { resource, target })
     }
@@ -246,9 +232,16 @@ impl<T: Texel> MappedImage<'_, T> {
     /// A texture that kernels read the texels through.
     ///
     /// # Errors
-    /// Those of [`Texture::of_array`].
+    /// [`Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for any texture of
+    /// OpenGL's; those of [`Texture::of_array`].
     pub fn texture(&self, options: TextureOptions) -> Result<Texture<'_>> {
-        Texture::of_array(&self.array, options)
+        Texture::of_array(&self.array, options).map_err(|error| match error {
+            Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
+                let reason = format!("on this GPU the runtime blends no texels of OpenGL's textures: {error}");
+                Error::Unsupported { what: "a texture", reason }
+            }
+            error => error,
+        })
     }
 
     /// A surface that kernels read and write the texels through.
@@ -313,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn options_are_the_headers_flags() {
-        let all = ImageOptions::new().access(Access::WriteDiscard).surface_load_store(true).texture_gather(true);
-        assert_eq!((ImageOptions::new().flags(), all.flags()), (0, 2 | 4 | 8));
-        assert_eq!(ImageOptions::new().access(Access::ReadOnly).flags(), 1);
+    fn access_is_the_headers_flags() {
+        use ImageAccess::*;
+        let all = [ReadWrite, ReadOnly, WriteDiscard, SurfaceLoadStore, TextureGather];
+        assert_eq!(all.map(ImageAccess::flags), [0, 1, 2, 4, 8]);
     }
 }

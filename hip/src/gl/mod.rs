@@ -29,6 +29,11 @@
 //! - **Errors of OpenGL's** that nobody has asked for (`glGetError`) are lost when an object is registered or mapped: the runtime resets them.
 //! - Registering one object twice at a time is for the caller to avoid, as is what the `unsafe` functions say.
 //!
+//! # What the runtimes get wrong
+//! Register an object once, and map it as often as there is need, rather than registering anew: what was mapped is never given up, until the
+//! process ends. ROCm 5.7 and 6.4 keep its memory whatever is asked of them. 7.2 would give it up, but then takes whatever gets its address next for what is
+//! gone, and refuses work on it, or crashes; so this crate leaves what was mapped registered. OpenGL may delete it all the same.
+//!
 //! The embedded software GPU has no OpenGL.
 
 mod buffer;
@@ -39,7 +44,7 @@ mod resource;
 
 pub use buffer::{Buffer, MappedBuffer};
 pub use devices::{DeviceList, devices};
-pub use image::{Image, ImageOptions, ImageTarget, MappedImage};
+pub use image::{Image, ImageAccess, ImageTarget, MappedImage};
 
 use hip_sys::{
     hipGraphicsRegisterFlagsNone, hipGraphicsRegisterFlagsReadOnly, hipGraphicsRegisterFlagsWriteDiscard,

@@ -20,6 +20,7 @@ const RED: u32 = 0x1903;
 const RG: u32 = 0x8227;
 const RGBA: u32 = 0x1908;
 const RED_INTEGER: u32 = 0x8d94;
+const RG_INTEGER: u32 = 0x8228;
 const UNSIGNED_BYTE: u32 = 0x1401;
 const UNSIGNED_INT: u32 = 0x1405;
 const FLOAT: u32 = 0x1406;
@@ -39,11 +40,12 @@ const fn format(
     Format { internal, client, bytes, data, number, select }
 }
 
-const FORMATS: [Format; 6] = [
-    // R8, RGBA8, R32UI, R32F, RG32F, RGBA32F.
+const FORMATS: [Format; 7] = [
+    // R8, RGBA8, R32UI, RG32UI, R32F, RG32F, RGBA32F.
     format(0x8229, [RED, UNSIGNED_BYTE], 1, 1, 0, ONE),
     format(0x8058, [RGBA, UNSIGNED_BYTE], 4, 10, 0, FOUR),
     format(0x8236, [RED_INTEGER, UNSIGNED_INT], 4, 4, 4, ONE),
+    format(0x823c, [RG_INTEGER, UNSIGNED_INT], 8, 11, 4, TWO),
     format(0x822e, [RED, FLOAT], 4, 4, 7, ONE),
     format(0x8230, [RG, FLOAT], 8, 11, 7, TWO),
     format(0x8814, [RGBA, FLOAT], 16, 14, 7, FOUR),

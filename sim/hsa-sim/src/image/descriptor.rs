@@ -1,5 +1,6 @@
 //! The words that kernels and the sampling hardware read: the image and sampler descriptors of AMD's CDNA2 ISA manual.
 
+use super::format::texel_bytes;
 use super::{Kind, Layout};
 use crate::abi::*;
 use crate::runtime::Result;
@@ -42,19 +43,17 @@ pub(crate) fn image_words(layout: &Layout, base: u64) -> [u32; IMAGE_WORDS] {
     words
 }
 
-/// The layout that another driver has written into a descriptor for its own memory, if it is the one of an image like this, and linear.
+/// The layout that another driver has written into a descriptor for its own memory, if it is linear and its sizes are those of an image
+/// like this. What the texels are, and whether planes are layers, is the image's to say, as views of it may see them in another way.
 pub(crate) fn layout_of_words(words: &[u32; 8], of: &hsa_ext_image_descriptor_t) -> Result<Layout> {
-    let pitch = ((words[4] >> 13) & 0xffff) as usize + 1;
-    let tiling = (words[3] >> 20) & 0x1f;
-    let bytes = Layout::opaque(of)?.format.bytes;
-    let layout = Layout::linear(of, pitch * bytes, 0)?;
-    let ours = image_words(&layout, 0);
-    // Levels of detail there are none of, and addresses are for who has the memory to know.
-    let same = (ours[1] ^ words[1]) >> 20 == 0 && ours[2] == words[2] && (ours[3] ^ words[3]) & 0xf000_0fff == 0;
-    if tiling != 0 || !same || (ours[4] ^ words[4]) & 0x1fff != 0 {
+    let opaque = Layout::opaque(of)?;
+    let (data, tiling) = (words[1] >> 20 & 0x3f, words[3] >> 20 & 0x1f);
+    let size = [words[2] & 0x3fff, words[2] >> 14 & 0x3fff, words[4] & 0x1fff].map(|size| size as usize + 1);
+    if tiling != 0 || texel_bytes(data) != Some(opaque.format.bytes) || size != opaque.size {
         return Err(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
     }
-    Ok(layout)
+    let pitch = ((words[4] >> 13) & 0xffff) as usize + 1;
+    Layout::linear(of, pitch * opaque.format.bytes, 0)
 }
 
 /// How coordinates outside of the image are taken.
@@ -87,4 +86,35 @@ pub(crate) fn sampler_words(of: &hsa_ext_sampler_descriptor_v2_t) -> Result<[u32
     words[1] = 0xfff << 12;
     words[2] = filter << 20 | filter << 22;
     Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_driver_has_laid_out_is_told_by_its_words() {
+        let format = hsa_ext_image_format_t {
+            channel_type: HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT,
+            channel_order: HSA_EXT_IMAGE_CHANNEL_ORDER_R,
+        };
+        let (geometry, width, height) = (HSA_EXT_IMAGE_GEOMETRY_2D, 5, 3);
+        let of = hsa_ext_image_descriptor_t { geometry, width, height, format, ..hsa_ext_image_descriptor_t::default() };
+        let theirs = Layout::linear(&of, 1024, 0).unwrap();
+        let whole = image_words(&theirs, 0x1234_5600);
+        let words: [u32; 8] = std::array::from_fn(|index| whole[index]);
+        assert_eq!(layout_of_words(&words, &of), Ok(theirs));
+        // As other numbers of as many bytes, for a copy.
+        let channel_type = HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32;
+        let number = hsa_ext_image_descriptor_t { format: hsa_ext_image_format_t { channel_type, ..format }, ..of };
+        assert_eq!(layout_of_words(&words, &number).unwrap().pitch, 1024);
+        let refused = Err(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
+        let channel_type = HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8;
+        let smaller = hsa_ext_image_descriptor_t { format: hsa_ext_image_format_t { channel_type, ..format }, ..of };
+        assert_eq!(layout_of_words(&words, &smaller), refused);
+        assert_eq!(layout_of_words(&words, &hsa_ext_image_descriptor_t { height: 4, ..of }), refused);
+        let mut tiled = words;
+        tiled[3] |= 9 << 20;
+        assert_eq!(layout_of_words(&tiled, &of), refused);
+    }
 }

@@ -28,6 +28,13 @@ const SRGB: u32 = 9;
 /// Data formats of 1, 2 and 4 components of 8, 16 and 32 bits.
 const DATA: [[u32; 3]; 3] = [[1, 3, 10], [2, 5, 12], [4, 11, 14]];
 
+/// Bytes of a texel of a data format.
+pub(super) fn texel_bytes(data: u32) -> Option<usize> {
+    // Rows are of 1, 2 and 4 components, columns of 1, 2 and 4 bytes each.
+    let place = DATA.iter().flatten().position(|known| *known == data)?;
+    Some(1 << (place / 3 + place % 3))
+}
+
 /// Where a loaded component comes from.
 const R: u32 = 4;
 const G: u32 = 5;
