@@ -68,7 +68,9 @@ pub(super) fn connect(what: &'static str) -> Result<Connected> {
         Connection::To(first) if *first == device => {}
         Connection::To(first) => {
             let (first, device) = (first.index(), device.index());
-            let reason = format!("the HIP runtime shares with OpenGL on one device of a process, which is device {first} by now; this context is on device {device}");
+            let reason = format!(
+                "the HIP runtime shares with OpenGL on one device of a process, which is device {first} by now; this context is on device {device}"
+            );
             return Err(error(what, reason));
         }
         Connection::Failed(reason) => return Err(error(what, reason.as_str())),
@@ -102,7 +104,8 @@ fn device_of(what: &'static str, gpu: Gpu) -> Result<Device> {
             return Ok(device);
         }
     }
-    let reason = format!("OpenGL runs on {gpu}, which is none of HIP's devices: make the context on the AMD GPU (DRI_PRIME)");
+    let reason =
+        format!("OpenGL runs on {gpu}, which is none of HIP's devices: make the context on the AMD GPU (DRI_PRIME)");
     Err(error(what, reason))
 }
 

@@ -43,8 +43,9 @@ impl ImageTarget {
         found.ok_or_else(|| Error::InvalidValue {
             what: "the target of an OpenGL texture",
             value: format!("{target:#x}"),
-            allowed: "GL_TEXTURE_2D, GL_TEXTURE_RECTANGLE or GL_TEXTURE_3D (0xde1, 0x84f5, 0x806f), which HIP has arrays for"
-                .to_owned(),
+            allowed:
+                "GL_TEXTURE_2D, GL_TEXTURE_RECTANGLE or GL_TEXTURE_3D (0xde1, 0x84f5, 0x806f), which HIP has arrays for"
+                    .to_owned(),
         })
     }
 

@@ -98,20 +98,25 @@ impl OpenGl {
         let needed = |symbol: &'static CStr| {
             // SAFETY: the type below is that of GLX.
             let found = unsafe { library.get::<*const c_void>(symbol.to_bytes_with_nul()) };
-            found.map(|found| *found).map_err(|error| format!("{name} has no GLX, by which HIP finds contexts: {error}"))
+            found
+                .map(|found| *found)
+                .map_err(|error| format!("{name} has no GLX, by which HIP finds contexts: {error}"))
         };
         let (context, display) = (needed(c"glXGetCurrentContext")?, needed(c"glXGetCurrentDisplay")?);
         let lookup = needed(c"glXGetProcAddress")?;
         // SAFETY: GLX's functions, whose types these are.
         let (context, display, lookup) = unsafe {
-            let (context, display) = (transmute::<*const c_void, GetCurrent>(context), transmute::<_, GetCurrent>(display));
+            let (context, display) =
+                (transmute::<*const c_void, GetCurrent>(context), transmute::<_, GetCurrent>(display));
             (context, display, transmute::<*const c_void, GetProcAddress>(lookup))
         };
         // SAFETY: the type of the function, by either of its names.
         let global = unsafe { Library::this().get::<QueryDeviceInfo>(b"MesaGLInteropGLXQueryDeviceInfo\0") };
         let query = global.ok().map(|found| *found).or_else(|| {
             // SAFETY: a string; what comes back is null or the function.
-            unsafe { transmute::<*const c_void, Option<QueryDeviceInfo>>(lookup(c"glXGLInteropQueryDeviceInfoMESA".as_ptr())) }
+            unsafe {
+                transmute::<*const c_void, Option<QueryDeviceInfo>>(lookup(c"glXGLInteropQueryDeviceInfoMESA".as_ptr()))
+            }
         });
         // It stays: its functions are kept.
         std::mem::forget(library);
@@ -130,9 +135,11 @@ impl OpenGl {
 
     fn gpu(&self, current: Context) -> Result<Gpu, String> {
         let Some(query) = self.query else {
-            return Err("the OpenGL library has no interop of Mesa's (MesaGLInteropGLXQueryDeviceInfo), which HIP shares by: \
+            return Err(
+                "the OpenGL library has no interop of Mesa's (MesaGLInteropGLXQueryDeviceInfo), which HIP shares by: \
                         OpenGL must run on the AMD GPU by Mesa's driver (radeonsi)"
-                .to_owned());
+                    .to_owned(),
+            );
         };
         let mut info = DeviceInfo { version: 1, ..DeviceInfo::default() };
         let pointer = std::ptr::with_exposed_provenance_mut::<c_void>;

@@ -46,9 +46,7 @@ pub use buffer::{Buffer, MappedBuffer};
 pub use devices::{DeviceList, devices};
 pub use image::{Image, ImageAccess, ImageTarget, MappedImage};
 
-use hip_sys::{
-    hipGraphicsRegisterFlagsNone, hipGraphicsRegisterFlagsReadOnly, hipGraphicsRegisterFlagsWriteDiscard,
-};
+use hip_sys::{hipGraphicsRegisterFlagsNone, hipGraphicsRegisterFlagsReadOnly, hipGraphicsRegisterFlagsWriteDiscard};
 
 /// What kernels and copies do with a registered object, which drivers may make use of. It is not checked: a mapping can be read and
 /// written in any case.

@@ -29,14 +29,7 @@ const ONE: [u32; 4] = [4, 0, 0, 1];
 const TWO: [u32; 4] = [4, 5, 0, 1];
 const FOUR: [u32; 4] = [4, 5, 6, 7];
 
-const fn format(
-    internal: u32,
-    client: [u32; 2],
-    bytes: usize,
-    data: u32,
-    number: u32,
-    select: [u32; 4],
-) -> Format {
+const fn format(internal: u32, client: [u32; 2], bytes: usize, data: u32, number: u32, select: [u32; 4]) -> Format {
     Format { internal, client, bytes, data, number, select }
 }
 

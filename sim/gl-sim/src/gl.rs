@@ -205,7 +205,9 @@ pub(crate) unsafe extern "C" fn glBufferData(target: c_uint, size: isize, data: 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn glBufferSubData(target: c_uint, offset: isize, size: isize, data: *const c_void) {
     with_context(|context, group| {
-        let (Ok(offset), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return Err(INVALID_VALUE) };
+        let (Ok(offset), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else {
+            return Err(INVALID_VALUE);
+        };
         let store = bound_buffer(context, group, target)?.store.as_ref().ok_or(INVALID_VALUE)?;
         // SAFETY: the caller vouches for so many bytes.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast(), size) };
@@ -220,7 +222,9 @@ pub(crate) unsafe extern "C" fn glBufferSubData(target: c_uint, offset: isize, s
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn glGetBufferSubData(target: c_uint, offset: isize, size: isize, data: *mut c_void) {
     with_context(|context, group| {
-        let (Ok(offset), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return Err(INVALID_VALUE) };
+        let (Ok(offset), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else {
+            return Err(INVALID_VALUE);
+        };
         let store = bound_buffer(context, group, target)?.store.as_ref().ok_or(INVALID_VALUE)?;
         let mut bytes = vec![0; size];
         if !store.read(offset, &mut bytes) {

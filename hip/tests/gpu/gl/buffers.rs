@@ -31,7 +31,11 @@ fn a_kernel_writes_what_opengl_reads_and_the_reverse() {
         // SAFETY: the kernel adds to `n` elements.
         unsafe { add.launch(&stream, LaunchConfig::for_elements(1000, 64), (&mut { all }, 5, n)) }.unwrap();
         // By its drop or by a call, both of which wait for the kernel.
-        if round == 0 { drop(mapped) } else { mapped.unmap().unwrap() }
+        if round == 0 {
+            drop(mapped)
+        } else {
+            mapped.unmap().unwrap()
+        }
         expected.iter_mut().for_each(|value| *value += 5);
         assert_eq!(context.read::<i32>(name, 1000), expected, "what the kernel wrote, round {round}");
         expected.iter_mut().for_each(|value| *value *= 3);

@@ -24,7 +24,8 @@ fn without_a_context_there_is_nothing_to_share_with() {
         // Whether there is a library or not.
         _ => assert!(
             matches!(refused, Error::OpenGl { .. })
-                && (refused.to_string().contains("make one current first") || refused.to_string().contains("install it")),
+                && (refused.to_string().contains("make one current first")
+                    || refused.to_string().contains("install it")),
             "{refused}"
         ),
     }

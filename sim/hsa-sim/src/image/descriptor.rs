@@ -99,7 +99,8 @@ mod tests {
             channel_order: HSA_EXT_IMAGE_CHANNEL_ORDER_R,
         };
         let (geometry, width, height) = (HSA_EXT_IMAGE_GEOMETRY_2D, 5, 3);
-        let of = hsa_ext_image_descriptor_t { geometry, width, height, format, ..hsa_ext_image_descriptor_t::default() };
+        let of =
+            hsa_ext_image_descriptor_t { geometry, width, height, format, ..hsa_ext_image_descriptor_t::default() };
         let theirs = Layout::linear(&of, 1024, 0).unwrap();
         let whole = image_words(&theirs, 0x1234_5600);
         let words: [u32; 8] = std::array::from_fn(|index| whole[index]);
