@@ -90,7 +90,7 @@
 //!   code object and the device before the runtime sees them.
 //! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
 //!   does wrong comes back from the call that waits for it, which names the launches in question.
-//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not.
+//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not, and what OpenGL's context is one thread's for (`gl`).
 //! - **The backend** is decided once: in code ([`select_backend`], [`sim_if_no_gpu`]), or by `HIP_RS_BACKEND=rocm|sim`, else ROCm.
 //! - **The software GPU** is a gfx90a device, or what `HIP_SIM_TARGET` says (gfx942). `HIP_SIM_DEVICES`, `HIP_SIM_MEMORY`,
 //!   `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` shape it. It checks every access: a kernel that goes astray ends with an error that tells where
