@@ -11,8 +11,6 @@ use crate::error::{Error, Result};
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread is one of the runtime's, in a host function of ours.
-    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
     /// What this thread is to HIP.
     static THREAD: Cell<Thread> = const { Cell::new(Thread::New) };
     /// Ends before what HIP keeps for the thread does.
@@ -24,13 +22,15 @@ thread_local! {
 /// What destructors left to do when they ran inside of a host function.
 static PUT_OFF: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 
-/// What a thread is to HIP.
+/// What a thread is to HIP: one value, so that a call looks at one.
 #[derive(Clone, Copy, PartialEq)]
 enum Thread {
-    /// It has not called HIP by way of this crate.
+    /// It has not called HIP by way of this crate; or it is the one that is left in a forked child.
     New,
     /// It has, and goes on.
     Known,
+    /// It is one of the runtime's, in a host function of ours.
+    InHostFunction,
     /// It ends: HIP gives up what it keeps for it, and may not be called.
     Ending,
 }
@@ -47,11 +47,7 @@ impl Drop for End {
 /// `Ok` where calls into the runtime can be made.
 #[inline]
 pub(crate) fn check_caller() -> Result<()> {
-    if FORKED.load(Ordering::Relaxed) || IN_HOST_FUNCTION.get() || THREAD.get() != Thread::Known {
-        check_slowly()
-    } else {
-        Ok(())
-    }
+    if THREAD.get() == Thread::Known { Ok(()) } else { check_slowly() }
 }
 
 #[cold]
@@ -59,19 +55,16 @@ fn check_slowly() -> Result<()> {
     if FORKED.load(Ordering::Relaxed) {
         return Err(Error::ForkedChild);
     }
-    if IN_HOST_FUNCTION.get() {
-        return Err(Error::InHostFunction);
-    }
     match THREAD.get() {
         Thread::New if !crate::backend::has_started() => Ok(()),
         Thread::New => {
             // What HIP keeps for a thread begins with its first call, and ends in the reverse order: after `END`.
             let _ = crate::peek_last_error();
-            THREAD.set(Thread::Known);
             // A thread that is ending already has no `END` any more.
-            END.try_with(|_| ()).map_err(|_| Error::ThreadEnding)
+            END.try_with(|_| THREAD.set(Thread::Known)).map_err(|_| Error::ThreadEnding)
         }
         Thread::Known => Ok(()),
+        Thread::InHostFunction => Err(Error::InHostFunction),
         Thread::Ending => Err(Error::ThreadEnding),
     }
 }
@@ -83,42 +76,58 @@ pub(crate) fn is_forked() -> bool {
 /// Whether HIP may not be called here and now, but elsewhere or later: a destructor [puts it off](put_off).
 #[inline]
 pub(crate) fn is_no_place() -> bool {
-    IN_HOST_FUNCTION.get() || THREAD.get() == Thread::Ending
+    matches!(THREAD.get(), Thread::InHostFunction | Thread::Ending)
 }
 
 /// Runs what a host function does, so that no call into the runtime is made in it.
 pub(crate) fn as_host_function<R>(body: impl FnOnce() -> R) -> R {
-    with_flag(&IN_HOST_FUNCTION, true, body)
+    struct Restore(Thread);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            // What the thread was does not hold for the child of a `fork` inside.
+            THREAD.set(if is_forked() { Thread::New } else { self.0 });
+        }
+    }
+    let _restore = Restore(THREAD.replace(Thread::InHostFunction));
+    body()
 }
 
 /// Queues work from this thread without making streams wait for each other: see [`crate::without_stream_order`].
 pub(crate) fn unordered<R>(body: impl FnOnce() -> R) -> R {
-    with_flag(&UNORDERED, true, body)
+    with_unordered(true, body)
 }
 
 /// Queues work from this thread that has to come after what it must, even inside of [`unordered`].
 pub(crate) fn ordered<R>(body: impl FnOnce() -> R) -> R {
-    if is_unordered() { with_flag(&UNORDERED, false, body) } else { body() }
+    if is_unordered() { with_unordered(false, body) } else { body() }
 }
 
 pub(crate) fn is_unordered() -> bool {
-    UNORDERED.try_with(Cell::get).unwrap_or(false)
+    UNORDERED.get()
 }
 
-fn with_flag<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, value: bool, body: impl FnOnce() -> R) -> R {
-    struct Restore(&'static std::thread::LocalKey<Cell<bool>>, bool);
+fn with_unordered<R>(value: bool, body: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {
-            let _ = self.0.try_with(|flag| flag.set(self.1));
+            UNORDERED.set(self.0);
         }
     }
-    let _restore = Restore(flag, flag.try_with(|flag| flag.replace(value)).unwrap_or(false));
+    let _restore = Restore(UNORDERED.replace(value));
     body()
 }
 
 /// Does `work` at the next occasion, for a destructor that runs [where it may not](is_no_place).
 pub(crate) fn put_off(work: Box<dyn FnOnce() + Send>) {
     PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+}
+
+/// Does what a destructor must: [later](put_off) where HIP may not be called, and in a forked child not at all.
+pub(crate) fn in_time(work: impl FnOnce() + Send + 'static) {
+    if is_forked() {
+        return;
+    }
+    if is_no_place() { put_off(Box::new(work)) } else { work() }
 }
 
 /// Does what destructors have put off.
@@ -135,12 +144,14 @@ pub(crate) fn catch_up() {
 pub(crate) fn watch_fork() {
     extern "C" fn in_child() {
         FORKED.store(true, Ordering::Relaxed);
+        // The child has this thread only, and threads that it starts: all have to look at `FORKED`.
+        THREAD.set(Thread::New);
     }
     type Hook = Option<extern "C" fn()>;
     unsafe extern "C" {
         fn pthread_atfork(prepare: Hook, parent: Hook, child: Hook) -> std::ffi::c_int;
     }
-    // SAFETY: `in_child` stays for ever and only stores to an atomic, which is allowed after a fork. Failure (no memory)
+    // SAFETY: `in_child` stays for ever and only stores to an atomic and a plain thread-local, which is allowed after a fork. Failure (no memory)
     // leaves the process without the check.
     let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
 }

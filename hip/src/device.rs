@@ -92,6 +92,7 @@ impl Device {
     /// This thread's current device (`hipGetDevice`): device 0 unless something has set another.
     pub fn current() -> Result<Self> {
         runtime()?;
+        context::check_caller()?;
         let mut index: c_int = 0;
         // SAFETY: `index` is valid for a write.
         let status = unsafe { hip_sys::hipGetDevice(&mut index) };
@@ -101,6 +102,7 @@ impl Device {
 
     /// Makes this the current device of this thread (`hipSetDevice`), for foreign code that goes by it.
     pub fn make_current(&self) -> Result<()> {
+        context::check_caller()?;
         // SAFETY: takes an index and nothing else.
         let status = unsafe { hip_sys::hipSetDevice(self.raw()) };
         check(status, "hipSetDevice", || format!("device {}", self.index()))
@@ -134,6 +136,7 @@ impl Device {
     /// # Errors
     /// The runtime's status if it does not know the attribute: a newer [`DeviceAttribute`] than the runtime.
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
+        context::check_caller()?;
         let mut value: c_int = 0;
         // SAFETY: `value` is valid for a write; an attribute that the runtime does not know is an error to it.
         let status = unsafe { hip_sys::hipDeviceGetAttribute(&mut value, attribute.raw(), self.raw()) };
@@ -176,8 +179,12 @@ impl Device {
     /// that was made [`blocking`](crate::StreamOptions::blocking). Better make streams with [`Stream::new`].
     #[must_use]
     pub fn default_stream(&self) -> Stream {
-        let inner = self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self));
-        Stream { inner: Arc::clone(inner) }
+        Stream { inner: Arc::clone(self.default_queue()) }
+    }
+
+    /// The stream behind [`default_stream`](Self::default_stream).
+    pub(crate) fn default_queue(&self) -> &'static Arc<StreamInner> {
+        self.state.default_stream.get_or_init(|| StreamInner::new(ptr::null_mut(), *self))
     }
 
     /// A device that is none, for tests of what calls no runtime.
@@ -229,7 +236,7 @@ impl Device {
     }
 
     #[cold]
-    fn expected(&self, other: Self, what: &'static str) -> Error {
+    pub(crate) fn expected(&self, other: Self, what: &'static str) -> Error {
         Error::WrongDevice { what, expected: self.index(), found: other.index() }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hip_sys::hipEvent_t;
 
 use crate::call::{check, failed};
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 use crate::stream::{Capture, Stream, StreamInner};
@@ -34,6 +35,9 @@ pub struct Event {
     options: EventOptions,
     /// Made by another process, which records it.
     foreign: bool,
+    /// Of an event that other processes share, which they may record too, and which ROCm before 7.0 calls done as soon as it is
+    /// recorded: another one, recorded with it, that tells what this process's streams have done.
+    own: Option<Box<Event>>,
     recorded: Mutex<Option<Recorded>>,
 }
 
@@ -185,15 +189,22 @@ impl Event {
                 allowed: "without timing".to_owned(),
             });
         }
+        let own = if options.interprocess { Some(Self::own(device)?) } else { None };
         device.activate()?;
         let mut raw: hipEvent_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipEventCreateWithFlags(&mut raw, options.raw()) };
         check(status, "hipEventCreateWithFlags", || format!("an event on device {}", device.index()))?;
-        Ok(Self { raw, device: *device, options, foreign: false, recorded: Mutex::new(None) })
+        Ok(Self { raw, device: *device, options, foreign: false, own, recorded: Mutex::new(None) })
+    }
+
+    fn own(device: &Device) -> Result<Box<Self>> {
+        Self::without_timing(device).map(Box::new)
     }
 
     /// A handle by which another process opens this event (`hipIpcGetEventHandle`).
+    ///
+    /// ROCm before 7.0 tells the other process that the event is done as soon as it is recorded, whatever the work in front of it does.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if it was not made [`interprocess`](EventOptions::interprocess).
@@ -213,16 +224,47 @@ impl Event {
         Ok(IpcEventHandle(handle.reserved.map(|byte| byte as u8)))
     }
 
-    /// Opens another process's event (`hipIpcOpenEventHandle`), to wait for it. Both sides can record it.
-    pub fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
+    /// Opens another process's event (`hipIpcOpenEventHandle`), to wait for it. Both sides can record it. What one of them records says
+    /// nothing of the other's streams: buffers of this process are waited for as ever.
+    ///
+    /// ```no_run
+    /// # fn receive() -> [u8; 64] { [0; 64] }
+    /// # fn main() -> hip::Result<()> {
+    /// use hip::{Device, Event, IpcEventHandle, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// let handle = IpcEventHandle::from_bytes(receive());
+    /// // SAFETY: the other process has sent what Event::ipc_handle gave it, and keeps the event.
+    /// let theirs = unsafe { Event::open_ipc(&device, handle)? };
+    /// Stream::new(&device)?.wait_event(&theirs)?; // what is queued from here on comes after their work
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidValue`] for bytes that are no handle of an event, the runtime's status for one that is not there, and for one of this
+    /// process, which has the event itself.
+    ///
+    /// # Safety
+    /// The handle is what [`ipc_handle`](Self::ipc_handle) gave in another process that runs the same version of HIP. It is the name of
+    /// shared memory, which the runtime maps and writes to, whatever it holds.
+    pub unsafe fn open_ipc(device: &Device, handle: IpcEventHandle) -> Result<Self> {
+        // The runtime looks for the end of the name.
+        if handle.0[0] == 0 || !handle.0.contains(&0) {
+            return Err(Error::InvalidValue {
+                what: "an event of another process",
+                value: format!("the bytes {:02x?}...", &handle.0[..8]),
+                allowed: "those that Event::ipc_handle gave there".to_owned(),
+            });
+        }
+        let own = Self::own(device)?;
         device.activate()?;
         let mut raw: hipEvent_t = ptr::null_mut();
         let handle = hip_sys::hipIpcEventHandle_t { reserved: handle.0.map(|byte| byte as _) };
-        // SAFETY: `raw` is valid for a write; the handle is 64 bytes that the runtime checks.
+        // SAFETY: `raw` is valid for a write; the handle holds a terminated name, by the caller's promise that of an event.
         let status = unsafe { hip_sys::hipIpcOpenEventHandle(&mut raw, handle) };
         check(status, "hipIpcOpenEventHandle", || format!("an event for device {}", device.index()))?;
         let options = EventOptions::new().interprocess(true);
-        Ok(Self { raw, device: *device, options, foreign: true, recorded: Mutex::new(None) })
+        Ok(Self { raw, device: *device, options, foreign: true, own: Some(own), recorded: Mutex::new(None) })
     }
 
     /// How it was made.
@@ -251,6 +293,9 @@ impl Event {
         }
         let mut recorded = self.lock_record();
         let ticket = stream.inner.record_raw_event(self.raw)?;
+        if let Some(own) = &self.own {
+            stream.inner.record_raw_event(own.raw)?;
+        }
         *recorded = Some(Recorded::moved(recorded.as_ref(), &stream.inner, ticket));
         Ok(())
     }
@@ -262,9 +307,11 @@ impl Event {
     pub fn synchronize(&self) -> Result<()> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
-        // SAFETY: the event is alive as long as `self`.
-        let status = unsafe { hip_sys::hipEventSynchronize(self.raw) };
-        check(status, "hipEventSynchronize", || Self::describe(recorded.as_ref()))?;
+        for event in self.told_by(recorded.as_ref()) {
+            // SAFETY: the event is alive as long as `self`.
+            let status = unsafe { hip_sys::hipEventSynchronize(event) };
+            check(status, "hipEventSynchronize", || Self::describe(recorded.as_ref()))?;
+        }
         self.credit(recorded.as_ref());
         Ok(())
     }
@@ -276,16 +323,17 @@ impl Event {
     pub fn is_done(&self) -> Result<bool> {
         let recorded = self.recorded_for_host()?;
         self.device.activate()?;
-        // SAFETY: the event is alive as long as `self`.
-        let status = unsafe { hip_sys::hipEventQuery(self.raw) };
-        match Status(status.0) {
-            Status::SUCCESS => {
-                self.credit(recorded.as_ref());
-                Ok(true)
+        for event in self.told_by(recorded.as_ref()) {
+            // SAFETY: the event is alive as long as `self`.
+            let status = unsafe { hip_sys::hipEventQuery(event) };
+            match Status(status.0) {
+                Status::SUCCESS => {}
+                Status::NOT_READY => return Ok(false),
+                _ => return Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
             }
-            Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipEventQuery", Self::describe(recorded.as_ref()))),
         }
+        self.credit(recorded.as_ref());
+        Ok(true)
     }
 
     /// The time from `start` to this event on the device (`hipEventElapsedTime`), once both are done: it waits for them.
@@ -317,6 +365,24 @@ impl Event {
 
     pub(crate) fn raw(&self) -> hipEvent_t {
         self.raw
+    }
+
+    /// What has to be done for the event to be: itself, and of one that is shared what stands where this process recorded it.
+    pub(crate) fn told_by(&self, recorded: Option<&Recorded>) -> impl Iterator<Item = hipEvent_t> {
+        let own = recorded.and(self.own.as_ref()).map(|own| own.raw);
+        std::iter::once(self.raw).chain(own)
+    }
+
+    /// `Ok` unless other processes share the event, which is recorded in streams alone.
+    pub(crate) fn refuse_shared(&self, what: &'static str) -> Result<()> {
+        if !self.options.interprocess {
+            return Ok(());
+        }
+        Err(Error::InvalidValue {
+            what,
+            value: "an interprocess event".to_owned(),
+            allowed: "one of this process alone: Event::record takes the others".to_owned(),
+        })
     }
 
     /// Locks where the event was recorded, for a graph that records it.
@@ -370,8 +436,11 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: ours, and nobody has it any more; a wait that was queued on it goes on without it.
-        let _ = unsafe { hip_sys::hipEventDestroy(self.raw) };
+        let raw = self.raw.expose_provenance();
+        context::in_time(move || {
+            // SAFETY: ours, and nobody has it any more; a wait that was queued on it goes on without it.
+            let _ = unsafe { hip_sys::hipEventDestroy(ptr::with_exposed_provenance_mut(raw)) };
+        });
     }
 }
 

@@ -118,10 +118,13 @@ impl ExternalMemory {
 
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
-        if !context::is_forked() && self.device.activate().is_ok() {
-            // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
-            let _ = unsafe { hip_sys::hipDestroyExternalMemory(self.raw) };
-        }
+        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        context::in_time(move || {
+            if device.activate().is_ok() {
+                // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
+                let _ = unsafe { hip_sys::hipDestroyExternalMemory(ptr::with_exposed_provenance_mut(raw)) };
+            }
+        });
     }
 }
 

@@ -9,6 +9,7 @@ use hip_sys::{
 };
 
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result, Status};
 
@@ -90,6 +91,7 @@ impl PeerAttribute {
 impl Device {
     /// Whether kernels on this device could use the memory of `peer` (`hipDeviceCanAccessPeer`); `false` for itself.
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        context::check_caller()?;
         let mut can: c_int = 0;
         // SAFETY: `can` is valid for a write; both are devices that there are.
         let status = unsafe { hip_sys::hipDeviceCanAccessPeer(&mut can, self.raw(), peer.raw()) };
@@ -163,6 +165,7 @@ impl Device {
     /// [`Error::InvalidValue`] for the device itself.
     pub fn link_to(&self, peer: &Self) -> Result<Link> {
         self.expect_another(peer)?;
+        context::check_caller()?;
         let (mut kind, mut hops) = (0, 0);
         // SAFETY: both are valid for a write; the devices are two that there are.
         let status = unsafe { hip_sys::hipExtGetLinkTypeAndHopCount(self.raw(), peer.raw(), &mut kind, &mut hops) };
@@ -184,6 +187,7 @@ impl Device {
     /// [`Error::InvalidValue`] for the device itself.
     pub fn peer_attribute(&self, peer: &Self, attribute: PeerAttribute) -> Result<i32> {
         self.expect_another(peer)?;
+        context::check_caller()?;
         let mut value: c_int = 0;
         // SAFETY: `value` is valid for a write; the devices are two that there are.
         let status = unsafe { hip_sys::hipDeviceGetP2PAttribute(&mut value, attribute.raw(), self.raw(), peer.raw()) };

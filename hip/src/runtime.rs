@@ -11,12 +11,13 @@ use crate::backend::runtime;
 #[cfg(feature = "rocm-6-2")]
 use crate::backend::runtime_version;
 use crate::call::check;
+use crate::context;
 #[cfg(feature = "rocm-6-2")]
 use crate::error::Error;
 use crate::error::{Result, Status};
 
 /// The last error of this thread, which stays (`hipPeekAtLastError`): of raw calls. Calls of this crate return their errors, and leave
-/// none behind.
+/// none behind. Where HIP cannot be called (in a host function, in a forked child), there is none: [`Status::SUCCESS`].
 ///
 /// ```
 /// # if hip::sim_if_no_gpu().is_err() { return }
@@ -28,12 +29,18 @@ use crate::error::{Result, Status};
 /// ```
 #[must_use]
 pub fn peek_last_error() -> Status {
+    if context::is_no_place() || context::is_forked() {
+        return Status::SUCCESS;
+    }
     // SAFETY: takes nothing.
     Status(unsafe { hip_sys::hipPeekAtLastError() }.0)
 }
 
-/// The last error of this thread, which is then forgotten (`hipGetLastError`).
+/// The last error of this thread, which is then forgotten (`hipGetLastError`): see [`peek_last_error`].
 pub fn take_last_error() -> Status {
+    if context::is_no_place() || context::is_forked() {
+        return Status::SUCCESS;
+    }
     // SAFETY: takes nothing and only resets a value that belongs to this thread.
     Status(unsafe { hip_sys::hipGetLastError() }.0)
 }
@@ -46,6 +53,7 @@ pub fn take_last_error() -> Status {
 #[cfg(feature = "rocm-6-2")]
 pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
     let (major, minor, patch) = runtime_version()?;
+    context::check_caller()?;
     let version = c_int::try_from(major * 10_000_000 + minor * 100_000 + patch).unwrap_or(c_int::MAX);
     let mut address = ptr::null_mut();
     let mut found = hip_sys::HIP_GET_PROC_ADDRESS_SUCCESS;
@@ -65,6 +73,7 @@ pub fn proc_address(name: &CStr) -> Result<NonNull<c_void>> {
 /// The version of the driver below the runtime: major, minor, patch (`hipDriverGetVersion`).
 pub fn driver_version() -> Result<(u32, u32, u32)> {
     runtime()?;
+    context::check_caller()?;
     let mut raw: c_int = 0;
     // SAFETY: `raw` is valid for a write.
     let status = unsafe { hip_sys::hipDriverGetVersion(&mut raw) };
@@ -76,6 +85,7 @@ pub fn driver_version() -> Result<(u32, u32, u32)> {
 /// runtime answers `hipErrorNotSupported`.
 pub fn profiler_start() -> Result<()> {
     runtime()?;
+    context::check_caller()?;
     // SAFETY: takes nothing.
     let status = unsafe { hip_sys::hipProfilerStart() };
     check(status, "hipProfilerStart", || "the profiler".to_owned())
@@ -84,6 +94,7 @@ pub fn profiler_start() -> Result<()> {
 /// Asks a profiler that is attached to pause (`hipProfilerStop`): see [`profiler_start`].
 pub fn profiler_stop() -> Result<()> {
     runtime()?;
+    context::check_caller()?;
     // SAFETY: takes nothing.
     let status = unsafe { hip_sys::hipProfilerStop() };
     check(status, "hipProfilerStop", || "the profiler".to_owned())

@@ -4,6 +4,7 @@ use std::ffi::{CString, c_char, c_uint};
 use std::fmt;
 
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::Result;
 use crate::properties::PciAddress;
@@ -91,6 +92,7 @@ pub enum WaitPolicy {
 impl Device {
     /// The device's unique number (`hipDeviceGetUuid`).
     pub fn uuid(&self) -> Result<Uuid> {
+        context::check_caller()?;
         let mut uuid = hip_sys::hipUUID::default();
         // SAFETY: `uuid` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetUuid(&mut uuid, self.raw()) };
@@ -100,6 +102,7 @@ impl Device {
 
     /// The device's address on the PCI bus as the runtime spells it (`hipDeviceGetPCIBusId`).
     pub fn pci_bus_id(&self) -> Result<PciAddress> {
+        context::check_caller()?;
         let mut text = [0 as c_char; 32];
         // SAFETY: `text` has room for 32 characters.
         let status = unsafe { hip_sys::hipDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, self.raw()) };
@@ -113,6 +116,7 @@ impl Device {
     /// The runtime's, if there is none that it sees.
     pub fn by_pci(address: PciAddress) -> Result<Self> {
         Self::count()?;
+        context::check_caller()?;
         let text = address.to_string();
         let c_text = CString::new(text.as_str()).unwrap_or_default();
         let mut index = 0;
@@ -227,6 +231,7 @@ impl Device {
 
     /// Whether something in this process has work on the device, so that it is started up (`hipDevicePrimaryCtxGetState`).
     pub fn is_active(&self) -> Result<bool> {
+        context::check_caller()?;
         let (mut flags, mut active) = (0, 0);
         // SAFETY: both are valid for a write.
         let status = unsafe { hip_sys::hipDevicePrimaryCtxGetState(self.raw(), &mut flags, &mut active) };

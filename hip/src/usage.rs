@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use crate::context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stream::StreamInner;
 
 /// What a piece of work does with an allocation.
@@ -98,7 +98,8 @@ struct Home {
     read: AtomicU64,
     /// Ticket of the last work on the stream that writes; 0 for none.
     write: AtomicU64,
-    /// Whether other streams use the allocation too.
+    /// Whether there are other uses to look at: of other streams, of graphs, of threads with no borrow between them. Changed with
+    /// `state` locked.
     shared: AtomicBool,
 }
 
@@ -215,7 +216,8 @@ impl Usage {
 
     /// Of something that several threads may use at a time in ways that conflict, which then come one after the other.
     pub(crate) fn concurrent() -> Self {
-        Self(Arc::new(Uses { concurrent: true, ..Uses::default() }))
+        let home = Home { shared: AtomicBool::new(true), ..Home::default() };
+        Self(Arc::new(Uses { concurrent: true, home, ..Uses::default() }))
     }
 
     /// The same uses once more, for a part of the allocation that has an owner of its own.
@@ -234,8 +236,9 @@ impl Usage {
 
     /// Keeps the allocation for a graph that does an access of `kind`.
     pub(crate) fn keep(&self, kind: AccessKind) -> Kept {
-        let _state = self.lock();
+        let state = self.lock();
         self.0.keepers.fetch_add(1, Ordering::Relaxed);
+        self.note_others(&state);
         Kept { usage: self.clone_handle(), kind }
     }
 
@@ -275,8 +278,8 @@ impl Usage {
         }
     }
 
-    /// Notes a use as [`mark`](Self::mark) does, if that is all there is to do: no wait for another stream. The caller has the
-    /// queue of `stream` locked.
+    /// Notes a use as [`mark`](Self::mark) does, if that is all there is to do: no [`order`], no wait for another stream. The caller
+    /// has the queue of `stream` locked.
     #[inline]
     pub(crate) fn mark_alone(&self, stream: &Arc<StreamInner>, kind: AccessKind, ticket: u64) -> bool {
         let home = &self.0.home;
@@ -284,7 +287,12 @@ impl Usage {
             home.note(kind, ticket);
             return true;
         }
-        self.mark_beside(stream, kind, ticket)
+        !self.needs_order() && self.mark_beside(stream, kind, ticket)
+    }
+
+    /// Notes whether there is more to look at than [`Home`]'s stream.
+    fn note_others(&self, state: &State) {
+        self.0.home.shared.store(self.needs_order() || !state.uses.is_empty(), Ordering::Relaxed);
     }
 
     /// Notes a use if there is nothing to wait for in other streams, and no entry to leave out.
@@ -316,7 +324,7 @@ impl Usage {
                 let mut own = Use { stream: Arc::clone(stream), read: 0, write: 0 };
                 own.note(kind, ticket);
                 uses.push(own);
-                self.0.home.shared.store(true, Ordering::Relaxed);
+                self.note_others(&state);
             }
         }
         true
@@ -386,11 +394,14 @@ impl Usage {
                 self.move_in(&mut state, stream, kind, ticket);
             }
         }
-        home.shared.store(!state.uses.is_empty(), Ordering::Relaxed);
+        self.note_others(&state);
     }
 
     /// Blocks until the host may do an access of `kind`.
     pub(crate) fn wait(&self, kind: AccessKind) -> Result<()> {
+        if context::is_forked() {
+            return Err(Error::ForkedChild);
+        }
         let mut pending = Vec::new();
         self.pending(self.kind_of(kind), &mut pending);
         for work in &pending {
@@ -447,6 +458,7 @@ impl Drop for Kept {
         let mut state = self.usage.lock();
         let last = self.usage.0.keepers.fetch_sub(1, Ordering::Relaxed) == 1;
         let release = if last { state.release.take() } else { None };
+        self.usage.note_others(&state);
         drop(state);
         if let Some(release) = release {
             give_back(self.usage.clone_handle(), release);

@@ -1,7 +1,7 @@
 //! Programs on ROCm's own HIP runtime over the software GPU: `libhsa-runtime64` of `hsa-sim` in the place of ROCm's, and beside it
 //! `gl-sim` in the place of OpenGL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::paths;
 use crate::process::capture;
 use crate::rocm::{self, Release};
-use crate::test::checked_cargo;
+use crate::test::{self, checked_cargo};
 
 /// The name under which ROCm's HIP runtime looks for it.
 const LIBRARY: &str = "libhsa-runtime64.so.1";
@@ -78,12 +78,31 @@ fn put(messages: &str, target: &str, profile: Profile, name: &str) -> Result<()>
     std::fs::rename(&beside, &place).with_context(|| format!("writing {}", place.display()))
 }
 
-/// Has cargo run its programs with a release's HIP runtime, on the software GPU.
-pub(crate) fn run_on(cargo: &mut Command, release: &'static Release, profile: Profile) {
+/// The loader of a release, with what has it take the software GPU for ROCm's.
+fn loader(release: &'static Release, profile: Profile) -> [String; 3] {
     let tree = rocm::tree(release);
     let folders = format!("{}:{}", folder(profile).display(), tree.libraries().display());
-    let runner = [tree.loader().display().to_string(), "--library-path".to_owned(), folders];
-    let runner: Vec<String> = runner.iter().map(|word| format!("{word:?}")).collect();
+    [tree.loader().display().to_string(), "--library-path".to_owned(), folders]
+}
+
+/// Has cargo run its programs with a release's HIP runtime, on the software GPU.
+pub(crate) fn run_on(cargo: &mut Command, release: &'static Release, profile: Profile) {
+    let runner = loader(release, profile).map(|word| format!("{word:?}"));
     cargo.args(["--config", &format!("target.'cfg(all())'.runner=[{}]", runner.join(","))]);
-    cargo.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
+    environment(cargo, release);
+}
+
+/// A program with a release's HIP runtime, on the software GPU.
+pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Profile) -> Command {
+    let [loader, arguments @ ..] = loader(release, profile);
+    let mut command = Command::new(loader);
+    command.args(arguments).arg(program);
+    test::environment(&mut command);
+    environment(&mut command, release);
+    command
+}
+
+/// Which release it is, for the tests and for `rocm-sdk`.
+fn environment(command: &mut Command, release: &'static Release) {
+    command.env("ROCM_PATH", rocm::tree(release).folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
 }

@@ -18,6 +18,7 @@ mod miri;
 mod msrv;
 mod paths;
 mod process;
+mod repeat;
 mod rocm;
 mod steps;
 mod stress;

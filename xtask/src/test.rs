@@ -13,7 +13,7 @@ use crate::hsa::{self as hsa_sim, Profile};
 use crate::process::cargo;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Step};
-use crate::{leaks, paths, workspace};
+use crate::{leaks, paths, repeat, workspace};
 
 /// API levels of the crates, as their features name them, with none first (which is 5.7).
 const LEVELS: &[&str] =
@@ -100,6 +100,7 @@ pub(crate) fn steps(offline: bool, releases: &[&'static Release]) -> Result<Vec<
         steps.push(hsa(release, Variant::Usual, offline));
         steps.push(hsa(release, Variant::TwoDevices, offline));
     }
+    steps.extend(releases.iter().map(|release| repeated(release, offline)));
     // Of the newest only: what differs is the code, not HIP.
     steps.extend(
         releases
@@ -204,12 +205,43 @@ enum Variant {
     TwoDevices,
 }
 
+/// `cargo test` of `hip` for a release, as the steps `hsa` have it.
+fn test_hip(release: &'static Release, offline: bool) -> Command {
+    let mut command = checked_cargo("test", offline);
+    command.args(["-p", "hip", "--no-default-features"]);
+    command.args(["--features", &[&[feature(release).as_str()], INTEROP].concat().join(",")]);
+    command
+}
+
+/// What the step `hsa` of a release runs, many times over.
+fn repeated(release: &'static Release, offline: bool) -> Step {
+    let call = move || {
+        repeat::run(test_hip(release, offline), |program| {
+            let mut command = hsa_sim::program_on(program, release, Profile::Dev);
+            command.current_dir(paths::root().join("hip"));
+            command
+        })
+    };
+    Step::call(format!("repeat {}", release.name), repeat::about(release), call).when(hsa_ready(release))
+}
+
+/// The condition that a release is there, and the software GPU for it.
+fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
+    move || {
+        fetched(release)()?;
+        if hsa_sim::is_built(Profile::Dev) {
+            Ok(())
+        } else {
+            Err("hsa-sim was not built (step `build hsa-sim`)".to_owned())
+        }
+    }
+}
+
 /// The tests of `hip` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
 /// its usual one.
 fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
-    let mut command = checked_cargo("test", offline);
-    command.args(["--no-fail-fast", "--lib", "--tests", "--no-default-features", "-p", "hip"]);
-    command.args(["--features", &[&[feature(release).as_str()], INTEROP].concat().join(",")]);
+    let mut command = test_hip(release, offline);
+    command.args(["--no-fail-fast", "--lib", "--tests"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command.args(BUT_MISUSE);
     let mut about = format!("hip's tests on the real HIP runtime of ROCm {}, over the software GPU", release.name);
@@ -227,14 +259,7 @@ fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
             name.push_str(" two devices");
         }
     }
-    Step::command(name, about, command).when(move || {
-        fetched(release)()?;
-        if hsa_sim::is_built(Profile::Dev) {
-            Ok(())
-        } else {
-            Err("hsa-sim was not built (step `build hsa-sim`)".to_owned())
-        }
-    })
+    Step::command(name, about, command).when(hsa_ready(release))
 }
 
 /// The safe crates compile without warnings at every API level, the raw ones with none, and all with several at once.
@@ -270,15 +295,21 @@ fn examples(offline: bool) -> Result<Step> {
 /// `cargo TASK` with what tests need in the environment.
 pub(crate) fn checked_cargo(task: &str, offline: bool) -> Command {
     let mut command = cargo();
-    command.arg(task).env("ROCM_RS_TREES", paths::rocm_trees());
+    command.arg(task);
     if offline {
         command.arg("--offline");
     }
+    environment(&mut command);
+    command
+}
+
+/// What tests need in the environment.
+pub(crate) fn environment(command: &mut Command) {
+    command.env("ROCM_RS_TREES", paths::rocm_trees());
     // The machine's own choice of a GPU or of ROCm must not decide what the tests see.
     for name in ["HIP_RS_BACKEND", "ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
         command.env_remove(name);
     }
-    command
 }
 
 /// `-p a -p b`.

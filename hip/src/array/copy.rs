@@ -302,7 +302,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
         // SAFETY: both ends hold the box, borrowed for the call, and nothing that is queued uses the destination.
         unsafe { copy::<T>(self.end(), from, self.extent(), hipMemcpyHostToDevice, None) }?;
         // The call may return when the source was read, with the last of it still on its way.
-        self.part.device.default_stream().synchronize()
+        self.part.device.default_queue().finish_copy()
     }
 
     /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy3DAsync`).

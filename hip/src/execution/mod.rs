@@ -214,10 +214,11 @@ impl ExecutionContext {
     /// Marks the place behind all work queued on its streams so far (`hipExecutionCtxRecordEvent`).
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing; [`Error::WrongDevice`];
+    /// [`Error::InvalidValue`] if it has no stream, where C would mark nothing and say nothing, and for an interprocess event; [`Error::WrongDevice`];
     /// [`Error::Capture`] while one of its streams is captured.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.inner.device.expect(event.device(), "the event")?;
+        event.refuse_shared("the event of an execution context")?;
         let streams = self.inner.free_streams("recording an event on its execution context")?;
         if streams.is_empty() {
             return Err(Error::InvalidValue {
@@ -250,9 +251,11 @@ impl ExecutionContext {
         let recorded = event.recorded_for_host()?;
         let streams = self.inner.free_streams("making its execution context wait")?;
         self.inner.device.activate()?;
-        // SAFETY: the context and the event are alive.
-        let status = unsafe { hip_sys::hipExecutionCtxWaitEvent(self.inner.raw, event.raw()) };
-        check(status, "hipExecutionCtxWaitEvent", || self.inner.describe())?;
+        for event in event.told_by(recorded.as_ref()) {
+            // SAFETY: the context and the event are alive.
+            let status = unsafe { hip_sys::hipExecutionCtxWaitEvent(self.inner.raw, event) };
+            check(status, "hipExecutionCtxWaitEvent", || self.inner.describe())?;
+        }
         if let Some(recorded) = recorded.filter(|recorded| event.still(recorded)) {
             streams.iter().for_each(|stream| recorded.awaited_by(stream));
         }
@@ -320,14 +323,13 @@ impl ContextInner {
 
 impl Drop for ContextInner {
     fn drop(&mut self) {
-        if self.is_primary || context::is_forked() {
-            return; // the device's; the parent's
+        if self.is_primary {
+            return; // the device's
         }
         let raw = self.raw.expose_provenance();
-        let destroy = move || {
+        context::in_time(move || {
             // SAFETY: ours, made by hipGreenCtxCreate. Nobody has it any more, and its streams are destroyed, for they have kept it.
             let _ = unsafe { hip_sys::hipExecutionCtxDestroy(ptr::with_exposed_provenance_mut(raw)) };
-        };
-        if context::is_no_place() { context::put_off(Box::new(destroy)) } else { destroy() }
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hip_sys::{hipGraph_t, hipStreamCaptureMode};
 
-use super::{Graph, GraphInner, Resources};
+use super::{Graph, Resources};
 use crate::call::check;
 use crate::error::{Error, Result};
 use crate::stream::{Capture, Stream};
@@ -52,7 +52,7 @@ impl Ending<'_> {
         let (kept, kernels) = self.capture.end();
         check(status, "hipStreamEndCapture", || inner.describe())?;
         let resources = Resources { kept, kernels, ..Resources::default() };
-        Ok(Graph { inner: GraphInner::adopt(raw, self.stream.device()), resources })
+        Graph::adopt(raw, self.stream.device(), resources).captured()
     }
 }
 

@@ -9,11 +9,13 @@ use std::sync::{Arc, MutexGuard};
 use hip_sys::{hipGraphExec_t, hipGraphExecUpdateResult, hipGraphNode_t};
 use smallvec::SmallVec;
 
+use super::apart::Aside;
 #[cfg(feature = "rocm-6-4")]
 use super::node::SignalOps;
 use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
 use super::{Graph, GraphInner, HostCall, Resources};
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
@@ -72,6 +74,8 @@ pub struct GraphExec {
     name: Arc<str>,
     /// Its launches.
     usage: Usage,
+    /// What it is launched on, where the runtime needs that.
+    aside: Option<Aside>,
 }
 
 // SAFETY: a hipGraphExec_t is a handle that any thread may use: it is changed through `&mut` only, launches of it are
@@ -103,6 +107,7 @@ impl Graph {
     /// Makes the graph ready to run (`hipGraphInstantiateWithFlags`). What is added to the graph later is not in it.
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;
+        let aside = Aside::new(self)?;
         let mut raw: hipGraphExec_t = ptr::null_mut();
         let _one = one_at_a_time();
         // SAFETY: `raw` is valid for a write; the graph is alive.
@@ -114,6 +119,7 @@ impl Graph {
             resources: self.resources.clone(),
             name: name_of(&self.resources),
             usage: Usage::concurrent(),
+            aside,
         })
     }
 }
@@ -164,9 +170,15 @@ impl GraphExec {
         let launch = Launching { kernel: &self.name, config: None };
         let ticket = stream.inner.submit_numbered(&accesses, Some(launch), |raw| {
             let _one = one_at_a_time();
-            // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
-            let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
-            check(status, "hipGraphLaunch", || self.name.to_string())
+            let launch = |raw| {
+                // SAFETY: graph and stream are alive; the memory that the graph uses is kept, and notes the launch.
+                let status = unsafe { hip_sys::hipGraphLaunch(self.raw, raw) };
+                check(status, "hipGraphLaunch", || self.name.to_string())
+            };
+            match &self.aside {
+                None => launch(raw),
+                Some(aside) => aside.launch(raw, launch),
+            }
         })?;
         for record in &mut records {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
@@ -221,7 +233,7 @@ impl GraphExec {
         // SAFETY: the graph is alive and the node is one of its kernels; the parameters are as for a launch, and are copied.
         let status = unsafe { hip_sys::hipGraphExecKernelNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecKernelNodeSetParams", || kernel.describe(config))?;
-        self.resources.kernels.push(Arc::clone(kernel.named(config).kernel));
+        self.resources.kernels.push(Arc::clone(kernel.named(&config).kernel));
         self.name = name_of(&self.resources);
         Ok(())
     }
@@ -321,6 +333,7 @@ impl GraphExec {
     /// [`Error::Graph`] for a node of another graph or kind.
     pub fn is_enabled(&self, node: Node) -> Result<bool> {
         self.expect_switch(node)?;
+        context::check_caller()?;
         let mut enabled: c_uint = 0;
         // SAFETY: as above; `enabled` is valid for a write.
         let status = unsafe { hip_sys::hipGraphNodeGetEnabled(self.raw, node.raw, &mut enabled) };
@@ -398,7 +411,7 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
         // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
-        let used = ManuallyDrop::new(std::mem::take(&mut self.resources));
+        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take()));
         self.usage.release(move || {
             // SAFETY: ours, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };

@@ -1,5 +1,6 @@
 //! Graphs: work that is described once and launched many times.
 
+mod apart;
 mod capture;
 mod exec;
 mod memory;
@@ -9,8 +10,8 @@ use std::ffi::CString;
 use std::fmt;
 use std::path::Path;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use hip_sys::{hipGraph_t, hipGraphNode_t};
 
@@ -22,6 +23,7 @@ use node::SignalOps;
 pub use node::{GraphCopy, GraphCopy3, GraphFill, Node, NodeKind};
 
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -60,7 +62,11 @@ use crate::usage::{Access, Kept, MemoryKind};
 /// ```
 pub struct Graph {
     inner: Arc<GraphInner>,
+    /// The graph that it is a clone of, whose nodes stand for its own as long as they are there.
+    original: Weak<GraphInner>,
     resources: Resources,
+    /// A node of this crate's own, which is not shown.
+    apart: Option<Node>,
 }
 
 /// The C graph, which also outlives the [`GraphExec`]s that its nodes are looked up in.
@@ -133,15 +139,10 @@ impl GraphInner {
 impl Drop for GraphInner {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
-        let destroy = move || {
+        context::in_time(move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
             let _ = unsafe { hip_sys::hipGraphDestroy(ptr::with_exposed_provenance_mut(address)) };
-        };
-        if crate::context::is_no_place() {
-            crate::context::put_off(Box::new(destroy));
-        } else if !crate::context::is_forked() {
-            destroy();
-        }
+        });
     }
 }
 
@@ -153,7 +154,12 @@ impl Graph {
         // SAFETY: `raw` is valid for a write; 0 is the only flag that there is.
         let status = unsafe { hip_sys::hipGraphCreate(&mut raw, 0) };
         check(status, "hipGraphCreate", || format!("a graph on device {}", device.index()))?;
-        Ok(Self { inner: GraphInner::adopt(raw, *device), resources: Resources::default() })
+        Ok(Self::adopt(raw, *device, Resources::default()))
+    }
+
+    /// A graph of C's, which is this one's from now on.
+    fn adopt(raw: hipGraph_t, device: Device, resources: Resources) -> Self {
+        Self { inner: GraphInner::adopt(raw, device), original: Weak::new(), resources, apart: None }
     }
 
     /// The device that its work runs on.
@@ -170,16 +176,26 @@ impl Graph {
         // SAFETY: `raw` is valid for a write; the graph is alive.
         let status = unsafe { hip_sys::hipGraphClone(&mut raw, self.inner.raw) };
         check(status, "hipGraphClone", || self.describe())?;
-        Ok(Self { inner: GraphInner::adopt(raw, self.inner.device), resources: self.resources.clone() })
+        let graph = Self::adopt(raw, self.inner.device, self.resources.clone());
+        let apart = self.apart_in(&graph.inner)?;
+        Ok(Self { original: Arc::downgrade(&self.inner), apart, ..graph })
     }
 
     /// The node of this graph, a clone, that stands for one of the original's (`hipGraphNodeFindInClone`).
     ///
     /// # Errors
-    /// The runtime's, if this graph is no clone of the node's graph.
+    /// [`Error::Graph`] if this graph is no clone of the node's graph (but perhaps a clone's clone), and if that graph is gone, and the node
+    /// with it; the runtime's for a node that came later.
     pub fn find(&self, original: Node) -> Result<Node> {
+        // The runtime looks into the node, which is there as long as its graph.
+        let Some(_graph) = self.original.upgrade().filter(|graph| graph.id == original.graph) else {
+            return Err(Error::Graph {
+                reason: format!("it is no clone of the graph of {original:?}, or that is gone"),
+            });
+        };
+        context::check_caller()?;
         let mut raw: hipGraphNode_t = ptr::null_mut();
-        // SAFETY: `raw` is valid for a write; the graph is alive; a node that is not known is an error to the runtime.
+        // SAFETY: `raw` is valid for a write; both graphs and the node are alive; one that is not known is an error to the runtime.
         let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, original.raw, self.inner.raw) };
         check(status, "hipGraphNodeFindInClone", || format!("{original:?} in {}", self.describe()))?;
         Ok(Node { raw, graph: self.inner.id, kind: original.kind })
@@ -187,42 +203,21 @@ impl Graph {
 
     /// All nodes (`hipGraphGetNodes`, `hipGraphNodeGetType`), those of a capture too.
     pub fn nodes(&self) -> Result<Vec<Node>> {
-        let mut count = 0usize;
-        // SAFETY: the graph is alive; null asks for the number of nodes.
-        let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, ptr::null_mut(), &mut count) };
-        check(status, "hipGraphGetNodes", || self.describe())?;
-        let mut raw = vec![ptr::null_mut(); count];
-        if count != 0 {
-            // SAFETY: the graph is alive, and `raw` has room for `count` nodes.
-            let status = unsafe { hip_sys::hipGraphGetNodes(self.inner.raw, raw.as_mut_ptr(), &mut count) };
-            check(status, "hipGraphGetNodes", || self.describe())?;
-        }
-        raw.truncate(count);
-        raw.into_iter().map(|raw| self.node(raw)).collect()
+        context::check_caller()?;
+        let raw = nodes_of(self.inner.raw, &|| self.describe())?;
+        let shown = |raw: &hipGraphNode_t| self.apart.is_none_or(|node| node.raw != *raw);
+        raw.into_iter().filter(shown).map(|raw| self.node(raw)).collect()
     }
 
     /// The edges, from the node that goes first to the one that waits for it (`hipGraphGetEdges`).
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
-        let mut count = 0usize;
-        // SAFETY: the graph is alive; null asks for the number of edges.
-        let status = unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
-        check(status, "hipGraphGetEdges", || self.describe())?;
-        let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
-        if count != 0 {
-            // SAFETY: the graph is alive, and both have room for `count` nodes.
-            let status =
-                unsafe { hip_sys::hipGraphGetEdges(self.inner.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
-            check(status, "hipGraphGetEdges", || self.describe())?;
-        }
-        from.into_iter().zip(to).take(count).map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
+        context::check_caller()?;
+        let raw = edges_of(self.inner.raw, &|| self.describe())?;
+        raw.into_iter().map(|(from, to)| Ok((self.node(from)?, self.node(to)?))).collect()
     }
 
     fn node(&self, raw: hipGraphNode_t) -> Result<Node> {
-        let mut kind = hip_sys::hipGraphNodeTypeEmpty;
-        // SAFETY: a node of this graph, which is alive; `kind` is valid for a write.
-        let status = unsafe { hip_sys::hipGraphNodeGetType(raw, &mut kind) };
-        check(status, "hipGraphNodeGetType", || self.describe())?;
-        Ok(Node { raw, graph: self.inner.id, kind: NodeKind::from_raw(kind) })
+        Ok(Node { raw, graph: self.inner.id, kind: kind_of(raw, &|| self.describe())? })
     }
 
     /// Makes `to` wait for `from` (`hipGraphAddDependencies`).
@@ -231,6 +226,7 @@ impl Graph {
     /// [`Error::Graph`] for nodes of another graph; the runtime's for an edge that is there already, or would close a circle.
     pub fn add_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
+        context::check_caller()?;
         // SAFETY: both nodes are of this graph, which is alive.
         let status = unsafe { hip_sys::hipGraphAddDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphAddDependencies", || format!("{from:?} before {to:?}"))
@@ -245,6 +241,7 @@ impl Graph {
     /// [`Error::Graph`] for nodes of another graph; the runtime's if there is no such edge.
     pub unsafe fn remove_dependency(&mut self, from: Node, to: Node) -> Result<()> {
         self.expect(&[from, to])?;
+        context::check_caller()?;
         // SAFETY: as above.
         let status = unsafe { hip_sys::hipGraphRemoveDependencies(self.inner.raw, &from.raw, &to.raw, 1) };
         check(status, "hipGraphRemoveDependencies", || format!("{from:?} before {to:?}"))
@@ -262,13 +259,15 @@ impl Graph {
             allowed: "UTF-8 without zeros".to_owned(),
         };
         let c_path = path.to_str().and_then(|path| CString::new(path).ok()).ok_or_else(bad)?;
+        context::check_caller()?;
         let flags = if verbose { hip_sys::hipGraphDebugDotFlagsVerbose.0 } else { 0 };
         // SAFETY: the graph is alive, the path is terminated.
         let status = unsafe { hip_sys::hipGraphDebugDotPrint(self.inner.raw, c_path.as_ptr(), flags) };
         check(status, "hipGraphDebugDotPrint", || format!("{} to {}", self.describe(), path.display()))
     }
 
-    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add.
+    /// The C handle, for calls of [`hip_sys`] beside this crate. It stays this graph's, which does not know of what they add. With HIP 6.3 to 7.1
+    /// a graph with fills has an empty node that [`nodes`](Self::nodes) does not show.
     #[must_use]
     pub fn as_raw(&self) -> hipGraph_t {
         self.inner.raw
@@ -285,6 +284,46 @@ impl Graph {
     fn describe(&self) -> String {
         format!("a graph on device {}", self.inner.device.index())
     }
+}
+
+/// The nodes of a graph, which is alive.
+fn nodes_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<hipGraphNode_t>> {
+    let mut count = 0usize;
+    // SAFETY: the graph is alive; null asks for the number of nodes.
+    let status = unsafe { hip_sys::hipGraphGetNodes(graph, ptr::null_mut(), &mut count) };
+    check(status, "hipGraphGetNodes", describe)?;
+    let mut nodes = vec![ptr::null_mut(); count];
+    if count != 0 {
+        // SAFETY: the graph is alive, and `nodes` has room for `count` of them.
+        let status = unsafe { hip_sys::hipGraphGetNodes(graph, nodes.as_mut_ptr(), &mut count) };
+        check(status, "hipGraphGetNodes", describe)?;
+    }
+    nodes.truncate(count);
+    Ok(nodes)
+}
+
+/// The edges of a graph, which is alive.
+fn edges_of(graph: hipGraph_t, describe: &dyn Fn() -> String) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {
+    let mut count = 0usize;
+    // SAFETY: the graph is alive; null asks for the number of edges.
+    let status = unsafe { hip_sys::hipGraphGetEdges(graph, ptr::null_mut(), ptr::null_mut(), &mut count) };
+    check(status, "hipGraphGetEdges", describe)?;
+    let (mut from, mut to) = (vec![ptr::null_mut(); count], vec![ptr::null_mut(); count]);
+    if count != 0 {
+        // SAFETY: the graph is alive, and both have room for `count` nodes.
+        let status = unsafe { hip_sys::hipGraphGetEdges(graph, from.as_mut_ptr(), to.as_mut_ptr(), &mut count) };
+        check(status, "hipGraphGetEdges", describe)?;
+    }
+    Ok(from.into_iter().zip(to).take(count).collect())
+}
+
+/// What a node of a graph, which is alive, does.
+fn kind_of(node: hipGraphNode_t, describe: &dyn Fn() -> String) -> Result<NodeKind> {
+    let mut kind = hip_sys::hipGraphNodeTypeEmpty;
+    // SAFETY: a node of a graph that is alive; `kind` is valid for a write.
+    let status = unsafe { hip_sys::hipGraphNodeGetType(node, &mut kind) };
+    check(status, "hipGraphNodeGetType", describe)?;
+    Ok(NodeKind::from_raw(kind))
 }
 
 impl fmt::Debug for Graph {

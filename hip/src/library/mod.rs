@@ -95,6 +95,7 @@ impl Library {
 
     /// How many kernels there are (`hipLibraryGetKernelCount`).
     pub fn kernel_count(&self) -> Result<usize> {
+        context::check_caller()?;
         let mut count: c_uint = 0;
         // SAFETY: `count` is valid for a write; the library is loaded.
         let status = unsafe { hip_sys::hipLibraryGetKernelCount(&mut count, self.inner.raw) };

@@ -10,7 +10,7 @@ use super::registered::HeapBlock;
 use crate::call::check;
 use crate::context;
 use crate::device::Device;
-use crate::error::{Error, Result, Status};
+use crate::error::{Result, Status};
 use crate::stream::StreamInner;
 use crate::trace;
 use crate::usage::{Access, AccessKind, Usage};
@@ -153,7 +153,7 @@ impl Allocation {
         if device == self.device || self.bytes == 0 || self.admits_other(device, kind) {
             return Ok(());
         }
-        Err(Error::WrongDevice { what, expected: device.index(), found: self.device.index() })
+        Err(device.expected(self.device, what))
     }
 
     #[cold]

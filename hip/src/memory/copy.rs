@@ -107,7 +107,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
         };
         check(status, "hipMemcpy", || format!("{} bytes to device {}", self.byte_len(), self.device().index()))?;
         // The call may return when the source was read, with the last of it still on its way.
-        self.device().default_stream().synchronize()
+        self.device().default_queue().finish_copy()
     }
 
     /// Queues a copy from pinned host memory (`hipMemcpyAsync`): a `&PinnedBuffer` or a slice of one. The source waits for

@@ -16,6 +16,7 @@ use hip_sys::{
 use super::host::{host_memory, host_slices};
 use super::{Allocation, Owner, byte_len};
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -148,6 +149,7 @@ impl<T: Pod> ManagedBuffer<T> {
         if self.is_empty() {
             return Ok(());
         }
+        context::check_caller()?;
         let (raw, place) = advice.raw(self.memory.device);
         // SAFETY: the memory is alive; the advice is one that there is, and the place a device or the host.
         let status = unsafe { hip_sys::hipMemAdvise(self.memory.pointer, self.memory.bytes, raw, place) };
@@ -214,6 +216,7 @@ impl<T: Pod> ManagedBuffer<T> {
         if self.is_empty() {
             return Ok(None);
         }
+        context::check_caller()?;
         let mut value: c_int = hipInvalidDeviceId;
         // SAFETY: `value` is valid for a write of its size, which these attributes have; the memory is alive.
         let status = unsafe {

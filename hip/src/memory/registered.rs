@@ -1,6 +1,7 @@
 //! Memory that was the host's own before devices were let at it.
 
 use std::alloc::Layout;
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -11,10 +12,10 @@ use hip_sys::{
 };
 
 use super::host::{host_memory, host_slices};
-use super::{Allocation, Owner, byte_len, device_pointer};
+use super::{Allocation, DevicePtr, Owner, byte_len, device_pointer};
 use crate::call::check;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::usage::Usage;
 
 /// How host memory is registered. The default: all devices can use it, in copies and in place.
@@ -155,7 +156,8 @@ impl<'scope, T: Pod> Registered<'scope, T> {
     /// ```
     ///
     /// # Errors
-    /// [`ZeroSizedType`](crate::Error::ZeroSizedType); the runtime's status if the memory cannot be pinned. `work` has not run then.
+    /// [`ZeroSizedType`](crate::Error::ZeroSizedType); [`InvalidValue`](crate::Error::InvalidValue) for memory that is registered already, and for
+    /// pinned and managed memory; the runtime's status if the memory cannot be pinned. `work` has not run then.
     /// An error of the queued work is kept for the next caller who waits for its stream.
     ///
     /// # Aborts
@@ -189,7 +191,8 @@ fn register<T>(
     if bytes == 0 {
         return Ok(memory);
     }
-    let host = pointer.cast();
+    let host = pointer.cast::<c_void>();
+    expect_unknown(host.addr(), bytes)?;
     device.activate()?;
     // SAFETY: the caller's memory of `bytes` bytes, which stays where it is until it is unregistered.
     let status = unsafe { hip_sys::hipHostRegister(host, bytes, options.flags()) };
@@ -197,6 +200,22 @@ fn register<T>(
     memory.adopt_host(host, bytes, owner);
     memory.pointer = device_pointer(host)?;
     Ok(memory)
+}
+
+/// `Ok` if the runtime knows nothing of the memory. What is registered while it is, or comes from the runtime itself, would not be given
+/// back by unregistering it, but be taken from whoever has it.
+fn expect_unknown(address: usize, bytes: usize) -> Result<()> {
+    for address in [address, address + bytes - 1] {
+        if let Some(known) = DevicePtr::<u8>::from_address(address as u64).attributes()? {
+            return Err(Error::InvalidValue {
+                what: "host memory to register",
+                value: format!("{:?} memory at {address:#x}, which the runtime knows", known.kind),
+                allowed: "memory that is not registered, and is not the runtime's own: that is pinned already"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The memory of a vector whose elements need no drop.

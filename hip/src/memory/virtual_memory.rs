@@ -20,7 +20,7 @@ use hip_sys::{
 use super::pool::location;
 use super::{Allocation, DeviceBuffer, Keeper, Owner};
 use crate::call::check;
-use crate::context;
+use crate::context::in_time;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::AccessKind;
@@ -114,15 +114,6 @@ fn whole(device: &Device, properties: &hipMemAllocationProp, bytes: usize) -> Re
     match bytes.max(1).checked_next_multiple_of(unit.max(1)) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
         _ => Err(too_large),
-    }
-}
-
-/// Does what a destructor must, in a host function later, in a forked child not at all.
-fn in_time(work: impl FnOnce() + Send + 'static) {
-    if context::is_no_place() {
-        context::put_off(Box::new(work));
-    } else if !context::is_forked() {
-        work();
     }
 }
 

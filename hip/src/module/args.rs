@@ -29,11 +29,16 @@ pub struct Arguments<'a> {
 /// The bytes of the arguments so far, each where the kernel reads it.
 struct Packed<'a> {
     kernel: &'a KernelInfo,
-    /// The kernel's argument memory, in units of its alignment.
-    bytes: SmallVec<[u64; 32]>,
+    /// The kernel's argument memory, in units of its alignment, if it is not larger.
+    few: [u64; FEW],
+    /// The memory if it is larger.
+    many: Vec<u64>,
     /// Arguments so far.
     count: usize,
 }
+
+/// Words of argument memory that need no allocation: what most kernels have.
+const FEW: usize = 16;
 
 /// A pointer to each argument, as `hipModuleLaunchKernel` wants them.
 pub(crate) type Pointers = SmallVec<[*mut c_void; 16]>;
@@ -78,7 +83,7 @@ impl<'a> Arguments<'a> {
     /// As [`pointers`](Self::pointers), into an empty list.
     #[inline]
     pub(crate) fn point_to(&mut self, pointers: &mut Pointers) {
-        let base: *mut u8 = self.packed.bytes.as_mut_ptr().cast();
+        let base: *mut u8 = self.packed.words().as_mut_ptr().cast();
         let KernelInfo { parameters, late_hidden, .. } = self.packed.kernel;
         for parameter in parameters {
             pointers.push(base.wrapping_add(parameter.offset).cast());
@@ -117,17 +122,15 @@ where
 impl<'a> Packed<'a> {
     #[inline]
     fn new(kernel: &'a KernelInfo) -> Self {
-        // Filled where it lies: moving it costs more than the rest.
-        Self { kernel, bytes: SmallVec::new(), count: 0 }
+        let words = kernel.explicit_bytes.div_ceil(8);
+        let many = if words > FEW { vec![0; words] } else { Vec::new() };
+        Self { kernel, few: [0; FEW], many, count: 0 }
     }
 
-    /// Makes room for all arguments: zeros.
+    /// The argument memory: zeros where nothing was put.
     #[inline]
-    fn make_room(&mut self) {
-        let words = self.kernel.explicit_bytes.div_ceil(8);
-        if self.bytes.len() < words {
-            self.bytes.resize(words, 0);
-        }
+    fn words(&mut self) -> &mut [u64] {
+        if self.many.is_empty() { &mut self.few } else { &mut self.many }
     }
 
     #[inline]
@@ -143,9 +146,10 @@ impl<'a> Packed<'a> {
     }
 
     #[cold]
-    fn another_kind(&self, index: usize, given: String) -> Error {
+    #[inline(never)]
+    fn another_kind(&self, index: usize, given: impl FnOnce() -> String) -> Error {
         let expected = self.kernel.parameters[index].to_string();
-        Error::Argument { signature: self.kernel.to_string(), index, expected, given }
+        Error::Argument { signature: self.kernel.to_string(), index, expected, given: given() }
     }
 
     #[inline]
@@ -174,10 +178,9 @@ impl<'a> Packed<'a> {
             return self.expect_count(index + 1);
         };
         if !fits(&parameter.kind, parameter.size) {
-            return Err(self.another_kind(index, given()));
+            return Err(self.another_kind(index, given));
         }
-        self.make_room();
-        let memory: &mut [u8] = bytemuck::cast_slice_mut(&mut self.bytes);
+        let memory: &mut [u8] = bytemuck::cast_slice_mut(self.words());
         // Inside: `explicit_bytes` is the end of the last parameter, and the sizes agree.
         memory[parameter.offset..parameter.offset + bytes.len()].copy_from_slice(bytes);
         self.count += 1;
@@ -217,7 +220,9 @@ impl<T: Pod> KernelArg for DevicePtr<T> {
 
 impl<T: Pod> KernelArg for &DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        self.as_slice().bind_to(arguments)
+        let memory = self.allocation();
+        memory.admit(arguments.device, AccessKind::Read, ARGUMENT)?;
+        arguments.buffer(memory.pointer, Access::read(&memory.usage), std::any::type_name::<T>())
     }
 }
 
@@ -415,8 +420,8 @@ mod tests {
         packed.value(bytemuck::bytes_of(&[2.0f32, 3.0, 4.0]), "Vec3").unwrap();
         packed.value(bytemuck::bytes_of(&5i32), "i32").unwrap();
         packed.expect_count(packed.count).unwrap();
-        let words: &[u32] = bytemuck::cast_slice(&packed.bytes);
-        assert_eq!(words, [1, 2.0f32.to_bits(), 3.0f32.to_bits(), 4.0f32.to_bits(), 5, 0]);
+        let words: &[u32] = bytemuck::cast_slice(packed.words());
+        assert_eq!(words[..6], [1, 2.0f32.to_bits(), 3.0f32.to_bits(), 4.0f32.to_bits(), 5, 0]);
     }
 
     proptest! {
@@ -430,8 +435,9 @@ mod tests {
             }
             packed.expect_count(packed.count).unwrap();
             // Each byte belongs to the argument that covers it, and gaps are zeros.
-            let bytes: &[u8] = bytemuck::cast_slice(&packed.bytes);
-            let mut expected = vec![0u8; bytes.len()];
+            let end = kernel.explicit_bytes;
+            let bytes: &[u8] = &bytemuck::cast_slice(packed.words())[..end];
+            let mut expected = vec![0u8; end];
             for (index, p) in kernel.parameters.iter().enumerate() {
                 expected[p.offset..p.offset + p.size].fill(index as u8 + 1);
             }

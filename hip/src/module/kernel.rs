@@ -215,10 +215,12 @@ impl Kernel {
         accesses: impl Accesses<'a>,
     ) -> Result<()> {
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
-        let LaunchConfig { grid, block, shared_bytes } = config;
-        let check_size = || config.check(&self.info, self.device().properties()?);
-        let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, |raw| {
+        // What the closures have is moved into them, so that it need not lie in memory for the one that is called in line.
+        let config = &config;
+        let check_size = move || config.check(&self.info, self.device().properties()?);
+        let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, move |raw| {
             let _one = one_at_a_time();
+            let LaunchConfig { grid, block, shared_bytes } = *config;
             // SAFETY: the function's module is loaded and notes the launch; the arguments are as the kernel takes them, valid during
             // the call, which copies them; the buffers note their use. The caller answers for the kernel.
             let status = unsafe {
@@ -236,7 +238,7 @@ impl Kernel {
                     ptr::null_mut(),
                 )
             };
-            check(status, "hipModuleLaunchKernel", || self.describe(config))
+            check(status, "hipModuleLaunchKernel", || self.describe(*config))
         });
         queued.map(drop)
     }
@@ -268,7 +270,7 @@ impl Kernel {
 
     /// The launch, for an error that it may cause later.
     #[inline]
-    pub(crate) fn named(&self, config: LaunchConfig) -> Launching<'_> {
+    pub(crate) fn named<'a>(&'a self, config: &'a LaunchConfig) -> Launching<'a> {
         Launching { kernel: &self.name, config: Some(config) }
     }
 

@@ -53,7 +53,7 @@ impl Kernel {
         self.check_cooperative(config)?;
         let mut pointers = arguments.pointers();
         let LaunchConfig { grid, block, shared_bytes } = config;
-        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
+        stream.inner.submit(arguments.accesses(), Some(self.named(&config)), |raw| {
             let _one = one_at_a_time();
             // SAFETY: as in `launch`.
             let status = unsafe {
@@ -110,7 +110,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Those of [`launch`](Self::launch); [`Error::WrongDevice`] for an event of another device; [`Error::InvalidValue`] for one event
-    /// given as both; [`Error::Capture`] while the stream is captured.
+    /// given as both, and for interprocess events; [`Error::Capture`] while the stream is captured.
     ///
     /// # Safety
     /// That of [`launch`](Self::launch).
@@ -126,6 +126,8 @@ impl Kernel {
         device.expect(stream.device(), "the stream")?;
         device.expect(start.device(), "the start event")?;
         device.expect(stop.device(), "the stop event")?;
+        start.refuse_shared("the start event")?;
+        stop.refuse_shared("the stop event")?;
         stream.inner.refuse_captured("a launch with events")?;
         if ptr::eq(start, stop) {
             return Err(Error::InvalidValue {
@@ -149,7 +151,7 @@ impl Kernel {
         let (first, second) =
             if ptr::from_ref(start).addr() < ptr::from_ref(stop).addr() { (start, stop) } else { (stop, start) };
         let (mut first_record, mut second_record) = (first.lock_record(), second.lock_record());
-        let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(config)), |raw| {
+        let ticket = stream.inner.submit_numbered(arguments.accesses(), Some(self.named(&config)), |raw| {
             let _one = one_at_a_time();
             // SAFETY: as in `launch`; blocks times threads fit 32 bits, which the check of the geometry has made sure of; the events
             // are alive.
@@ -203,7 +205,7 @@ impl Kernel {
         let mut pointers = arguments.pointers();
         let mut list = attributes.raw();
         let LaunchConfig { grid, block, shared_bytes } = config;
-        stream.inner.submit(arguments.accesses(), Some(self.named(config)), |raw| {
+        stream.inner.submit(arguments.accesses(), Some(self.named(&config)), |raw| {
             let launch = hip_sys::HIP_LAUNCH_CONFIG {
                 gridDimX: grid.x,
                 gridDimY: grid.y,

@@ -141,10 +141,12 @@ fn expect_start(kind: LinkInput, bytes: &[u8]) -> Result<()> {
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        if !context::is_forked() {
+        let (raw, inputs) = (self.raw.expose_provenance(), std::mem::take(&mut self.inputs));
+        context::in_time(move || {
             // SAFETY: ours, not destroyed yet, and nobody has it any more.
-            let _ = unsafe { hip_sys::hipLinkDestroy(self.raw) };
-        }
+            let _ = unsafe { hip_sys::hipLinkDestroy(ptr::with_exposed_provenance_mut(raw)) };
+            drop(inputs);
+        });
     }
 }
 

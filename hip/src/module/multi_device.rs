@@ -94,13 +94,18 @@ pub unsafe fn launch_cooperative_on_devices<A: KernelArgs>(
     // SAFETY: there are `count` parts, each as in `Kernel::launch`: the functions' modules are loaded, the arguments are as the kernels take
     // them, valid during the call, which copies them. The caller answers for the kernels.
     let status = unsafe { hip_sys::hipModuleLaunchCooperativeKernelMultiDevice(list.as_mut_ptr(), count, 0) };
-    check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
+    let launched = check(status, "hipModuleLaunchCooperativeKernelMultiDevice", || {
         format!("{} and {} more", first.kernel.describe(config), count - 1)
-    })?;
+    });
+    if launched.is_err() {
+        // Some devices may have their part.
+        parts.iter().for_each(|part| drop(part.stream.synchronize()));
+        return launched;
+    }
     // Only now is there work to note; a mark that could not be made is made up for by waiting.
     let mut noted = Ok(());
     for (part, arguments) in parts.iter().zip(&arguments) {
-        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(config)), |_| Ok(()));
+        let mark = part.stream.inner.submit(arguments.accesses(), Some(part.kernel.named(&config)), |_| Ok(()));
         noted = noted.and(mark);
     }
     if noted.is_err() {

@@ -15,7 +15,7 @@ pub(crate) struct Launching<'a> {
     /// The kernel's name, of which each kernel has its own: the same `Arc` is the same kernel.
     pub(crate) kernel: &'a Arc<str>,
     /// `None` for a graph.
-    pub(crate) config: Option<LaunchConfig>,
+    pub(crate) config: Option<&'a LaunchConfig>,
 }
 
 /// A launch, for the error that it may cause later.
@@ -41,7 +41,7 @@ impl Launches {
     pub(super) fn is_last(&self, launch: &Launching<'_>) -> bool {
         // The list has the kernel's name, so that nothing else has its address.
         match (&self.last, launch.config) {
-            (Some((kernel, config)), Some(new)) => *kernel == launch.kernel.as_ptr() && *config == new,
+            (Some((kernel, config)), Some(new)) => *kernel == launch.kernel.as_ptr() && config == new,
             _ => false,
         }
     }
@@ -49,6 +49,7 @@ impl Launches {
     /// Notes a launch, unless it is the last one again.
     pub(super) fn remember(&mut self, launch: Launching<'_>) {
         let Launching { kernel, config } = launch;
+        let config = config.copied();
         let again = |last: &Launch| Arc::ptr_eq(&last.kernel, kernel) && last.config == config;
         if self.list.back().is_some_and(again) {
             return;
@@ -94,7 +95,8 @@ mod tests {
     #[test]
     fn the_last_launches_are_told_each_once() {
         let (first, second): (Arc<str>, Arc<str>) = ("first".into(), "second".into());
-        let config = |grid: u32| Some(LaunchConfig::new(grid, 64));
+        let configs: Vec<_> = (0..20).map(|grid| LaunchConfig::new(grid, 64)).collect();
+        let config = |grid: usize| Some(&configs[grid]);
         let mut launches = Launches::default();
         assert!(launches.is_empty());
         let one = Launching { kernel: &first, config: config(1) };
@@ -104,8 +106,8 @@ mod tests {
         launches.remember(one);
         // Another size, another amount of shared memory, another kernel, a graph.
         assert!(!launches.is_last(&Launching { kernel: &first, config: config(2) }));
-        let shared = config(1).map(|config| config.with_shared_bytes(4));
-        assert!(!launches.is_last(&Launching { kernel: &first, config: shared }));
+        let shared = configs[1].with_shared_bytes(4);
+        assert!(!launches.is_last(&Launching { kernel: &first, config: Some(&shared) }));
         let two = Launching { kernel: &second, config: config(1) };
         assert!(!launches.is_last(&two));
         launches.remember(two);

@@ -265,19 +265,8 @@ impl Stream {
 
     /// Whether all work queued so far is done (`hipStreamQuery`).
     pub fn is_idle(&self) -> Result<bool> {
-        self.inner.refuse_captured("asking whether its work is done")?;
-        self.inner.device.activate()?;
-        let issued = self.inner.lock().issued;
-        // SAFETY: the stream is alive as long as `inner`.
-        let status = unsafe { hip_sys::hipStreamQuery(self.inner.raw) };
-        match Status(status.0) {
-            Status::SUCCESS => {
-                self.inner.note_completed(issued);
-                self.inner.reported().map_or(Ok(true), Err)
-            }
-            Status::NOT_READY => Ok(false),
-            _ => Err(failed(status, "hipStreamQuery", self.inner.describe_with_launches(""))),
-        }
+        let idle = self.inner.is_idle()?;
+        if idle { self.inner.reported().map_or(Ok(true), Err) } else { Ok(false) }
     }
 
     /// Makes all later work on this stream wait for the work that `event` was recorded after (`hipStreamWaitEvent`).
@@ -294,7 +283,9 @@ impl Stream {
             self.inner.join(capture)?;
             return self.inner.wait_raw_event(event.raw());
         }
-        self.inner.wait_raw_event(event.raw())?;
+        for event in event.told_by(Some(&recorded)) {
+            self.inner.wait_raw_event(event)?;
+        }
         if event.still(&recorded) {
             recorded.awaited_by(&self.inner);
         }
@@ -456,12 +447,11 @@ impl StreamInner {
             check()?;
         }
         if let Some(Launching { kernel, config }) = launch {
-            trace::launch(self.device, self.id, kernel, config);
+            trace::launch(self.device, self.id, kernel, config.copied());
         }
         // No other stream uses any of it: the common case. A mark with a ticket that is not given out yet does no harm.
         let ticket = state.issued + 1;
-        let alone =
-            |access: Access<'_>| !access.usage.needs_order() && access.usage.mark_alone(self, access.kind, ticket);
+        let alone = move |access: Access<'_>| access.usage.mark_alone(self, access.kind, ticket);
         if self.is_captured() || !accesses.all(alone) {
             drop(state);
             return self.submit_in_order(&accesses.list(), launch, queue);
@@ -580,6 +570,28 @@ impl StreamInner {
             }
         }
         false
+    }
+
+    /// Whether all work queued so far is done.
+    fn is_idle(&self) -> Result<bool> {
+        self.refuse_captured("asking whether its work is done")?;
+        self.device.activate()?;
+        let issued = self.lock().issued;
+        // SAFETY: the stream is alive as long as `self`.
+        let status = unsafe { hip_sys::hipStreamQuery(self.raw) };
+        match Status(status.0) {
+            Status::SUCCESS => {
+                self.note_completed(issued);
+                Ok(true)
+            }
+            Status::NOT_READY => Ok(false),
+            _ => Err(failed(status, "hipStreamQuery", self.describe_with_launches(""))),
+        }
+    }
+
+    /// Waits for what a copy that has returned left to the stream. Most often that is nothing, and asking costs a fraction of waiting.
+    pub(crate) fn finish_copy(&self) -> Result<()> {
+        if self.is_idle()? { Ok(()) } else { self.wait_all() }
     }
 
     fn wait_all(&self) -> Result<()> {

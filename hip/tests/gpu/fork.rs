@@ -2,9 +2,10 @@
 
 use std::ffi::c_int;
 
-use hip::{Device, DeviceBuffer, Error, Event, Module, Stream};
+use hip::{Device, DeviceBuffer, Error, Event, Stream};
 
-use crate::{kernels, module};
+use crate::device;
+use crate::refused::Things;
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -15,36 +16,24 @@ unsafe extern "C" {
 
 #[test]
 fn a_forked_child_gets_a_clear_error_and_the_parent_goes_on() {
-    let Some(module) = module() else { return };
-    let device = module.device();
+    let Some(mut things) = Things::new() else { return };
+    let device = device().unwrap();
     let stream = Stream::new(&device).unwrap();
     let event = Event::new(&device).unwrap();
     let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     data.fill_async(&stream, 3).unwrap();
-    let code = kernels(&device);
     // SAFETY: the child calls only this crate, which does not call the runtime there, and ends with _exit.
     let child = unsafe { fork() };
     if child == 0 {
         // SAFETY: takes a number: a hang ends the child.
         unsafe { alarm(20) };
-        let results = [
-            data.to_vec().map(drop),
-            data.fill_async(&stream, 4),
-            stream.synchronize(),
-            stream.is_idle().map(drop),
-            event.record(&stream),
-            device.memory_info().map(drop),
-            device.synchronize(),
-            Device::get(0).map(drop),
-            Device::count().map(drop),
-            Stream::new(&device).map(drop),
-            DeviceBuffer::<u8>::zeroed(&device, 1).map(drop),
-            Module::load(&device, code).map(drop),
-        ];
-        let wrong = results.iter().position(|result| !matches!(result, Err(Error::ForkedChild)));
-        drop((data, stream, module));
+        let found = [Device::get(0).map(drop), Device::count().map(drop), data.as_slice().to_vec().map(drop)];
+        let results = things.call().into_iter().map(|(_, result)| result).chain(found);
+        let wrong = results.enumerate().find(|(_, result)| !matches!(result, Err(Error::ForkedChild)));
+        // Nothing of it is the child's to give back.
+        drop((things, data, stream, event));
         // SAFETY: ends the process.
-        unsafe { _exit(wrong.map_or(0, |at| at as c_int + 1)) }
+        unsafe { _exit(wrong.map_or(0, |(at, _)| at as c_int + 1)) }
     }
     assert!(child > 0);
     let mut status = -1;

@@ -37,6 +37,7 @@ mod order;
 mod peer;
 #[cfg(target_os = "linux")]
 mod process;
+mod refused;
 mod stream;
 mod stress;
 mod texture;

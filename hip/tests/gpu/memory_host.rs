@@ -7,7 +7,7 @@ use hip::{
     PinnedOptions, RegisterOptions, Registered, RegisteredBuffer, Status, Stream,
 };
 
-use crate::{device, kernel, skipped};
+use crate::{device, kernel, skipped, supported};
 
 const SLOW: u32 = 20_000;
 
@@ -119,6 +119,37 @@ fn borrowed_memory_is_the_callers_again_after_the_work() {
     assert_eq!(empty, 0);
     let error = Registered::scope(&device, &mut [(); 3], RegisterOptions::new(), |r| r.len()).unwrap_err();
     assert!(matches!(error, Error::ZeroSizedType { .. }), "{error}");
+}
+
+/// What the runtime has made or pinned already is not pinned again: giving that back would give the memory back.
+#[test]
+fn memory_that_is_pinned_already_is_not_registered() {
+    let Some(device) = device() else { return };
+    let scope = |memory: &mut [u32]| Registered::scope(&device, memory, RegisterOptions::new(), |r| r.len());
+    let refused = |memory: &mut [u32]| {
+        let error = scope(memory).unwrap_err();
+        assert!(matches!(error, Error::InvalidValue { what: "host memory to register", .. }), "{error}");
+    };
+    let mut pinned = PinnedBuffer::<u32>::zeroed(&device, 5000).unwrap();
+    refused(pinned.as_mut_slice().unwrap());
+    refused(&mut pinned.as_mut_slice().unwrap()[100..4000]);
+    if let Some(mut managed) = supported(ManagedBuffer::<u32>::zeroed(&device, 5000)) {
+        refused(managed.as_mut_slice().unwrap());
+    }
+    let mut mine = vec![1u32; 5000];
+    Registered::scope(&device, &mut mine, RegisterOptions::new(), |mut registered| {
+        refused(&mut registered.as_mut_slice().unwrap()[10..20]);
+        refused(registered.as_mut_slice().unwrap());
+        let on_device = DeviceBuffer::from_slice(&device, &[3; 5000]).unwrap();
+        on_device.copy_to_pinned_async(&device.default_stream(), &mut registered).unwrap();
+    })
+    .unwrap();
+    assert_eq!(mine, [3; 5000]);
+    assert_eq!(pinned.as_slice().unwrap(), [0; 5000]);
+    // Neighbours that share a page are no obstacle.
+    let (low, high) = mine.split_at_mut(2500);
+    let inner = Registered::scope(&device, low, RegisterOptions::new(), |_| scope(high)).unwrap();
+    assert_eq!(inner.unwrap(), 2500);
 }
 
 #[test]

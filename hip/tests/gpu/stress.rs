@@ -152,16 +152,11 @@ impl Player {
             14 => {
                 let Ok(mut graph) = Graph::new(&self.device) else { return };
                 let (buffer, model) = &mut self.buffers[b];
-                // With HIP 6.4 a fill in a graph now and then has another value, where other threads work: see SAFETY.md.
-                let fills = hip::runtime_version().unwrap().0 != 6;
-                let mut fill = Vec::new();
-                if fills {
-                    fill.push(graph.add_fill(&[], GraphFill::new(&mut *buffer, value)).unwrap());
-                    model.fill(value);
-                }
+                let fill = graph.add_fill(&[], GraphFill::new(&mut *buffer, value)).unwrap();
+                model.fill(value);
                 let config = LaunchConfig::for_elements(LEN, 64);
                 // SAFETY: LEN elements, and the kernel checks against it.
-                unsafe { graph.add_kernel(&fill, &self.add, config, (&mut *buffer, 1i32, LEN as u32)) }.unwrap();
+                unsafe { graph.add_kernel(&[fill], &self.add, config, (&mut *buffer, 1i32, LEN as u32)) }.unwrap();
                 let exec = graph.instantiate().unwrap();
                 exec.launch(stream).unwrap();
                 model.iter_mut().for_each(|x| *x += 1);

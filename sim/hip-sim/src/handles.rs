@@ -23,6 +23,7 @@ pub(crate) enum Kind {
     ResourceDescriptor = 0x23,
     Library = 0x25,
     LibraryKernel = 0x27,
+    PhysicalMemory = 0x29,
 }
 
 const KIND_BITS: u32 = 6;

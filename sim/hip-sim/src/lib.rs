@@ -20,7 +20,8 @@
 //! ```
 //!
 //! # What is there
-//! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), copies and fills in
+//! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), virtual memory
+//! management (on Linux), copies and fills in
 //! up to three dimensions, streams, events, host functions, modules and libraries, launches (cooperative ones too), occupancy, graphs and the
 //! capture of streams into them, execution contexts. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
@@ -41,6 +42,8 @@
 //! - A copy whose kind says that an end is device memory must have it there.
 //! - Memory is freed by its first address only, and registered once.
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
+//! - Memory is mapped where nothing else is, in whole and within its range; a mapping is freed by `hipMemUnmap` alone, which waits for all work
+//!   that is queued. Copies and fills of memory that no device was let use are refused.
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
 //!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
@@ -82,6 +85,7 @@ mod runtime;
 mod status;
 mod units;
 mod variables;
+mod virtual_memory;
 
 pub use fault::last_fault;
 pub use provider::{is_supported, provider};

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Graph,
     /// A variable of a module.
     Global,
+    /// `hipMemMap`: a device's memory, or the host's.
+    Mapped { on_host: bool },
 }
 
 /// A live block.
@@ -48,7 +50,7 @@ pub(crate) struct Block {
 impl Block {
     /// Whether every device can reach it.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.kind, Kind::Host | Kind::Managed | Kind::Registered)
+        matches!(self.kind, Kind::Host | Kind::Managed | Kind::Registered | Kind::Mapped { on_host: true })
     }
 
     /// Bytes from `address`, which is inside, to the end.

@@ -51,6 +51,7 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::launch::FUNCTIONS,
             api::occupancy::FUNCTIONS,
             api::pool::FUNCTIONS,
+            api::virtual_memory::FUNCTIONS,
         ]
         .into_iter()
         .chain(api::graph::FUNCTIONS)

@@ -25,6 +25,7 @@ use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
 use crate::variables::ManagedVariables;
+use crate::virtual_memory::VirtualMemory;
 
 /// One software GPU.
 pub(crate) struct Device {
@@ -62,6 +63,11 @@ impl Device {
     /// Bytes of its memory.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.gpu.memory().total_of(self.gpu.agent()).unwrap_or(0)
+    }
+
+    /// Those of them that have no address.
+    pub(crate) fn unused_bytes(&self) -> u64 {
+        self.total_bytes().saturating_sub(self.gpu.memory().used_of(self.gpu.agent()))
     }
 }
 
@@ -132,6 +138,7 @@ pub(crate) struct Runtime {
     pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
     pub(crate) memory: AddressMap,
     pub(crate) placements: Placements,
+    pub(crate) virtual_memory: VirtualMemory,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
 }
@@ -156,6 +163,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                     Ok(Device::new(ordinal, gpu, null, default_pool.addr()))
                 })
                 .collect::<Result<_, String>>()?;
+            let virtual_memory = VirtualMemory::new(settings.devices);
             Ok(Runtime {
                 devices,
                 scheduler,
@@ -178,6 +186,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 primary_contexts: Mutex::default(),
                 memory: AddressMap::default(),
                 placements: Placements::default(),
+                virtual_memory,
                 profile: settings.profile,
             })
         })
@@ -327,8 +336,8 @@ impl Runtime {
 
     /// Bytes of a device's memory that neither allocations nor pools have.
     pub(crate) fn free_bytes(&self, device: &Device) -> u64 {
-        let free = device.total_bytes().saturating_sub(device.gpu.memory().used_of(device.gpu.agent()));
-        let mut kept = 0;
+        let free = device.unused_bytes();
+        let mut kept = self.virtual_memory.unmapped(device.ordinal);
         self.pools.each(|pool| {
             if pool.device == device.ordinal {
                 kept += pool.idle();

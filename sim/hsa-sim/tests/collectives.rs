@@ -5,6 +5,7 @@ mod support;
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::Barrier;
 
 use hip_sys::*;
 use rccl_sys::load_error;
@@ -287,6 +288,17 @@ fn join(id: ncclUniqueId, rank: usize) -> Rank {
     Rank::new(rank, communicator)
 }
 
+/// Ends the process where a thread fails: the others would wait for it for ever.
+struct EndAll;
+
+impl Drop for EndAll {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::exit(101);
+        }
+    }
+}
+
 #[test]
 fn four_gpus_of_one_process_agree() {
     if on_each_of(places(), "four_gpus_of_one_process_agree", &FILES, &VARIABLES).is_some() {
@@ -307,14 +319,17 @@ fn four_gpus_of_one_process_agree() {
     }
     others(&ranks, 20_001);
     destroy(ranks);
-    // A thread for each rank.
+    // A thread for each rank. No communicator ends before all are done with it.
     let id = unique_id();
+    let done = &Barrier::new(RANKS);
     std::thread::scope(|scope| {
         for rank in 0..RANKS {
             scope.spawn(move || {
+                let _end = EndAll;
                 let rank = [join(id, rank)];
                 all_reduce(&rank, F32, OPERATIONS[0], 1000);
                 others(&rank, 500);
+                done.wait();
                 destroy(rank.into());
             });
         }
@@ -349,15 +364,20 @@ fn four_processes_agree() {
         return;
     }
     if is_peer() {
+        let mut ranks = Vec::new();
         return serve(|line| {
-            let (rank, id) = line.split_once(' ').unwrap();
+            // The end of a communicator takes memory away that other ranks may not have opened yet, though all data has come.
+            let Some((rank, id)) = line.split_once(' ') else {
+                destroy(std::mem::take(&mut ranks));
+                return "destroyed".to_owned();
+            };
             let rank = [join(from_hex(id), rank.parse().unwrap())];
             for operation in OPERATIONS {
                 all_reduce(&rank, F32, operation, 1000);
             }
             all_reduce(&rank, F32, OPERATIONS[0], 50_001);
             others(&rank, 5000);
-            destroy(rank.into());
+            ranks.extend(rank);
             "done".to_owned()
         });
     }
@@ -366,8 +386,31 @@ fn four_processes_agree() {
     for (rank, peer) in peers.iter_mut().enumerate() {
         peer.tell(&format!("{rank} {id}"));
     }
-    for peer in &mut peers {
-        assert_eq!(peer.hear(), "done");
-    }
+    assert_eq!(Peer::hear_each(&mut peers), Ok(vec!["done".to_owned(); RANKS]));
+    peers.iter_mut().for_each(|peer| peer.tell("destroy"));
+    assert_eq!(Peer::hear_each(&mut peers), Ok(vec!["destroyed".to_owned(); RANKS]));
     peers.into_iter().for_each(Peer::end);
+}
+
+#[test]
+fn a_process_that_fails_ends_those_that_wait_for_it() {
+    if on_each_of(&[("7.2", "gfx90a")], "a_process_that_fails_ends_those_that_wait_for_it", &[], &[]).is_some() {
+        return;
+    }
+    if is_peer() {
+        return serve(|line| match line {
+            "wait" => loop {
+                std::thread::park();
+            },
+            "end" => std::process::exit(0),
+            other => other.to_owned(),
+        });
+    }
+    let mut peers: Vec<_> = (0..3).map(|_| Peer::start()).collect();
+    let mut tell = |lines: [&str; 3]| {
+        peers.iter_mut().zip(lines).for_each(|(peer, line)| peer.tell(line));
+        Peer::hear_each(&mut peers)
+    };
+    assert_eq!(tell(["a", "b", "c"]), Ok(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]));
+    assert_eq!(tell(["wait", "end", "wait"]), Err(1));
 }

@@ -231,13 +231,54 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
         let result = &mut agent_address;
         call!(hsa_amd_memory_lock(*mut c_void = at, usize = 100, *const hsa_agent_t = none, i32 = 0, *mut *mut c_void = result))
     };
+    // SAFETY: pages of this test's own.
+    unsafe { at.cast::<u8>().write(1) };
     assert_eq!(lock(), OK);
     assert_ne!(set(at, PAGE, &given), OK);
     assert_eq!(access(at.wrapping_byte_add(PAGE), PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
     assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
     assert_eq!(set(at, PAGE, &given), OK);
+    // What is unmapped while it is locked, and mapped anew, is that again, whatever is unlocked later.
+    // SAFETY: as above.
+    unsafe { at.cast::<u8>().write(1) };
+    assert_eq!(lock(), OK);
+    remap(at, 1);
+    assert_eq!(set(at, PAGE, &given), OK);
+    assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+    // A lock that is there no more, as the memory is another's.
+    assert_eq!(lock(), OK);
+    remap(at, 2);
+    assert_eq!(set(at, PAGE, &given), OK);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     unmap(at, 2);
+}
+
+#[test]
+fn what_is_left_of_memory_that_was_unmapped_is_in_nobodys_way() {
+    let _alone = alone();
+    let agents = agents();
+    let [_, gpu] = agents[..] else { panic!("{agents:?}") };
+    let at = map(3);
+    let [second, third] = [1, 2].map(|page| at.wrapping_byte_add(page * PAGE));
+    let given = [(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu.handle)];
+    assert_eq!(set(at, 3 * PAGE, &given), OK);
+    // Unmapped without a word. In its place are new memory and, beside it, what nobody may use, as the guard of a thread's stack is.
+    remap(second, 1);
+    for page in [at, third] {
+        // SAFETY: replaces a page of this test's own.
+        let guard = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            libc::mmap(page, PAGE, libc::PROT_NONE, flags, -1, 0)
+        };
+        assert_eq!(guard, page);
+    }
+    assert_eq!(set(second, PAGE, &[(HSA_AMD_SVM_ATTRIB_READ_ONLY, 1)]), OK);
+    assert_eq!(access(second, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+    assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS, "nothing is known of it");
+    assert_eq!(set(at, 2 * PAGE, &given), HSA_STATUS_ERROR);
+    unmap(at, 3);
 }
 
 #[test]

@@ -12,9 +12,10 @@ impl Graph {
     /// Adds a record of an event (`hipGraphAddEventRecordNode`): each launch moves the event's mark.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph.
+    /// [`Error::WrongDevice`], [`Error::Graph`] for nodes of another graph, [`Error::InvalidValue`] for an interprocess event.
     pub fn add_event_record(&mut self, after: &[Node], event: &Arc<Event>) -> Result<Node> {
         self.inner.device.expect(event.device(), "the event")?;
+        event.refuse_shared("the event of a graph")?;
         let raw = event.raw();
         self.resources.recorded.push(Arc::clone(event));
         self.add(

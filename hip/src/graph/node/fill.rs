@@ -81,9 +81,11 @@ impl Graph {
         let params = fill.params()?;
         self.resources.keep(&[fill.access])?;
         let asked = || format!("{fill:?}");
-        self.add(NodeKind::Fill, after, "hipGraphAddMemsetNode", asked, |node, graph, before, count| {
+        let node = self.add(NodeKind::Fill, after, "hipGraphAddMemsetNode", asked, |node, graph, before, count| {
             // SAFETY: the graph and the nodes are alive; the memory holds as many bytes, and is kept by the graph.
             unsafe { hip_sys::hipGraphAddMemsetNode(node, graph, before, count, &params) }
-        })
+        })?;
+        self.set_apart(node)?;
+        Ok(node)
     }
 }

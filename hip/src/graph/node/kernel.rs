@@ -58,7 +58,7 @@ impl Graph {
                 // to on the device is kept by the graph.
                 unsafe { hip_sys::hipGraphAddKernelNode(node, graph, before, count, &params) }
             })?;
-        self.resources.kernels.push(Arc::clone(kernel.named(config).kernel));
+        self.resources.kernels.push(Arc::clone(kernel.named(&config).kernel));
         Ok(node)
     }
 }

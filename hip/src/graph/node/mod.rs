@@ -130,7 +130,7 @@ impl Graph {
         self.inner.device.expect(child.inner.device, "the child graph")?;
         self.resources.extend(&child.resources)?;
         let raw = child.inner.raw;
-        self.add(
+        let node = self.add(
             NodeKind::Child,
             after,
             "hipGraphAddChildGraphNode",
@@ -139,7 +139,11 @@ impl Graph {
                 // SAFETY: both graphs and the nodes are alive; what the child uses is kept by this graph too.
                 unsafe { hip_sys::hipGraphAddChildGraphNode(node, graph, before, count, raw) }
             },
-        )
+        )?;
+        if child.apart.is_some() {
+            self.set_apart(node)?;
+        }
+        Ok(node)
     }
 
     /// Adds a node that does nothing, for others to meet at (`hipGraphAddEmptyNode`).

@@ -202,7 +202,7 @@ impl<T: Pod> PitchedSliceMut<'_, T> {
         // SAFETY: both sides hold the box, borrowed for the call, and nothing that is queued uses the destination.
         unsafe { copy::<T>(self.side(), from, extent, hipMemcpyHostToDevice, When::Now) }?;
         // The call may return when the source was read, with the last of it still on its way.
-        self.device().default_stream().synchronize()
+        self.device().default_queue().finish_copy()
     }
 
     /// Queues a copy from pinned host memory, row by row and plane by plane (`hipMemcpy2DAsync`, `hipMemcpy3DAsync`): see

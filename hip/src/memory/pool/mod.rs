@@ -25,6 +25,7 @@ pub(crate) use state::DevicePools;
 
 use super::{Allocation, DeviceBuffer, Owner, byte_len};
 use crate::call::{check, failed};
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
@@ -109,6 +110,15 @@ impl Drop for PoolInner {
     /// destroys a pool while others make, wait for or destroy streams.
     fn drop(&mut self) {
         if let PoolKind::Created(options) = self.kind {
+            if context::is_no_place() {
+                let later = Self {
+                    raw: self.raw,
+                    device: self.device,
+                    kind: self.kind,
+                    grants: std::mem::take(&mut self.grants),
+                };
+                return context::put_off(Box::new(move || drop(later)));
+            }
             // Its memory goes back to the system: now, or when the work that was queued before the last free is done.
             let emptied = self.set(hipMemPoolAttrReleaseThreshold, 0u64).is_ok() && self.trim(0).is_ok();
             let as_new = self.set_reuse(PoolReuse::default()).is_ok() && self.grants.is_empty();
@@ -125,12 +135,12 @@ impl MemoryPool {
     /// # Errors
     /// The runtime's status, `hipErrorNotSupported` where the device has no pools.
     pub fn new(device: &Device, options: PoolOptions) -> Result<Self> {
+        device.activate()?;
         if let Some(raw) = device.pools().unpark(options) {
             return Ok(Self { inner: PoolInner::new(raw, *device, PoolKind::Created(options)) });
         }
         let properties = options.properties(device);
         let mut raw: hipMemPool_t = ptr::null_mut();
-        device.activate()?;
         // SAFETY: `raw` is valid for a write, the properties for a read.
         let status = unsafe { hip_sys::hipMemPoolCreate(&mut raw, &properties) };
         check(status, "hipMemPoolCreate", || format!("a pool on device {} with {options:?}", device.index()))?;

@@ -44,6 +44,7 @@ impl MemoryPool {
     /// The pool as a file descriptor, to be sent to another process (`hipMemPoolExportToShareableHandle`). The pool must be
     /// made [`shareable`](super::PoolOptions::shareable).
     pub fn export(&self) -> Result<OwnedFd> {
+        self.inner.device.activate()?;
         let mut fd: RawFd = -1;
         // SAFETY: the pool is alive as long as `self`; a handle of this type is an int.
         let status = unsafe {
@@ -107,6 +108,7 @@ impl MemoryPool {
             });
         }
         buffer.synchronize()?;
+        self.inner.device.activate()?;
         let mut data = hipMemPoolPtrExportData { reserved: [0; 64] };
         // SAFETY: `data` is valid for a write; the buffer is an allocation of a pool that is alive.
         let status = unsafe { hip_sys::hipMemPoolExportPointer(&mut data, buffer.allocation().pointer) };

@@ -8,6 +8,7 @@ use hip_sys::hipMemPool_t;
 
 use super::{MemoryAccess, MemoryPool, PoolInner, PoolKind, PoolOptions};
 use crate::call::check;
+use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::usage::AccessKind;
@@ -109,6 +110,7 @@ impl Device {
         if let Some(inner) = self.pools().default.get() {
             return Ok(MemoryPool { inner: Arc::clone(inner) });
         }
+        context::check_caller()?;
         let mut raw: hipMemPool_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetDefaultMemPool(&mut raw, self.raw()) };
@@ -123,6 +125,7 @@ impl Device {
     /// # Errors
     /// [`Error::InvalidValue`] if foreign code has set one that this crate does not know.
     pub fn memory_pool(&self) -> Result<MemoryPool> {
+        context::check_caller()?;
         let mut raw: hipMemPool_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write.
         let status = unsafe { hip_sys::hipDeviceGetMemPool(&mut raw, self.raw()) };
@@ -141,6 +144,7 @@ impl Device {
     /// [`Error::WrongDevice`] if the pool is on another device.
     pub fn set_memory_pool(&self, pool: &MemoryPool) -> Result<()> {
         self.expect(pool.device(), "the memory pool")?;
+        context::check_caller()?;
         let pools = self.pools();
         let mut chosen = pools.chosen.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the pool is alive, and stays so while it is current.

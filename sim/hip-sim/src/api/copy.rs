@@ -15,6 +15,7 @@ use crate::memory::Block;
 use crate::queue::Work;
 use crate::runtime::{Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::virtual_memory::ensure_room;
 
 /// What of a box: rows of `width` bytes, `pitch` bytes apart on each side, and planes of `height` rows. A flat copy is one row.
 #[derive(Clone, Copy)]
@@ -94,17 +95,13 @@ impl Copy {
         shape: Shape,
         kind: hipMemcpyKind,
     ) -> Result<Self, Refusal> {
-        let end = |address: usize, strides: Strides, on_device: bool| -> Result<End, Refusal> {
+        let end = |address: usize, strides: Strides, on_device: bool, write: bool| -> Result<End, Refusal> {
             let (address, span) = (address as u64, shape.span(strides)?);
             let block = find(runtime, address);
+            if let Some(block) = &block {
+                ensure_room(runtime, block, address, span, write)?;
+            }
             match &block {
-                Some(block) if span > block.left(address) => Err(Refusal::new(
-                    hipErrorInvalidValue,
-                    format!(
-                        "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
-                        block.size, block.base
-                    ),
-                )),
                 None if on_device || is_gone(runtime, address) => Err(Refusal::new(
                     hipErrorInvalidValue,
                     format!("{address:#x} is not in live device memory (the copy is {kind:?})"),
@@ -115,8 +112,8 @@ impl Copy {
         let both = kind == hipMemcpyDeviceToDevice || kind == NO_CU;
         let to_on_device = both || kind == hipMemcpyHostToDevice;
         let from_on_device = both || kind == hipMemcpyDeviceToHost;
-        let to = end(to.expose_provenance(), shape.to, to_on_device)?;
-        let from = end(from.expose_provenance(), shape.from, from_on_device)?;
+        let to = end(to.expose_provenance(), shape.to, to_on_device, true)?;
+        let from = end(from.expose_provenance(), shape.from, from_on_device, false)?;
         Ok(Self { to, from, shape })
     }
 
@@ -230,7 +227,8 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
 
 /// Whether memory of a device was at an address, or may yet be.
 fn is_gone(runtime: &Runtime, address: u64) -> bool {
-    runtime.devices.iter().any(|device| device.gpu.memory().is_device_range(address))
+    runtime.virtual_memory.is_reserved(address)
+        || runtime.devices.iter().any(|device| device.gpu.memory().is_device_range(address))
 }
 
 /// Whether there is such a kind of copy.

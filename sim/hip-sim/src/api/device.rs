@@ -279,6 +279,7 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.events.remove_where(|event| event.device == ordinal);
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
+    runtime.virtual_memory.reset(runtime, ordinal);
     for block in runtime.memory.remove_device(ordinal) {
         if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
             pool.freed(block.size);
@@ -312,8 +313,8 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
             unsafe { release_host(block.base, block.size) };
         }
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
-        // It goes with its nodes.
-        Kind::Graph | Kind::Global => {}
+        // It goes with its nodes, its module, its handle.
+        Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
     }
 }
 
@@ -391,7 +392,8 @@ fn attribute_of(p: &R0600, attribute: hipDeviceAttribute_t) -> Option<c_int> {
         hipDeviceAttributeAsicRevision => p.asicRevision,
         hipDeviceAttributeFineGrainSupport => 1,
         hipDeviceAttributeWallClockRate | hipDeviceAttributeClockInstructionRate => p.clockInstructionRate,
-        hipDeviceAttributeVirtualMemoryManagementSupported | hipDeviceAttributeCanUseStreamWaitValue
+        hipDeviceAttributeVirtualMemoryManagementSupported => c_int::from(cfg!(target_os = "linux")),
+        hipDeviceAttributeCanUseStreamWaitValue
             | hipDeviceAttributeImageSupport | hipDeviceAttributeTccDriver
             | hipDeviceAttributeSingleToDoublePrecisionPerfRatio
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc

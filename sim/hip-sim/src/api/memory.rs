@@ -56,6 +56,12 @@ pub(crate) fn allocate(
         None => access.rights(runtime, device),
     };
     let request = Request { rights, ..Request::new(size, AllocKind::Device, Some(device.gpu.agent())) };
+    let unmapped = runtime.virtual_memory.unmapped(device.ordinal);
+    if unmapped > 0 && size.saturating_add(unmapped) > device.unused_bytes() {
+        let text =
+            format!("out of device memory: {size} bytes asked for, and {unmapped} are in memory without an address");
+        return Err(Refusal::new(hipErrorOutOfMemory, text));
+    }
     let result = runtime.memory().allocate(&request);
     let base = result.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let (device, share) = (device.ordinal, pool.map(|(share, _)| share));
@@ -142,7 +148,7 @@ fn free(ptr: *mut c_void) -> Outcome {
     }
     let base = address(ptr);
     let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
-    ensure(block.kind != Kind::Registered, hipErrorInvalidValue)?;
+    ensure(!matches!(block.kind, Kind::Registered | Kind::Mapped { .. }), hipErrorInvalidValue)?;
     if block.kind == Kind::Graph {
         let memory = graph::allocated(runtime, base).ok_or(hipErrorInvalidValue)?;
         runtime.drain(Some(block.device));
@@ -343,8 +349,8 @@ hip_functions! {
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {
-                    Kind::Device | Kind::Graph | Kind::Global => hipMemoryTypeDevice,
-                    Kind::Host | Kind::Registered => hipMemoryTypeHost,
+                    Kind::Device | Kind::Graph | Kind::Global | Kind::Mapped { on_host: false } => hipMemoryTypeDevice,
+                    Kind::Host | Kind::Registered | Kind::Mapped { on_host: true } => hipMemoryTypeHost,
                     Kind::Managed => hipMemoryTypeManaged,
                 },
                 device: block.device as c_int,

@@ -12,6 +12,7 @@ use crate::graph::{FillNode, Operation};
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::virtual_memory::ensure_room;
 
 /// A fill that has been checked: rows of elements of 1, 2 or 4 bytes.
 #[derive(Clone, Copy)]
@@ -44,15 +45,7 @@ impl Fill {
         let Some(block) = find(runtime, address) else {
             return Err(Refusal::new(hipErrorInvalidValue, format!("{address:#x} is not in live device memory")));
         };
-        if span > block.left(address) {
-            return Err(Refusal::new(
-                hipErrorInvalidValue,
-                format!(
-                    "{span} bytes at {address:#x} reach past the end of the allocation of {} bytes at {:#x}",
-                    block.size, block.base
-                ),
-            ));
-        }
+        ensure_room(runtime, &block, address, span, true)?;
         Ok(Self { address, pattern, element, count, pitch, rows, is_shared: block.is_shared() })
     }
 
@@ -117,8 +110,9 @@ fn fill_box(stream: hipStream_t, synchronous: bool, to: hipPitchedPtr, value: c_
     let last = plane.checked_mul(depth - 1).ok_or(hipErrorInvalidValue)?;
     let span = to.pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width)?.checked_add(last));
     let address = to.ptr.expose_provenance() as u64;
-    let block = find(runtime()?, address).ok_or(hipErrorInvalidValue)?;
-    ensure(span.is_some_and(|span| span as u64 <= block.left(address)), hipErrorInvalidValue)?;
+    let runtime = runtime()?;
+    let block = find(runtime, address).ok_or(hipErrorInvalidValue)?;
+    ensure_room(runtime, &block, address, span.ok_or(hipErrorInvalidValue)? as u64, true)?;
     (0..depth).try_for_each(|index| {
         let start = to.ptr.wrapping_byte_add(index * plane);
         fill(stream, synchronous, start, [value as u8], width, (to.pitch, height))

@@ -16,6 +16,7 @@ pub(crate) mod module;
 pub(crate) mod occupancy;
 pub(crate) mod pool;
 pub(crate) mod stream;
+pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;
 

@@ -158,6 +158,7 @@ functions! {
         if (1..changes.len()).any(|n| changes[..n].iter().any(|other| changes[n].is_of_the_same(other))) {
             return Err(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
         }
+        runtime.memory.lose_locks(&runtime.agents, pages);
         let change = |attributes: &mut Attributes| changes.iter().for_each(|change| change.apply(attributes));
         runtime.memory.svm().change(runtime.agents.space(), pages, change)
     }

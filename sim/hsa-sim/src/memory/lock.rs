@@ -18,6 +18,23 @@ struct Group {
     end: u64,
     /// Each (address, size); the same one may be there several times.
     members: Vec<(u64, u64)>,
+    /// Parts that are something else by now: from and to.
+    lost: Vec<(u64, u64)>,
+}
+
+impl Group {
+    /// Undoes the registration of what was not lost.
+    fn unregister(mut self, space: &Memory) {
+        self.lost.sort_unstable();
+        self.lost.push((self.end, self.end));
+        let mut at = self.base;
+        for (from, to) in self.lost {
+            if at < from {
+                space.unregister_host_in(at, from - at);
+            }
+            at = at.max(to);
+        }
+    }
 }
 
 impl Locks {
@@ -36,7 +53,7 @@ impl Locks {
             return Ok(((group.base, group.end - group.base), Vec::new()));
         }
         let old: Vec<&Group> = self.groups.iter().filter(|group| overlaps(group)).collect();
-        let mut new = Group { base, end, members: vec![(base, size)] };
+        let mut new = Group { base, end, members: vec![(base, size)], lost: Vec::new() };
         for group in &old {
             new.base = new.base.min(group.base);
             new.end = new.end.max(group.end);
@@ -46,7 +63,7 @@ impl Locks {
         // SAFETY: as the caller vouches, now and for the ranges before.
         let register = |base: u64, end: u64| unsafe { space.register_host_around(pointer(base).cast(), end - base) };
         // All in one: a kernel may be at work in what was locked before. Somebody else may have a part of that by now.
-        if register(new.base, new.end).is_err() {
+        if old.iter().any(|group| !group.lost.is_empty()) || register(new.base, new.end).is_err() {
             space.forget_registrations(base, size);
             register(base, end).map_err(|error| status_of(&error))?;
             (new.base, new.end) = (base, end);
@@ -65,19 +82,29 @@ impl Locks {
                 if !group.members.is_empty() {
                     return Ok(None);
                 }
-                let Group { base, end, .. } = self.groups.swap_remove(at);
-                space.unregister_host_in(base, end - base);
+                let group = self.groups.swap_remove(at);
+                let base = group.base;
+                group.unregister(space);
                 return Ok(Some(base));
             }
         }
         Err(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
+    /// Forgets what is locked of a range for which `is_new` says that other memory has taken its place. The locks stay, to be undone.
+    pub(super) fn lose(&mut self, space: &Memory, (from, to): (u64, u64), is_new: impl Fn((u64, u64)) -> bool) {
+        for group in self.groups.iter_mut().filter(|group| group.base < to && from < group.end) {
+            let part = (from.max(group.base), to.min(group.end));
+            if is_new(part) {
+                space.forget_registrations(part.0, part.1 - part.0);
+                group.lost.push(part);
+            }
+        }
+    }
+
     /// Undoes all.
     pub(super) fn clear(&mut self, space: &Memory) {
-        for group in self.groups.drain(..) {
-            space.unregister_host_in(group.base, group.end - group.base);
-        }
+        self.groups.drain(..).for_each(|group| group.unregister(space));
     }
 }
 
@@ -121,5 +148,25 @@ mod tests {
             locks.remove(space, base + from).unwrap();
         }
         assert!([50, 120, 200].iter().all(|at| space.find(base + at).is_none()));
+    }
+
+    #[test]
+    fn what_is_lost_of_a_lock_is_let_go_of() {
+        let gpu = Gpu::new(Config::default());
+        let space = gpu.memory();
+        let base = vec![0_u8; 4096].leak().as_mut_ptr().expose_provenance() as u64;
+        let mut locks = Locks::default();
+        // SAFETY: the bytes are leaked, and no kernel runs.
+        let lock = |locks: &mut Locks, from: u64, size: u64| unsafe { locks.add(space, base + from, size) };
+        lock(&mut locks, 0, 300).unwrap();
+        locks.lose(space, (base + 100, base + 200), |_| false);
+        assert!(space.find(base + 150).is_some(), "nothing is lost that is still there");
+        locks.lose(space, (base + 100, base + 200), |part| part == (base + 100, base + 200));
+        assert!(space.find(base + 50).is_some() && space.find(base + 150).is_none());
+        // SAFETY: as above.
+        unsafe { space.register_host(pointer(base + 120).cast(), 10) }.unwrap();
+        assert_eq!(locks.remove(space, base), Ok(Some(base)));
+        assert!(space.find(base + 50).is_none() && space.find(base + 250).is_none());
+        assert!(space.find(base + 125).is_some(), "somebody else's");
     }
 }

@@ -279,6 +279,13 @@ impl Memories {
         Ok(())
     }
 
+    /// Forgets locks of pages in whose place there is other memory by now, which nobody has touched: the program has freed what was locked
+    /// there, as HIP unlocks what it has copied from some time after the copy.
+    pub(crate) fn lose_locks(&self, agents: &Agents, pages: svm::Pages) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.lose(agents.space(), pages, |(from, to)| svm::is_untouched((from - from % GRANULE, to)));
+    }
+
     /// Undoes one [`lock`](Self::lock) of this address.
     pub(crate) fn unlock(&self, agents: &Agents, address: u64) -> Result<()> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use amdgpu_sim::{AllocKind, Memory, Rights};
+use amdgpu_sim::{AllocKind, Allocation, Memory, Rights};
 
 use super::{GRANULE, host_memory, pointer};
 use crate::abi::{
@@ -242,6 +242,11 @@ fn is_resident(page: u64) -> bool {
     unsafe { libc::mincore(pointer(page), GRANULE as usize, &mut resident) == 0 && resident & 1 != 0 }
 }
 
+/// Whether none of the pages in a range is resident.
+pub(super) fn is_untouched((from, to): Pages) -> bool {
+    (from..to).step_by(GRANULE as usize).all(|page| !is_resident(page))
+}
+
 /// What is mapped in this process, in order: from, to, and whether it may be read and written.
 fn mappings() -> Vec<(u64, u64, bool)> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -254,10 +259,21 @@ fn mappings() -> Vec<(u64, u64, bool)> {
     maps.lines().filter_map(mapping).collect()
 }
 
-/// Whether all these pages may be read and written.
-fn is_usable((from, to): Pages) -> bool {
-    let parts = mappings().into_iter().filter(|(start, end, usable)| *usable && *start < to && from < *end);
-    parts.map(|(start, end, _)| end.min(to) - start.max(from)).sum::<u64>() == to - from
+/// Those of these pages that cannot be read and written. The list of mappings is read piece by piece, so that one that grows meanwhile may be in
+/// it twice.
+fn unusable(mappings: &[(u64, u64, bool)], (from, to): Pages) -> Vec<Pages> {
+    let mut gaps = Vec::new();
+    let mut at = from;
+    for &(start, end, _) in mappings.iter().filter(|(start, end, usable)| *usable && *start < to && from < *end) {
+        if at < start {
+            gaps.push((at, start));
+        }
+        at = at.max(end);
+    }
+    if at < to {
+        gaps.push((at, to));
+    }
+    gaps
 }
 
 impl State {
@@ -317,6 +333,25 @@ impl State {
         }
     }
 
+    /// Forgets locks of memory that was unmapped without a word, in whose place there is other memory now: HIP does so with the events
+    /// of other processes.
+    fn forget_stale_locks(&self, space: &Memory, pages: Pages) {
+        for allocation in self.others(space, pages).filter(|allocation| allocation.kind == AllocKind::Registered) {
+            if !is_resident(allocation.base - allocation.base % GRANULE) {
+                space.forget_registrations(allocation.base, allocation.size);
+            }
+        }
+    }
+
+    /// What the GPUs know in these pages, and not by its attributes.
+    fn others(&self, space: &Memory, (from, to): Pages) -> impl Iterator<Item = Allocation> {
+        let in_it = move |allocation: &Allocation| allocation.base < to && from < allocation.end();
+        let is_other = |allocation: &Allocation| {
+            allocation.kind != AllocKind::Registered || !self.given.0.contains_key(&allocation.base)
+        };
+        space.allocations().into_iter().filter(in_it).filter(is_other)
+    }
+
     /// Sees to it that [`forget_remapped`](Self::forget_remapped) can tell, for ranges that touch or follow these pages.
     fn mark(&mut self, pages: Pages) {
         for ((from, to), attributes) in self.attributes.touching((pages.0, pages.1.saturating_add(1))) {
@@ -338,18 +373,33 @@ impl State {
         wanted
     }
 
+    /// Forgets what was said of pages beside these where there is nothing to be read and written any more: the program has unmapped them
+    /// without a word, and may have put something else there. False for such pages among these.
+    fn forget_unusable(&mut self, space: &Memory, pages: Pages, new: &[(Pages, Rights)]) -> bool {
+        let foreign = new.iter().filter(|(pages, _)| !self.is_reserved(*pages));
+        let mappings = mappings();
+        let gaps: Vec<Pages> = foreign.flat_map(|(new, _)| unusable(&mappings, *new)).collect();
+        let beside = |(from, to): &Pages| *to <= pages.0 || pages.1 <= *from;
+        gaps.iter().filter(|gap| beside(gap)).for_each(|gap| self.forget(space, *gap));
+        gaps.iter().all(beside)
+    }
+
     /// Tells the GPUs what they may do with pages, where that has changed.
     fn give(&mut self, space: &Memory, pages: Pages) -> Result<()> {
-        let old = self.given.touching(pages);
-        let around = old.iter().fold(pages, |(from, to), ((start, end), _)| (from.min(*start), to.max(*end)));
-        let new: Vec<(Pages, Rights)> = self.wanted(around).touching(around);
+        let state = |this: &Self| {
+            let old = this.given.touching(pages);
+            let around = old.iter().fold(pages, |(from, to), ((start, end), _)| (from.min(*start), to.max(*end)));
+            let new: Vec<(Pages, Rights)> = this.wanted(around).touching(around);
+            (old, around, new)
+        };
+        let (old, _, new) = state(self);
         if new == old {
             return Ok(());
         }
-        let added = new.iter().filter(|(pages, _)| !self.is_reserved(*pages)).any(|(pages, _)| !is_usable(*pages));
-        if added {
+        if !self.forget_unusable(space, pages, &new) {
             return Err(HSA_STATUS_ERROR);
         }
+        let (old, around, new) = state(self);
         for ((from, _), _) in &old {
             // It was registered, and nothing else takes it away.
             let _ = space.unregister_host(*from);
@@ -431,7 +481,8 @@ impl Svm {
         let mut state = self.state();
         state.forget_unmapped(space);
         state.forget_remapped(space, pages);
-        let fits = is_mapped(pages) && !in_use(space, &state, pages);
+        state.forget_stale_locks(space, pages);
+        let fits = is_mapped(pages) && state.others(space, pages).next().is_none();
         if fits { Ok(()) } else { Err(HSA_STATUS_ERROR) }
     }
 
@@ -489,8 +540,9 @@ impl Svm {
     }
 
     /// Forgets what was said of memory that the program is about to lock: it may be in the place of other memory, which was unmapped
-    /// without a word.
+    /// without a word. Should that happen to this memory too, it is seen by its first page, which is resident from here on.
     pub(crate) fn give_way(&self, space: &Memory, pages: Pages) {
+        make_resident(pages.0);
         if self.watches.load(Ordering::Acquire) {
             let mut state = self.state();
             let touched = state.given.touching(pages).into_iter().map(|(given, _)| given);
@@ -509,12 +561,4 @@ impl Svm {
         reserved.into_iter().for_each(unmap);
         self.watches.store(false, Ordering::Release);
     }
-}
-
-/// Whether any of these pages is known to the GPUs, and not by its attributes.
-fn in_use(space: &Memory, state: &State, (from, to): Pages) -> bool {
-    let ours = |base: u64| state.given.0.contains_key(&base);
-    let in_it = |base: u64, end: u64| base < to && from < end;
-    let others = space.allocations().into_iter().filter(|allocation| in_it(allocation.base, allocation.end()));
-    others.into_iter().any(|allocation| allocation.kind != AllocKind::Registered || !ours(allocation.base))
 }

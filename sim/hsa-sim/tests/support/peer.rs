@@ -27,7 +27,7 @@ impl Peer {
         let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
-        // RCCL says on stderr which call failed.
+        // RCCL says which call failed.
         command.env("NCCL_DEBUG", "WARN");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let from = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -41,18 +41,36 @@ impl Peer {
 
     /// The next line that it sends.
     pub(crate) fn hear(&mut self) -> String {
-        loop {
-            let line = self.from.next().expect("the second process lives").unwrap();
-            if let Some((_, text)) = line.split_once(MARK) {
-                return text.to_owned();
-            }
-        }
+        next(&mut self.from).expect("the second process lives")
     }
 
     /// Sends a line and returns what comes back.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.tell(line);
         self.hear()
+    }
+
+    /// The next line of each. Where one ends without having sent any, the others, which may wait for it, are ended too: `Err` with its place.
+    pub(crate) fn hear_each(peers: &mut [Self]) -> Result<Vec<String>, usize> {
+        let (children, lines): (Vec<_>, Vec<_>) =
+            peers.iter_mut().map(|peer| (&mut peer.child, &mut peer.from)).unzip();
+        std::thread::scope(|scope| {
+            let (heard, all) = std::sync::mpsc::channel();
+            for (place, lines) in lines.into_iter().enumerate() {
+                let heard = heard.clone();
+                scope.spawn(move || heard.send((place, next(lines))));
+            }
+            drop(heard);
+            let mut texts = vec![String::new(); children.len()];
+            for (place, text) in all {
+                let Some(text) = text else {
+                    children.into_iter().for_each(|child| child.kill().expect("it is ours"));
+                    return Err(place);
+                };
+                texts[place] = text;
+            }
+            Ok(texts)
+        })
     }
 
     /// Lets it come to its end.
@@ -67,6 +85,17 @@ impl Drop for Peer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// The next line for the other process. What else is written, as RCCL does to say which call failed, goes to stderr.
+fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
+    loop {
+        let line = lines.next()?.unwrap();
+        match line.split_once(MARK) {
+            Some((_, text)) => return Some(text.to_owned()),
+            None => eprintln!("{line}"),
+        }
     }
 }
 

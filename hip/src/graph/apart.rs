@@ -1,0 +1,162 @@
+//! What HIP 6.3 to 7.1 do wrong with graphs.
+//!
+//! Fills: for a graph that is a chain of nodes, these releases write the packets of its fills when it is instantiated, and put the value of
+//! each where launches on the device's default stream have their arguments. That place is used again once 1 MiB of arguments has been
+//! written, and the next launch of the graph fills with what is there then: pointers of other launches. A graph with branches has no packets
+//! written in advance: each launch brings its own values. So graphs with fills get a node that nothing joins to the others,
+//! which does nothing. The crate does not show it; Graphviz does.
+//!
+//! Branches: a graph with branches has streams of normal priority for them. Its launch passes over those that have the queue of the GPU that the
+//! stream of the launch has, and reads past the end of the list where more of them have that queue than it thinks there can be:
+//! streams share four queues. Queues of another priority are other ones. So a graph with branches is launched on a stream of its own, of
+//! high priority, between events that put it in its place in the stream that it was to be launched on.
+
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use hip_sys::{hipGraph_t, hipStream_t};
+
+use super::node::{Node, NodeKind};
+use super::{Graph, GraphInner, edges_of, kind_of, nodes_of};
+use crate::call::check;
+use crate::error::Result;
+use crate::event::{Event, EventOptions};
+use crate::stream::{Stream, StreamOptions};
+
+/// Whether the runtime is one of those.
+fn is_needed((major, minor, _): (u32, u32, u32)) -> bool {
+    ((6, 3)..(7, 2)).contains(&(major, minor))
+}
+
+impl Graph {
+    /// Gives the graph a node that stands alone if it now has a fill for the first time, its own or a child's, where the runtime needs that.
+    /// `added` is what was added last; it is taken out again if that fails.
+    pub(super) fn set_apart(&mut self, added: Node) -> Result<()> {
+        if self.apart.is_some() || !is_needed(crate::backend::runtime_version()?) {
+            return Ok(());
+        }
+        match self.add_empty(&[]) {
+            Ok(node) => {
+                self.apart = Some(node);
+                Ok(())
+            }
+            Err(error) => {
+                // SAFETY: a node of this graph, which is alive; nobody has been given it yet.
+                let _ = unsafe { hip_sys::hipGraphDestroyNode(added.raw) };
+                Err(error)
+            }
+        }
+    }
+
+    /// The same for a graph that the runtime has made.
+    pub(super) fn captured(mut self) -> Result<Self> {
+        let fill = self.nodes()?.into_iter().find(|node| node.kind == NodeKind::Fill);
+        if let Some(fill) = fill {
+            self.set_apart(fill)?;
+        }
+        Ok(self)
+    }
+
+    /// The node that stands for that of this graph in a clone.
+    pub(super) fn apart_in(&self, clone: &GraphInner) -> Result<Option<Node>> {
+        let Some(node) = self.apart else { return Ok(None) };
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is valid for a write; both graphs are alive.
+        let status = unsafe { hip_sys::hipGraphNodeFindInClone(&mut raw, node.raw, clone.raw) };
+        check(status, "hipGraphNodeFindInClone", || self.describe())?;
+        Ok(Some(Node { raw, graph: clone.id, kind: node.kind }))
+    }
+}
+
+/// The stream of a graph with branches.
+pub(super) struct Aside {
+    stream: Stream,
+    before: Event,
+    after: Event,
+    /// Held from one event to the other.
+    one: Mutex<()>,
+}
+
+impl Aside {
+    /// One for this graph, if it has branches and the runtime needs it.
+    pub(super) fn new(graph: &Graph) -> Result<Option<Self>> {
+        if !is_needed(crate::backend::runtime_version()?) || is_chain(graph.inner.raw)? {
+            return Ok(None);
+        }
+        let device = graph.inner.device;
+        let high = *device.stream_priorities()?.start();
+        let event = || Event::with_options(&device, EventOptions::new().timing(false));
+        Ok(Some(Self {
+            stream: Stream::with_options(&device, StreamOptions::new().priority(high))?,
+            before: event()?,
+            after: event()?,
+            one: Mutex::default(),
+        }))
+    }
+
+    /// Has `launch` put work on the stream, where it comes after all work that `other` has now, and before all that `other` gets later.
+    pub(super) fn launch(&self, other: hipStream_t, launch: impl FnOnce(hipStream_t) -> Result<()>) -> Result<()> {
+        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.stream.as_raw();
+        follow(own, other, &self.before)?;
+        let launched = launch(own);
+        // What a launch that fails has begun is waited for too.
+        let followed = follow(other, own, &self.after);
+        if followed.is_err() {
+            // SAFETY: the stream is alive.
+            let _ = unsafe { hip_sys::hipStreamSynchronize(own) };
+        }
+        launched.and(followed)
+    }
+}
+
+/// Has `later` wait for all work that `first` has now.
+fn follow(later: hipStream_t, first: hipStream_t, event: &Event) -> Result<()> {
+    let describe = || "a graph with branches".to_owned();
+    // SAFETY: both are alive, as the caller has them, and of one device.
+    check(unsafe { hip_sys::hipEventRecord(event.as_raw(), first) }, "hipEventRecord", describe)?;
+    // SAFETY: as above; 0 is the only flag that there is.
+    check(unsafe { hip_sys::hipStreamWaitEvent(later, event.as_raw(), 0) }, "hipStreamWaitEvent", describe)
+}
+
+/// Whether each node of a graph but one waits for one other, for which no other node waits; the same for the graphs that are nodes of it.
+fn is_chain(graph: hipGraph_t) -> Result<bool> {
+    let describe = || "a graph".to_owned();
+    let nodes = nodes_of(graph, &describe)?;
+    let edges = edges_of(graph, &describe)?;
+    let alone = |ends: &mut Vec<_>| {
+        ends.sort_unstable();
+        ends.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let (mut from, mut to): (Vec<_>, Vec<_>) = edges.into_iter().unzip();
+    if from.len() + 1 < nodes.len() || !alone(&mut from) || !alone(&mut to) {
+        return Ok(false);
+    }
+    for node in nodes {
+        if kind_of(node, &describe)? == NodeKind::Child {
+            let mut child: hipGraph_t = ptr::null_mut();
+            // SAFETY: a node of that kind, of a graph that is alive; `child` is valid for a write.
+            let status = unsafe { hip_sys::hipGraphChildGraphNodeGetGraph(node, &mut child) };
+            check(status, "hipGraphChildGraphNodeGetGraph", describe)?;
+            if !is_chain(child)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_needed;
+
+    #[test]
+    fn releases_that_keep_values_where_others_write() {
+        for version in [(6, 3, 0), (6, 4, 43484), (7, 0, 0), (7, 1, 9)] {
+            assert!(is_needed(version), "{version:?}");
+        }
+        for version in [(5, 7, 0), (6, 2, 41134), (7, 2, 0), (10, 0, 0)] {
+            assert!(!is_needed(version), "{version:?}");
+        }
+    }
+}

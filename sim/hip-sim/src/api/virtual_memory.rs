@@ -1,0 +1,256 @@
+//! Virtual memory management: addresses and memory apart, and the one mapped to the other.
+
+#![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
+
+use std::ffi::{c_int, c_ulonglong, c_void};
+
+use amdgpu_sim::PAGE;
+use hip_sys::*;
+
+use super::memory::{address, pointer};
+use super::{hip_functions, put};
+use crate::runtime::{Device, Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// `hipMemAllocationProp` in its layout of all releases.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Properties {
+    kind: hipMemAllocationType,
+    handle_types: hipMemAllocationHandleType,
+    location: hipMemLocation,
+    win32: *mut c_void,
+    flags: u32,
+}
+
+const _: () = assert!(size_of::<Properties>() == size_of::<hipMemAllocationProp>());
+
+/// `hipMemLocationTypeHost`, which came with HIP 7.1.
+const HOST: hipMemLocationType = hipMemLocationType(2);
+
+/// Handle types that memory can be exported as.
+const HANDLE_TYPES: [hipMemAllocationHandleType; 2] = [hipMemHandleTypeNone, hipMemHandleTypePosixFileDescriptor];
+
+/// What memory is to be like, and the device whose it is; `None` is the host.
+///
+/// # Safety
+/// `properties` must be null or valid for a read.
+unsafe fn read(
+    runtime: &Runtime,
+    properties: *const hipMemAllocationProp,
+    no_device: hipError_t,
+) -> Result<(Properties, Option<&Device>), Refusal> {
+    ensure(!properties.is_null(), hipErrorInvalidValue)?;
+    // SAFETY: not null, hence valid, as the caller vouches; the layout is that of all releases.
+    let properties = unsafe { properties.cast::<Properties>().read() };
+    ensure(properties.kind == hipMemAllocationTypePinned, hipErrorInvalidValue)?;
+    let device = match properties.location.type_ {
+        hipMemLocationTypeDevice => Some(runtime.device(properties.location.id).map_err(|_| no_device)?),
+        HOST => None,
+        _ => return Err(hipErrorInvalidValue.into()),
+    };
+    Ok((properties, device))
+}
+
+/// Refuses the call where there is no such thing.
+fn ensure_supported() -> Outcome {
+    ensure(cfg!(target_os = "linux"), hipErrorNotSupported)
+}
+
+hip_functions! {
+    fn hipMemGetAllocationGranularity(
+        granularity: *mut usize,
+        properties: *const hipMemAllocationProp,
+        option: hipMemAllocationGranularity_flags,
+    ) {
+        let runtime = runtime()?;
+        ensure_supported()?;
+        ensure(option.0 <= hipMemAllocationGranularityRecommended.0, hipErrorInvalidValue)?;
+        read(runtime, properties, hipErrorInvalidValue)?;
+        put(granularity, PAGE as usize)
+    }
+
+    fn hipMemAddressReserve(ptr: *mut *mut c_void, size: usize, align: usize, wanted: *mut c_void, flags: c_ulonglong) {
+        let runtime = runtime()?;
+        ensure_supported()?;
+        ensure(!ptr.is_null() && flags == 0, hipErrorInvalidValue)?;
+        ensure(align == 0 || align.is_power_of_two(), hipErrorInvalidValue)?;
+        let base = runtime.virtual_memory.reserve(runtime, size as u64, align as u64, wanted.addr() as u64)?;
+        put(ptr, pointer(base))
+    }
+
+    fn hipMemAddressFree(ptr: *mut c_void, size: usize) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
+        runtime.virtual_memory.unreserve(runtime, address(ptr), size as u64)
+    }
+
+    fn hipMemCreate(
+        handle: *mut hipMemGenericAllocationHandle_t,
+        size: usize,
+        properties: *const hipMemAllocationProp,
+        flags: c_ulonglong,
+    ) {
+        let runtime = runtime()?;
+        ensure_supported()?;
+        ensure(!handle.is_null() && size > 0 && flags == 0, hipErrorInvalidValue)?;
+        let (properties, device) = read(runtime, properties, hipErrorInvalidDevice)?;
+        ensure(HANDLE_TYPES.contains(&properties.handle_types), hipErrorNotSupported)?;
+        if let Some(device) = device {
+            device.alive()?;
+        }
+        let made = runtime.virtual_memory.create(runtime, device, size as u64, properties.handle_types.0)?;
+        put(handle, made.cast())
+    }
+
+    fn hipMemRelease(handle: hipMemGenericAllocationHandle_t) {
+        runtime()?.virtual_memory.release(handle.cast())
+    }
+
+    fn hipMemMap(
+        ptr: *mut c_void, size: usize, offset: usize, handle: hipMemGenericAllocationHandle_t, flags: c_ulonglong,
+    ) {
+        let runtime = runtime()?;
+        // HIP documents that the offset must be zero.
+        ensure(!ptr.is_null() && size > 0 && offset == 0 && flags == 0, hipErrorInvalidValue)?;
+        runtime.virtual_memory.map(runtime, address(ptr), size as u64, handle.cast())
+    }
+
+    fn hipMemUnmap(ptr: *mut c_void, size: usize) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
+        // What is queued may use it.
+        runtime.drain(None);
+        runtime.virtual_memory.unmap(runtime, address(ptr), size as u64)
+    }
+
+    fn hipMemSetAccess(ptr: *mut c_void, size: usize, descriptions: *const hipMemAccessDesc, count: usize) {
+        let runtime = runtime()?;
+        ensure(!ptr.is_null() && size > 0 && !descriptions.is_null() && count > 0, hipErrorInvalidValue)?;
+        let mut allowed = Vec::new();
+        for description in std::slice::from_raw_parts(descriptions, count) {
+            let rights = match description.flags {
+                hipMemAccessFlagsProtNone => [false, false],
+                hipMemAccessFlagsProtRead => [true, false],
+                hipMemAccessFlagsProtReadWrite => [true, true],
+                _ => return Err(hipErrorInvalidValue.into()),
+            };
+            match description.location.type_ {
+                hipMemLocationTypeDevice => {
+                    let device = runtime.device(description.location.id).map_err(|_| hipErrorInvalidValue)?;
+                    allowed.push((device.ordinal, rights));
+                }
+                // The host has it in any case.
+                HOST => {}
+                _ => return Err(hipErrorInvalidValue.into()),
+            }
+        }
+        runtime.virtual_memory.allow(runtime, address(ptr), size as u64, &allowed)
+    }
+
+    fn hipMemGetAccess(flags: *mut c_ulonglong, location: *const hipMemLocation, ptr: *mut c_void) {
+        let runtime = runtime()?;
+        ensure(!flags.is_null() && !location.is_null() && !ptr.is_null(), hipErrorInvalidValue)?;
+        let device = match (*location).type_ {
+            hipMemLocationTypeDevice => runtime.device((*location).id).map_err(|_| hipErrorInvalidValue)?.ordinal,
+            HOST => {
+                runtime.virtual_memory.access(runtime, address(ptr), 0)?;
+                return put(flags, hipMemAccessFlagsProtReadWrite.0.into());
+            }
+            _ => return Err(hipErrorInvalidValue.into()),
+        };
+        let has = match runtime.virtual_memory.access(runtime, address(ptr), device)? {
+            [true, true] => hipMemAccessFlagsProtReadWrite,
+            [true, false] => hipMemAccessFlagsProtRead,
+            _ => hipMemAccessFlagsProtNone,
+        };
+        put(flags, has.0.into())
+    }
+
+    fn hipMemRetainAllocationHandle(handle: *mut hipMemGenericAllocationHandle_t, ptr: *mut c_void) {
+        let runtime = runtime()?;
+        ensure(!handle.is_null() && !ptr.is_null(), hipErrorInvalidValue)?;
+        put(handle, runtime.virtual_memory.retain(address(ptr))?.cast())
+    }
+
+    fn hipMemGetAllocationPropertiesFromHandle(
+        properties: *mut hipMemAllocationProp,
+        handle: hipMemGenericAllocationHandle_t,
+    ) {
+        ensure(!properties.is_null(), hipErrorInvalidValue)?;
+        let backing = runtime()?.virtual_memory.get(handle.cast())?;
+        let location = match backing.device {
+            Some(device) => hipMemLocation { type_: hipMemLocationTypeDevice, id: device as c_int },
+            None => hipMemLocation { type_: HOST, id: 0 },
+        };
+        let handle_types = hipMemAllocationHandleType(backing.handle_types);
+        let kind = hipMemAllocationTypePinned;
+        put(properties.cast(), Properties { kind, handle_types, location, win32: std::ptr::null_mut(), flags: 0 })
+    }
+
+    fn hipMemExportToShareableHandle(
+        to: *mut c_void,
+        handle: hipMemGenericAllocationHandle_t,
+        kind: hipMemAllocationHandleType,
+        flags: c_ulonglong,
+    ) {
+        let runtime = runtime()?;
+        let posix = kind == hipMemHandleTypePosixFileDescriptor;
+        ensure(!to.is_null() && flags == 0 && posix, hipErrorInvalidValue)?;
+        let exportable = runtime.virtual_memory.get(handle.cast())?.handle_types == kind.0;
+        ensure(exportable, hipErrorInvalidValue)?;
+        export(runtime, to, handle)
+    }
+
+    fn hipMemImportFromShareableHandle(
+        handle: *mut hipMemGenericAllocationHandle_t, from: *mut c_void, kind: hipMemAllocationHandleType,
+    ) {
+        let runtime = runtime()?;
+        let posix = kind == hipMemHandleTypePosixFileDescriptor;
+        ensure(!handle.is_null() && posix, hipErrorInvalidValue)?;
+        import(runtime, handle, from)
+    }
+}
+
+/// Exports memory to the file descriptor that `to` points to.
+///
+/// # Safety
+/// `to` must be valid for the write of a number.
+#[cfg(target_os = "linux")]
+unsafe fn export(runtime: &Runtime, to: *mut c_void, handle: hipMemGenericAllocationHandle_t) -> Outcome {
+    use std::os::fd::IntoRawFd as _;
+    let file = runtime.virtual_memory.export(handle.cast())?;
+    // SAFETY: the caller vouches for it; a program may have it in a field of any alignment.
+    unsafe { to.cast::<c_int>().write_unaligned(file.into_raw_fd()) };
+    Ok(())
+}
+
+/// Imports memory by a file descriptor: the number in the pointer's place since HIP 7.0, and what it points to before.
+///
+/// # Safety
+/// `handle` must be valid for a write, and `from` as HIP asks.
+#[cfg(target_os = "linux")]
+unsafe fn import(runtime: &Runtime, handle: *mut hipMemGenericAllocationHandle_t, from: *mut c_void) -> Outcome {
+    let file = match hip_sys::API_LEVEL.0 {
+        7.. => c_int::try_from(from.addr() as isize).map_err(|_| hipErrorInvalidValue)?,
+        _ => {
+            ensure(!from.is_null(), hipErrorInvalidValue)?;
+            // SAFETY: not null, hence valid, as the caller vouches.
+            unsafe { from.cast::<c_int>().read_unaligned() }
+        }
+    };
+    let device = runtime.live_current()?;
+    let made = runtime.virtual_memory.import(runtime, file, device, hipMemHandleTypePosixFileDescriptor.0)?;
+    // SAFETY: the caller vouches for it.
+    unsafe { put(handle, made.cast()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn export(_: &Runtime, _: *mut c_void, _: hipMemGenericAllocationHandle_t) -> Outcome {
+    ensure_supported()
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn import(_: &Runtime, _: *mut hipMemGenericAllocationHandle_t, _: *mut c_void) -> Outcome {
+    ensure_supported()
+}

@@ -1,0 +1,369 @@
+//! Virtual memory: addresses without memory, memory without addresses, and the one mapped to the other.
+//!
+//! The software GPU does the mapping. What is kept here is what HIP says of it: handles and how often they are held, what is mapped where,
+//! and how much of each device's memory that takes.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use amdgpu_sim::{Agents, MemoryError, PAGE, Physical, Rights};
+use hip_sys::{hipErrorInvalidValue, hipErrorNotSupported, hipErrorOutOfMemory, hipErrorUnknown};
+
+use crate::handles::{Handles, Kind as HandleKind};
+use crate::memory::{Block, Kind};
+use crate::runtime::{Device, Runtime};
+use crate::status::{Outcome, Refusal, ensure};
+
+/// Memory without an address.
+pub(crate) struct Backing {
+    physical: Arc<Physical>,
+    /// The device whose memory it is; `None` for the host's.
+    pub(crate) device: Option<usize>,
+    /// The handle types that it can be exported as.
+    pub(crate) handle_types: u32,
+    /// Bytes that count as the device's here: none, where another process has made it.
+    counted: u64,
+}
+
+/// How often a handle is held, and at how many places its memory is mapped.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    held: u64,
+    mapped: u64,
+}
+
+/// Memory at an address.
+struct Mapping {
+    size: u64,
+    handle: usize,
+}
+
+#[derive(Default)]
+struct Places {
+    /// Reserved addresses: base and size.
+    reserved: BTreeMap<u64, u64>,
+    mapped: BTreeMap<u64, Mapping>,
+    /// By handle. One that is released stays as long as its memory is mapped, as it can be asked for again.
+    uses: BTreeMap<usize, Uses>,
+}
+
+impl Places {
+    /// The bases of the mappings that make up a range; refused if it does not hold whole ones from its start to its end.
+    fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>, Refusal> {
+        let end = address.checked_add(size).filter(|end| *end > address).ok_or(hipErrorInvalidValue)?;
+        let mut found = Vec::new();
+        let mut at = address;
+        while at < end {
+            let Some(mapping) = self.mapped.get(&at) else { break };
+            found.push(at);
+            at += mapping.size;
+        }
+        if at == end {
+            return Ok(found);
+        }
+        let text =
+            format!("{size} bytes at {address:#x} are not whole mappings of memory from the first to the last byte");
+        Err(Refusal::new(hipErrorInvalidValue, text))
+    }
+
+    /// The mapping around an address.
+    fn around(&self, address: u64) -> Option<(u64, &Mapping)> {
+        let (base, mapping) = self.mapped.range(..=address).next_back()?;
+        (address - base < mapping.size).then_some((*base, mapping))
+    }
+}
+
+/// All of it.
+pub(crate) struct VirtualMemory {
+    handles: Handles<Backing>,
+    places: Mutex<Places>,
+    /// Bytes of each device that memory without addresses takes, mapped or not, and those of them that are mapped.
+    made: Vec<AtomicU64>,
+    mapped: Vec<AtomicU64>,
+}
+
+/// The status for memory that can't be made, mapped or reserved.
+fn refused(error: &MemoryError) -> Refusal {
+    let status = match error {
+        MemoryError::OutOfMemory { .. } => hipErrorOutOfMemory,
+        MemoryError::NoPages { .. } if cfg!(target_os = "linux") => hipErrorOutOfMemory,
+        MemoryError::NoPages { .. } => hipErrorNotSupported,
+        _ => hipErrorInvalidValue,
+    };
+    Refusal::new(status, error.to_string())
+}
+
+fn ensure_pages(size: u64, what: &str) -> Outcome {
+    if size > 0 && size % PAGE == 0 {
+        return Ok(());
+    }
+    Err(Refusal::new(hipErrorInvalidValue, format!("{size} bytes of {what} are no multiple of {PAGE}")))
+}
+
+impl VirtualMemory {
+    pub(crate) fn new(devices: usize) -> Self {
+        let counts = || (0..devices).map(|_| AtomicU64::new(0)).collect();
+        let handles = Handles::new(HandleKind::PhysicalMemory);
+        Self { handles, places: Mutex::default(), made: counts(), mapped: counts() }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        // The tables are whole whenever the lock is released.
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of a device that such memory takes, and that the software GPU does not count, as they are not mapped.
+    pub(crate) fn unmapped(&self, device: usize) -> u64 {
+        let made = self.made[device].load(Ordering::Relaxed);
+        made.saturating_sub(self.mapped[device].load(Ordering::Relaxed))
+    }
+
+    /// Whether an address is in a reserved range.
+    pub(crate) fn is_reserved(&self, address: u64) -> bool {
+        let places = self.places();
+        let range = places.reserved.range(..=address).next_back();
+        range.is_some_and(|(base, size)| address - base < *size)
+    }
+
+    /// Reserves addresses; the first.
+    pub(crate) fn reserve(&self, runtime: &Runtime, size: u64, align: u64, wanted: u64) -> Result<u64, Refusal> {
+        ensure_pages(size, "addresses")?;
+        let base = runtime.memory().reserve(size, align, wanted).map_err(|error| refused(&error))?;
+        self.places().reserved.insert(base, size);
+        Ok(base)
+    }
+
+    /// Gives reserved addresses back.
+    pub(crate) fn unreserve(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
+        let mut places = self.places();
+        if places.reserved.get(&base) != Some(&size) {
+            let text = format!("{size} bytes at {base:#x} are not a reserved range of addresses as it was given");
+            return Err(Refusal::new(hipErrorUnknown, text));
+        }
+        if let Some((at, _)) = places.mapped.range(base..base + size).next() {
+            let text = format!("memory is still mapped at {at:#x} of the addresses at {base:#x}");
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        runtime.memory().unreserve(base).map_err(|error| refused(&error))?;
+        places.reserved.remove(&base);
+        Ok(())
+    }
+
+    /// Makes memory of a device, or of the host.
+    pub(crate) fn create(
+        &self,
+        runtime: &Runtime,
+        device: Option<&Device>,
+        size: u64,
+        handle_types: u32,
+    ) -> Result<*mut c_void, Refusal> {
+        ensure_pages(size, "memory")?;
+        if let Some(device) = device {
+            super::api::memory::make_room(runtime, device, size);
+            let free = runtime.free_bytes(device);
+            if free < size {
+                let text = format!("out of device memory: {size} bytes asked for, {free} left");
+                return Err(Refusal::new(hipErrorOutOfMemory, text));
+            }
+        }
+        let owner = device.map(|device| device.gpu.agent());
+        let physical = runtime.memory().create_physical(size, owner).map_err(|error| refused(&error))?;
+        self.keep(Backing { physical, device: device.map(|device| device.ordinal), handle_types, counted: size })
+    }
+
+    /// The handle of new memory.
+    fn keep(&self, backing: Backing) -> Result<*mut c_void, Refusal> {
+        let (device, counted) = (backing.device, backing.counted);
+        let mut places = self.places();
+        let handle = self.handles.insert(backing).ok_or(hipErrorOutOfMemory)?;
+        if let Some(device) = device {
+            self.made[device].fetch_add(counted, Ordering::Relaxed);
+        }
+        places.uses.insert(handle.addr(), Uses { held: 1, mapped: 0 });
+        Ok(handle)
+    }
+
+    /// The memory of a handle.
+    pub(crate) fn get(&self, handle: *const c_void) -> Result<Arc<Backing>, Refusal> {
+        self.held(&self.places(), handle)
+    }
+
+    fn held(&self, places: &Places, handle: *const c_void) -> Result<Arc<Backing>, Refusal> {
+        let held = places.uses.get(&handle.addr()).is_some_and(|uses| uses.held > 0);
+        let backing = self.handles.get(handle).filter(|_| held);
+        backing.ok_or_else(|| {
+            Refusal::new(hipErrorInvalidValue, format!("{handle:p} is no handle of memory, or released"))
+        })
+    }
+
+    /// Gives a handle up once. The memory stays while it is mapped.
+    pub(crate) fn release(&self, handle: *const c_void) -> Outcome {
+        let mut places = self.places();
+        self.held(&places, handle)?;
+        self.change(&mut places, handle.addr(), |uses| uses.held -= 1);
+        Ok(())
+    }
+
+    /// Changes the uses of a handle, and ends the memory that has none any more.
+    fn change(&self, places: &mut Places, handle: usize, change: impl FnOnce(&mut Uses)) {
+        let Some(uses) = places.uses.get_mut(&handle) else { return };
+        change(uses);
+        if uses.held == 0 && uses.mapped == 0 {
+            places.uses.remove(&handle);
+            let backing = self.handles.remove(std::ptr::without_provenance(handle));
+            if let Some((device, counted)) = backing.and_then(|backing| Some((backing.device?, backing.counted))) {
+                self.made[device].fetch_sub(counted, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The handle of the memory that is mapped at an address, held once more.
+    pub(crate) fn retain(&self, address: u64) -> Result<*mut c_void, Refusal> {
+        let mut places = self.places();
+        let handle = places.around(address).ok_or(hipErrorInvalidValue)?.1.handle;
+        self.change(&mut places, handle, |uses| uses.held += 1);
+        Ok(std::ptr::without_provenance_mut(handle))
+    }
+
+    /// Maps memory to reserved addresses. No device can use it until it is [allowed](Self::allow).
+    pub(crate) fn map(&self, runtime: &Runtime, base: u64, size: u64, handle: *const c_void) -> Outcome {
+        ensure_pages(size, "memory to be mapped")?;
+        let mut places = self.places();
+        let backing = self.held(&places, handle)?;
+        if size > backing.physical.size() {
+            let text = format!("{size} bytes of memory to be mapped, of {}", backing.physical.size());
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        runtime.memory().map(base, size, &backing.physical, 0).map_err(|error| refused(&error))?;
+        places.mapped.insert(base, Mapping { size, handle: handle.addr() });
+        self.change(&mut places, handle.addr(), |uses| uses.mapped += 1);
+        self.count(&backing, size, true);
+        let device = backing.device.unwrap_or_else(|| runtime.current().ordinal);
+        let kind = Kind::Mapped { on_host: backing.device.is_none() };
+        runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
+        Ok(())
+    }
+
+    /// Counts memory that is mapped, or no more: the software GPU has it in its own count.
+    fn count(&self, backing: &Backing, size: u64, more: bool) {
+        let Some(device) = backing.device.filter(|_| backing.counted > 0) else { return };
+        match more {
+            true => self.mapped[device].fetch_add(size, Ordering::Relaxed),
+            false => self.mapped[device].fetch_sub(size, Ordering::Relaxed),
+        };
+    }
+
+    /// Takes memory from its addresses, which are those of whole mappings.
+    pub(crate) fn unmap(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
+        let mut places = self.places();
+        for start in places.whole(base, size)? {
+            self.unmap_one(runtime, &mut places, start);
+        }
+        Ok(())
+    }
+
+    fn unmap_one(&self, runtime: &Runtime, places: &mut Places, start: u64) {
+        let Some(mapping) = places.mapped.remove(&start) else { return };
+        runtime.memory.remove(start, |block| matches!(block.kind, Kind::Mapped { .. }));
+        // It was mapped with its entry.
+        drop(runtime.memory().unmap(start));
+        if let Some(backing) = self.handles.get(std::ptr::without_provenance(mapping.handle)) {
+            self.count(&backing, mapping.size, false);
+        }
+        self.change(places, mapping.handle, |uses| uses.mapped -= 1);
+    }
+
+    /// Says what devices may do with mapped memory: read, and write. The others stay as they are.
+    pub(crate) fn allow(&self, runtime: &Runtime, base: u64, size: u64, allowed: &[(usize, [bool; 2])]) -> Outcome {
+        let places = self.places();
+        for start in places.whole(base, size)? {
+            let rights = runtime.memory().find(start).map_or(Rights::full(Agents::NONE), |found| found.rights);
+            let change = |rights: Rights, &(device, [read, write]): &(usize, [bool; 2])| {
+                rights.set(runtime.devices[device].gpu.agent(), read, write)
+            };
+            let rights = allowed.iter().fold(rights, change);
+            runtime.memory().set_rights(start, rights).map_err(|error| refused(&error))?;
+        }
+        Ok(())
+    }
+
+    /// What a device may do with the memory mapped at an address: read, and write.
+    pub(crate) fn access(&self, runtime: &Runtime, address: u64, device: usize) -> Result<[bool; 2], Refusal> {
+        let places = self.places();
+        let (base, _) = places.around(address).ok_or(hipErrorInvalidValue)?;
+        let rights = runtime.memory().find(base).ok_or(hipErrorInvalidValue)?.rights;
+        let agent = runtime.devices[device].gpu.agent();
+        Ok([rights.read.contains(agent), rights.write.contains(agent)])
+    }
+
+    /// A file descriptor for another process. It is the caller's.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn export(&self, handle: *const c_void) -> Result<std::os::fd::OwnedFd, Refusal> {
+        self.get(handle)?.physical.export().map_err(|error| refused(&error))
+    }
+
+    /// The memory behind a file descriptor that [`export`](Self::export) gave, of this process or another, as a device's.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn import(
+        &self,
+        runtime: &Runtime,
+        file: std::os::fd::RawFd,
+        device: &Device,
+        handle_types: u32,
+    ) -> Result<*mut c_void, Refusal> {
+        let invalid = || Refusal::new(hipErrorInvalidValue, format!("{file} is no file descriptor of exported memory"));
+        ensure(file >= 0, hipErrorInvalidValue)?;
+        // SAFETY: borrowed for the one call, which says so if it is not open.
+        let copy = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid())?;
+        let physical = runtime.memory().import_physical(copy, Some(device.gpu.agent())).map_err(|_| invalid())?;
+        self.keep(Backing { physical, device: Some(device.ordinal), handle_types, counted: 0 })
+    }
+
+    /// Ends all memory of a device, mapped or not; addresses stay reserved.
+    pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
+        let of_device = |backing: &Backing| backing.device == Some(device);
+        let mut places = self.places();
+        let is_of_device = |handle: usize| {
+            self.handles.get(std::ptr::without_provenance(handle)).is_some_and(|backing| of_device(&backing))
+        };
+        let mappings: Vec<u64> =
+            places.mapped.iter().filter(|(_, m)| is_of_device(m.handle)).map(|(base, _)| *base).collect();
+        mappings.into_iter().for_each(|base| self.unmap_one(runtime, &mut places, base));
+        let handles: Vec<usize> = places.uses.keys().copied().filter(|handle| is_of_device(*handle)).collect();
+        handles.into_iter().for_each(|handle| self.change(&mut places, handle, |uses| uses.held = 0));
+    }
+}
+
+/// Refuses a copy or fill of `span` bytes at an address in `block` that would leave it, or meet memory that no device was let use. Memory that
+/// is mapped side by side is one for it.
+pub(crate) fn ensure_room(runtime: &Runtime, block: &Block, address: u64, span: u64, write: bool) -> Outcome {
+    let mut last = *block;
+    while matches!(last.kind, Kind::Mapped { .. }) {
+        let found = runtime.memory().find(last.base);
+        let devices = found.map_or(Agents::NONE, |found| if write { found.rights.write } else { found.rights.read });
+        if devices == Agents::NONE {
+            let text = format!(
+                "no device was let {} the memory of {} bytes that is mapped at {:#x} (hipMemSetAccess)",
+                if write { "write" } else { "read" },
+                last.size,
+                last.base
+            );
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        let end = last.base + last.size;
+        match runtime.memory.find(end).filter(|_| span > end - address) {
+            Some(next) if matches!(next.kind, Kind::Mapped { .. }) => last = next,
+            _ => break,
+        }
+    }
+    if span <= last.base + last.size - address {
+        return Ok(());
+    }
+    let Block { base, size, .. } = *block;
+    Err(Refusal::new(
+        hipErrorInvalidValue,
+        format!("{span} bytes at {address:#x} reach past the end of the allocation of {size} bytes at {base:#x}"),
+    ))
+}

@@ -1,0 +1,170 @@
+//! The steps `repeat`: `hip`'s tests on each HIP runtime many times over, two programs at a time, as what goes wrong in one run of ten
+//! hides from a single one.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::capture;
+use crate::rocm::Release;
+
+/// Test programs of `hip` and how often each is run, of every release.
+const PROGRAMS: [(&str, u32); 2] = [("gpu", 16), ("graph", 16)];
+/// How many are run at a time.
+const AT_A_TIME: usize = 2;
+/// Tests that a program has run at a time in every other run, in place of one for each processor.
+const MANY: &str = "8";
+/// Longer than any run that goes on: they take some seconds.
+const LIMIT: Duration = Duration::from_secs(180);
+/// How often is looked whether one has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is said of a step.
+pub(crate) fn about(release: &Release) -> String {
+    let programs: Vec<String> = PROGRAMS.iter().map(|(name, times)| format!("{name} {times} times")).collect();
+    let programs = programs.join(", ");
+    format!("hip's tests on ROCm {} again and again, {AT_A_TIME} programs at a time: {programs}", release.name)
+}
+
+/// Runs the test programs that `build` makes (`cargo test`, without its programs' names), each started by `start`.
+///
+/// # Errors
+/// The first run that fails or does not end, with what it wrote; no more are started then.
+pub(crate) fn run(mut build: Command, start: impl Fn(&Path) -> Command + Sync) -> Result<()> {
+    for (name, _) in PROGRAMS {
+        build.args(["--test", name]);
+    }
+    let messages = capture(build.args(["--no-run", "--message-format", "json"]))?;
+    let runs = PROGRAMS.iter().map(|(name, times)| {
+        let program =
+            program(&messages, name).with_context(|| format!("cargo did not say where the test {name} is"))?;
+        Ok(vec![program; *times as usize])
+    });
+    let runs = runs.collect::<Result<Vec<_>>>()?.concat();
+    let commands = runs.iter().enumerate().map(|(number, program)| {
+        let mut command = start(program);
+        if number % 2 == 1 {
+            command.env("RUST_TEST_THREADS", MANY);
+        }
+        command
+    });
+    let done = all(commands.collect(), LIMIT)?;
+    println!("{done} runs, all well");
+    Ok(())
+}
+
+/// Where cargo has put a test program.
+fn program(messages: &str, name: &str) -> Option<PathBuf> {
+    messages.lines().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
+        is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+    })
+}
+
+/// Runs the commands, some at a time, and returns how many they were.
+fn all(commands: Vec<Command>, limit: Duration) -> Result<u32> {
+    let (done, stop) = (AtomicU32::new(0), AtomicBool::new(false));
+    let left = Mutex::new(commands.into_iter());
+    let next = || if stop.load(Ordering::Relaxed) { None } else { left.lock().ok()?.next() };
+    let work = || -> Result<()> {
+        while let Some(command) = next() {
+            one(command, limit, &stop).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("it does not panic")).collect()
+    });
+    let done = done.into_inner();
+    results.into_iter().collect::<Result<()>>().with_context(|| format!("after {done} runs that were well"))?;
+    Ok(done)
+}
+
+/// Runs a command to its end, or to that of the others.
+fn one(mut command: Command, limit: Duration, stop: &AtomicBool) -> Result<()> {
+    // A file, which takes all that is written whether anybody reads it or not.
+    let output = tempfile::NamedTempFile::new()?;
+    let file = || File::options().append(true).open(output.path());
+    let mut child = command.stdin(Stdio::null()).stdout(file()?).stderr(file()?).spawn()?;
+    let start = Instant::now();
+    let status: Option<ExitStatus> = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped || start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            if stopped {
+                return Ok(());
+            }
+            break None;
+        }
+        std::thread::sleep(LOOK);
+    };
+    if status.is_some_and(|status| status.success()) {
+        return Ok(());
+    }
+    let text = std::fs::read(output.path())?;
+    println!("{}", String::from_utf8_lossy(&text));
+    match status {
+        Some(status) => bail!("a run ended with {status}; what it wrote is above"),
+        None => bail!("a run did not end within {} seconds; what it wrote is above", limit.as_secs()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: String) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        command
+    }
+
+    #[test]
+    fn every_command_is_run_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |number| folder.path().join(format!("{number}"));
+        let commands = (0..9).map(|number| shell(format!("mkdir '{}'", path(number).display()))).collect();
+        assert_eq!(all(commands, LIMIT).unwrap(), 9);
+        assert!((0..9).all(|number| path(number).exists()));
+    }
+
+    #[test]
+    fn a_failure_is_told_and_ends_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let later = folder.path().join("later");
+        let scripts = ["true".to_owned(), "exit 3".to_owned(), "exec sleep 1000".to_owned()];
+        let rest = (0..4).map(|_| format!("mkdir -p '{}'", later.display()));
+        let error = all(scripts.into_iter().chain(rest).map(shell).collect(), LIMIT).unwrap_err();
+        assert!(format!("{error:#}").contains("exit status: 3"), "{error:#}");
+        assert!(!later.exists());
+    }
+
+    #[test]
+    fn what_does_not_end_is_ended() {
+        let error = all(vec![shell("exec sleep 1000".to_owned())], Duration::from_millis(50)).unwrap_err();
+        assert!(format!("{error:#}").contains("did not end"), "{error:#}");
+    }
+
+    #[test]
+    fn programs_are_found_in_what_cargo_says() {
+        let line = |name, kind| {
+            format!(r#"{{"target":{{"name":"{name}","kind":["{kind}"]}},"executable":"/t/{name}-{kind}"}}"#)
+        };
+        let messages = [line("gpu", "bench"), line("graph", "test"), line("gpu", "test"), "no message".to_owned()];
+        let messages = messages.join("\n");
+        assert_eq!(program(&messages, "gpu"), Some("/t/gpu-test".into()));
+        assert_eq!(program(&messages, "other"), None);
+    }
+}
