@@ -84,6 +84,16 @@ pub(super) fn error(what: &'static str, reason: impl Into<String>) -> Error {
     Error::OpenGl { what, reason: reason.into() }
 }
 
+/// A function of GLX.
+///
+/// # Safety
+/// `F` is its type.
+unsafe fn function<F: Copy>(library: &Library, name: &str, symbol: &'static CStr) -> Result<F, String> {
+    // SAFETY: as the caller vouches.
+    let found = unsafe { library.get::<F>(symbol.to_bytes_with_nul()) };
+    found.map(|found| *found).map_err(|error| format!("{name} has no GLX, by which HIP finds contexts: {error}"))
+}
+
 impl OpenGl {
     /// Opens the library, for all of the program to see.
     fn open(name: &str) -> Result<Self, String> {
@@ -95,20 +105,13 @@ impl OpenGl {
         if let Ok(behind) = unsafe { Library::open(Some(BEHIND), RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD) } {
             std::mem::forget(behind);
         }
-        let needed = |symbol: &'static CStr| {
-            // SAFETY: the type below is that of GLX.
-            let found = unsafe { library.get::<*const c_void>(symbol.to_bytes_with_nul()) };
-            found
-                .map(|found| *found)
-                .map_err(|error| format!("{name} has no GLX, by which HIP finds contexts: {error}"))
-        };
-        let (context, display) = (needed(c"glXGetCurrentContext")?, needed(c"glXGetCurrentDisplay")?);
-        let lookup = needed(c"glXGetProcAddress")?;
         // SAFETY: GLX's functions, whose types these are.
         let (context, display, lookup) = unsafe {
-            let (context, display) =
-                (transmute::<*const c_void, GetCurrent>(context), transmute::<_, GetCurrent>(display));
-            (context, display, transmute::<*const c_void, GetProcAddress>(lookup))
+            (
+                function::<GetCurrent>(&library, name, c"glXGetCurrentContext")?,
+                function::<GetCurrent>(&library, name, c"glXGetCurrentDisplay")?,
+                function::<GetProcAddress>(&library, name, c"glXGetProcAddress")?,
+            )
         };
         // SAFETY: the type of the function, by either of its names.
         let global = unsafe { Library::this().get::<QueryDeviceInfo>(b"MesaGLInteropGLXQueryDeviceInfo\0") };
