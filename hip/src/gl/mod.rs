@@ -70,3 +70,66 @@ impl Access {
         }
     }
 }
+
+/// Registrations stay on their thread.
+///
+/// ```compile_fail,E0277
+/// fn is_send<T: Send>() {}
+/// is_send::<hip::gl::Buffer>();
+/// ```
+///
+/// A slice does not outlive its mapping, nor a mapping its registration, and nothing is mapped twice.
+///
+/// ```compile_fail,E0505
+/// fn late(buffer: &mut hip::gl::Buffer, stream: &hip::Stream) -> hip::Result<()> {
+///     let mapped = buffer.map::<u32>(stream)?;
+///     let slice = mapped.as_slice();
+///     mapped.unmap()?;
+///     slice.to_vec().map(drop)
+/// }
+/// ```
+///
+/// ```compile_fail,E0505
+/// fn late(mut buffer: hip::gl::Buffer, stream: &hip::Stream) -> hip::Result<()> {
+///     let mapped = buffer.map::<u32>(stream)?;
+///     drop(buffer);
+///     mapped.unmap()
+/// }
+/// ```
+///
+/// ```compile_fail,E0499
+/// fn twice(buffer: &mut hip::gl::Buffer, stream: &hip::Stream) -> hip::Result<()> {
+///     let (first, second) = (buffer.map::<u32>(stream)?, buffer.map::<u32>(stream)?);
+///     first.unmap()?;
+///     second.unmap()
+/// }
+/// ```
+///
+/// The array of a texture of OpenGL's does not leave its mapping.
+///
+/// ```compile_fail,E0505
+/// fn late(image: &mut hip::gl::Image, stream: &hip::Stream) -> hip::Result<()> {
+///     let mapped = image.map::<f32>(stream)?;
+///     let texture = mapped.texture(hip::TextureOptions::new())?;
+///     mapped.unmap()?;
+///     drop(texture);
+///     Ok(())
+/// }
+/// ```
+///
+/// The same in order compiles.
+///
+/// ```no_run
+/// fn in_time(buffer: &mut hip::gl::Buffer, image: &mut hip::gl::Image, stream: &hip::Stream) -> hip::Result<()> {
+///     let mapped = buffer.map::<u32>(stream)?;
+///     let slice = mapped.as_slice();
+///     slice.to_vec()?;
+///     mapped.unmap()?;
+///     buffer.map::<u32>(stream)?.unmap()?;
+///     let mapped = image.map::<f32>(stream)?;
+///     drop(mapped.texture(hip::TextureOptions::new())?);
+///     mapped.unmap()
+/// }
+/// ```
+#[cfg(doctest)]
+struct Misuse;
