@@ -48,7 +48,8 @@ fn streams_wait_for_signals_and_write_them() {
     for (condition, value) in
         [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
     {
-        signal.store(0b1001);
+        // Larger than any of them, so that it is not the same as AtLeast.
+        signal.store(0b11001);
         first.wait_signal(&signal, condition).unwrap();
         if condition != WaitCondition::Nor(1) {
             assert!(!first.is_idle().unwrap(), "{condition:?}");

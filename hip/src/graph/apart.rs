@@ -50,6 +50,9 @@ impl Graph {
 
     /// The same for a graph that the runtime has made.
     pub(super) fn captured(mut self) -> Result<Self> {
+        if !is_needed(crate::backend::runtime_version()?) {
+            return Ok(self);
+        }
         let fill = self.nodes()?.into_iter().find(|node| node.kind == NodeKind::Fill);
         if let Some(fill) = fill {
             self.set_apart(fill)?;

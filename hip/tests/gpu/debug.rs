@@ -1,12 +1,14 @@
-//! `Debug` never calls the runtime, which may be busy, broken or slow: ROCm's own log of calls says so.
+//! What ROCm's own log of calls says: `Debug` never calls the runtime, which may be busy, broken or slow, and options reach it, of which
+//! nothing else can be seen here.
 
 use std::fmt::Debug;
 use std::process::Command;
 
 use hip::dlpack::Tensor;
 use hip::{
-    Device, DeviceBuffer, Event, Graph, GraphFill, LaunchConfig, ManagedBuffer, MemoryPool, Module, PinnedBuffer,
-    PinnedOptions, PitchedBuffer, PoolOptions, RegisterOptions, RegisteredBuffer, Signal, Stream, StreamOptions,
+    Attachment, CachePreference, Coherence, Device, DeviceBuffer, Event, EventOptions, Graph, GraphFill, LaunchConfig,
+    LoadOptions, ManagedBuffer, MemoryAdvice, MemoryPlace, MemoryPool, Module, PinnedBuffer, PinnedOptions,
+    PitchedBuffer, PoolOptions, RegisterOptions, RegisteredBuffer, Signal, Stream, StreamOptions,
 };
 
 use crate::{device, is_child, kernels, skipped};
@@ -110,4 +112,85 @@ fn debug_calls_nothing() {
     assert!(calls(between("-- called", "-- end")) > 0, "the log tells of calls: {text}");
     let shown = between("-- shown", "-- called");
     assert_eq!(calls(shown), 0, "{shown}");
+}
+
+/// Calls with options: what is called, the name of C's function, which argument that the log shows says so, and what it is then.
+type Asked = (&'static str, &'static str, usize, &'static str);
+
+const OPTIONS: &[Asked] = &[
+    ("an event whose waiter sleeps", "hipEventCreateWithFlags", 1, "1"),
+    ("coherent memory", "hipHostMalloc", 2, "1073741825"),
+    ("memory that the host writes past its caches", "hipHostMalloc", 2, "5"),
+    ("coarse-grained memory", "hipHostRegister", 2, "11"),
+    ("memory for one stream", "hipStreamAttachMemAsync", 3, "4"),
+    ("memory that a device uses", "hipMemAdvise", 2, "5"),
+    ("memory that a device caches", "hipMemAdvise", 2, "100"),
+    ("a block with shared memory", "hipModuleOccupancyMaxPotentialBlockSize", 1, "1024"),
+    ("a larger cache", "hipDeviceSetCacheConfig", 0, "hipFuncCachePreferL1"),
+    ("code with options", "hipModuleLoadDataEx", 0, ""),
+    ("a graph that is ready", "hipGraphUpload", 0, ""),
+];
+
+/// Does it. Whether the runtime can is not the question.
+fn ask(device: &Device, what: &str) {
+    let pinned = |options| PinnedBuffer::<u8>::with_options(device, 64, options).map(drop);
+    let managed = || ManagedBuffer::<u8>::zeroed(device, 64).unwrap();
+    let advise = |advice| managed().advise(advice);
+    let place = MemoryPlace::Device(*device);
+    let _ = match what {
+        "an event whose waiter sleeps" => {
+            Event::with_options(device, EventOptions::new().blocking_sync(true)).map(drop)
+        }
+        "coherent memory" => pinned(PinnedOptions::new().coherence(Coherence::Coherent)),
+        "memory that the host writes past its caches" => pinned(PinnedOptions::new().write_combined(true)),
+        "coarse-grained memory" => {
+            RegisteredBuffer::new(device, vec![0u8; 64], RegisterOptions::new().coarse_grained(true)).map(drop)
+        }
+        "memory for one stream" => managed().attach_async(&Stream::new(device).unwrap(), Attachment::Stream),
+        "memory that a device uses" => advise(MemoryAdvice::AccessedBy(place, true)),
+        "memory that a device caches" => advise(MemoryAdvice::CoarseGrained(true)),
+        "a block with shared memory" => {
+            Module::load(device, kernels(device)).unwrap().kernel("vector_add").unwrap().best_block(1024).map(drop)
+        }
+        "a larger cache" => device.set_cache_preference(CachePreference::L1),
+        "code with options" => {
+            let options = LoadOptions { max_registers: Some(64), optimization_level: Some(3), verbose: true };
+            Module::load_with(device, kernels(device), &options).map(drop)
+        }
+        "a graph that is ready" => {
+            let mut graph = Graph::new(device).unwrap();
+            graph.add_empty(&[]).unwrap();
+            graph.instantiate().unwrap().upload(&Stream::new(device).unwrap())
+        }
+        _ => panic!("{what}"),
+    };
+}
+
+#[test]
+fn options_reach_the_runtime() {
+    let Some(device) = device() else { return };
+    if is_child() {
+        for (what, ..) in OPTIONS {
+            eprintln!("\n-- {what}");
+            ask(&device, what);
+        }
+        eprintln!("\n-- end");
+        return;
+    }
+    if device.is_simulated() {
+        skipped(&"the embedded runtime logs no calls");
+        return;
+    }
+    let Some(text) = with_log("debug::options_reach_the_runtime") else {
+        skipped(&"the command line of this process cannot be read");
+        return;
+    };
+    for (what, function, index, expected) in OPTIONS {
+        let part = text.split("\n-- ").find(|part| part.starts_with(what)).unwrap_or_else(|| panic!("{what}: {text}"));
+        let call = part.split(&format!(" {function} ( ")).nth(1).unwrap_or_else(|| panic!("{what}: {part}"));
+        let argument =
+            call.split(" )").next().unwrap().split(", ").nth(*index).unwrap_or_else(|| panic!("{what}: {part}"));
+        // That it is called is all where nothing is expected.
+        assert!(expected.is_empty() || argument == *expected, "{what}: {argument} in place of {expected}: {part}");
+    }
 }

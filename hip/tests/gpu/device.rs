@@ -145,6 +145,12 @@ fn a_device_is_found_by_its_number_and_its_place() {
     let uuid = device.uuid().unwrap();
     assert_eq!(Device::by_uuid(uuid).unwrap(), Some(device));
     assert!(uuid.to_string().starts_with("GPU-"), "{uuid}");
+    assert!(uuid.to_bytes().iter().any(|byte| !matches!(byte, 0 | b'0')), "{uuid}");
+    let all = Device::all().unwrap();
+    let mut uuids: Vec<_> = all.iter().map(|device| device.uuid().unwrap().to_bytes()).collect();
+    uuids.sort_unstable();
+    uuids.dedup();
+    assert_eq!(uuids.len(), all.len(), "each device has one of its own");
     let place = device.pci_bus_id().unwrap();
     assert_eq!(place, device.properties().unwrap().pci);
     assert_eq!(Device::by_pci(place).unwrap(), device);
@@ -157,8 +163,12 @@ fn settings_of_a_device_are_kept() {
     let Some(device) = device() else { return };
     if let Some(stack) = supported(device.limit(Limit::StackSize)) {
         assert!(stack > 0);
-        device.set_limit(Limit::StackSize, stack).unwrap();
-        assert_eq!(device.limit(Limit::StackSize).unwrap(), stack);
+        // The other tests' kernels have no stack to speak of.
+        for value in [stack * 2, stack] {
+            device.set_limit(Limit::StackSize, value).unwrap();
+            assert_eq!(device.limit(Limit::StackSize).unwrap(), value);
+        }
+        assert!(device.set_limit(Limit::StackSize, usize::MAX).is_err(), "more than there is");
         assert!(device.limit(Limit::MallocHeap).unwrap() > 0);
     }
     if let Some(preference) = supported(device.cache_preference()) {
@@ -172,7 +182,11 @@ fn settings_of_a_device_are_kept() {
         device.set_wait_policy(policy).unwrap();
         assert_eq!(device.wait_policy().unwrap(), policy);
     }
-    supported(device.is_active());
+    // Memory has been allocated, if by nobody else.
+    let _memory = DeviceBuffer::<u8>::zeroed(&device, 1).unwrap();
+    if let Some(active) = supported(device.is_active()) {
+        assert!(active);
+    }
 }
 
 #[test]

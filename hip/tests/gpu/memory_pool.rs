@@ -150,12 +150,15 @@ fn a_pool_counts_what_is_in_use() {
 fn when_memory_is_reused_can_be_set() {
     let Some(device) = device() else { return };
     let Some(pool) = pool(&device, PoolOptions::new()) else { return };
-    let reuse = PoolReuse { event_dependencies: false, opportunistic: false, internal_dependencies: true };
-    pool.set_reuse(reuse).unwrap();
-    assert_eq!(pool.reuse().unwrap(), reuse);
-    let reuse = PoolReuse { event_dependencies: true, opportunistic: true, internal_dependencies: true };
-    pool.set_reuse(reuse).unwrap();
-    assert_eq!(pool.reuse().unwrap(), reuse);
+    for bits in [1, 2, 4, 0, 7] {
+        let reuse = PoolReuse {
+            event_dependencies: bits & 1 != 0,
+            opportunistic: bits & 2 != 0,
+            internal_dependencies: bits & 4 != 0,
+        };
+        pool.set_reuse(reuse).unwrap();
+        assert_eq!(pool.reuse().unwrap(), reuse);
+    }
 }
 
 #[test]

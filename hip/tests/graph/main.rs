@@ -320,6 +320,10 @@ fn edges_can_be_added_and_a_circle_cannot() {
     // SAFETY: the nodes do nothing.
     unsafe { graph.remove_dependency(a, b) }.unwrap();
     assert_eq!(graph.edges().unwrap(), []);
+    // Refused at once or when it is to run.
+    graph.add_dependency(a, b).unwrap();
+    let circle = graph.add_dependency(b, a).and_then(|()| graph.instantiate());
+    assert!(circle.is_err_and(|error| error.status().is_some()), "a circle");
 }
 
 #[test]
@@ -354,17 +358,28 @@ fn a_child_graph_is_a_node_and_keeps_what_it_uses() {
     let stream = Stream::new(&device).unwrap();
     let mut result = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
     let mut parent = Graph::new(&device).unwrap();
+    let node;
     {
         let mut scratch = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
         let mut child = Graph::new(&device).unwrap();
         let fill = child.add_fill(&[], GraphFill::new(&mut scratch, 11)).unwrap();
         child.add_copy(&[fill], GraphCopy::on_device(&mut result, &scratch).unwrap()).unwrap();
-        assert_eq!(parent.add_child(&[], &child).unwrap().kind(), NodeKind::Child);
+        node = parent.add_child(&[], &child).unwrap();
+        assert_eq!(node.kind(), NodeKind::Child);
     }
-    let exec = parent.instantiate().unwrap();
+    let mut exec = parent.instantiate().unwrap();
     drop(parent);
     exec.launch(&stream).unwrap();
     assert_eq!(result.to_vec().unwrap(), [11; 8]);
+    {
+        let mut scratch = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        let mut child = Graph::new(&device).unwrap();
+        let fill = child.add_fill(&[], GraphFill::new(&mut scratch, 12)).unwrap();
+        child.add_copy(&[fill], GraphCopy::on_device(&mut result, &scratch).unwrap()).unwrap();
+        exec.set_child(node, &child).unwrap();
+    }
+    exec.launch(&stream).unwrap();
+    assert_eq!(result.to_vec().unwrap(), [12; 8]);
 }
 
 #[test]
@@ -576,12 +591,12 @@ fn graphs_allocate_memory() {
         let launch = graph.add_kernel(&[alloc], &add, ONE, (pointer, 1i32, 64u32)).unwrap();
         graph.add_free(&[launch], pointer).unwrap();
     }
-    let Some(exec) = supported(graph.instantiate_with(InstantiateOptions::new().auto_free(true))) else { return };
+    let exec = graph.instantiate().unwrap();
     for _ in 0..3 {
         exec.launch(&stream).unwrap();
     }
     stream.synchronize().unwrap();
-    drop(exec);
+    drop((exec, graph));
     if let Some(info) = supported(device.graph_memory()) {
         assert!(info.used_high >= info.used && info.reserved_high >= info.reserved, "{info:?}");
         assert!(info.used_high > 0, "{info:?}");
@@ -589,7 +604,28 @@ fn graphs_allocate_memory() {
         let after = device.graph_memory().unwrap();
         assert!(after.used_high < info.used_high && after.used_high >= after.used, "{info:?}, then {after:?}");
     }
-    supported(device.trim_graph_memory());
+    if supported(device.trim_graph_memory()).is_some() {
+        let info = device.graph_memory().unwrap();
+        assert_eq!((info.used, info.reserved), (0, 0), "{info:?}");
+    }
+    // What a launch leaves allocated, the next one frees if it is to, and refuses else.
+    let leaves = |options| {
+        let mut graph = Graph::new(&device).unwrap();
+        let (alloc, pointer) = graph.add_alloc::<i32>(&[], 64).unwrap();
+        // SAFETY: 64 elements are allocated before.
+        unsafe { graph.add_kernel(&[alloc], &add, ONE, (pointer, 1i32, 64u32)) }.unwrap();
+        supported(graph.instantiate_with(options))
+    };
+    let Some(exec) = leaves(InstantiateOptions::new().auto_free(true)) else { return };
+    for _ in 0..3 {
+        exec.launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+    }
+    drop(exec);
+    let plain = leaves(InstantiateOptions::new()).unwrap();
+    plain.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    assert!(plain.launch(&stream).is_err(), "it has not freed what the launch before has allocated");
 }
 
 #[test]
@@ -599,10 +635,14 @@ fn a_graph_is_written_as_dot() {
     let mut graph = Graph::new(&device).unwrap();
     graph.add_fill(&[], GraphFill::new(&mut data, 4)).unwrap();
     let path = std::env::temp_dir().join(format!("hip-graph-{}.dot", std::process::id()));
-    graph.write_dot(&path, true).unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
+    let written = |verbose| {
+        graph.write_dot(&path, verbose).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let (short, long) = (written(false), written(true));
     std::fs::remove_file(&path).unwrap();
-    assert!(text.contains("digraph"), "{text}");
+    assert!(short.contains("digraph") && short.to_lowercase().contains("memset"), "{short}");
+    assert!(long.len() > short.len(), "{long}, and not verbose {short}");
     assert!(graph.write_dot("/nowhere/at/all.dot", false).is_err());
 }
 
