@@ -78,7 +78,7 @@ pub(crate) fn require_images(device: &Device, what: &'static str) -> Result<()> 
 
 impl Device {
     /// Whether it has textures, surfaces and arrays (`hipDeviceAttributeImageSupport`). Radeon GPUs and the Instincts up to
-    /// MI200 do, from MI300 (gfx942) on they do not; nor does the embedded software GPU.
+    /// MI200 do, from MI300 (gfx942) on they do not; nor does the software GPU as one.
     pub fn has_images(&self) -> Result<bool> {
         match self.attribute(DeviceAttribute::IMAGE_SUPPORT) {
             Ok(value) => Ok(value != 0),

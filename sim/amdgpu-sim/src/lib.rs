@@ -67,6 +67,7 @@ mod dispatch;
 mod exec;
 mod fault;
 mod gpu;
+pub mod image;
 pub mod isa;
 mod loss;
 mod memory;
@@ -84,6 +85,8 @@ pub use exec::unsupported;
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space, StrayRegister};
 pub use gpu::{BeyondLds, Config, Gpu, Misaligned};
 pub use isa::Arch;
+#[cfg(target_os = "linux")]
+pub use memory::SharedName;
 pub use memory::{
     Agent, Agents, AllocKind, Allocation, MAX_AGENTS, MAX_ALIGN, MIN_ALIGN, Memory, MemoryError, Nearest, PAGE,
     Physical, Request, Rights,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use amdgpu_sim::{
     Agents, AllocKind, Config, Denied, Fault, FaultKind, Gpu, MAX_ALIGN, Memory, MemoryError, PAGE, Request, Rights,
+    SharedName,
 };
 use common::*;
 
@@ -139,6 +140,44 @@ fn memory_goes_to_another_process_by_a_file_descriptor() {
     assert_eq!(why(&write_ids(&ours, address).unwrap_err()), Denied::Freed);
 }
 
+/// Memory that was not allocated for it is shared too: as long as it lives, and nobody finds anything of it afterwards.
+#[test]
+fn plain_memory_is_shared_by_name() {
+    let (ours, theirs) = (Gpu::new(Config::default()), Gpu::new(Config::default()));
+    for size in [100, 3 * PAGE, 300 << 10] {
+        let address = ours.memory().alloc(size, 0, AllocKind::Device).unwrap();
+        let next = ours.memory().alloc(size, 0, AllocKind::Device).unwrap();
+        ours.memory().fill(address, &[7], size).unwrap();
+        ours.memory().fill(next, &[9], size).unwrap();
+        let name = ours.memory().share(address).unwrap().name().unwrap();
+        assert_eq!(ours.memory().share(address).unwrap().name().unwrap(), name);
+        let open = || SharedName::from_words(name.words()).open();
+        let physical = theirs.memory().import_physical(open().unwrap(), None).unwrap();
+        let there = theirs.memory().attach(&physical, AllocKind::Device, EVERYONE).unwrap();
+        let bytes = |memory: &Memory, address: u64| {
+            let mut bytes = vec![1; size as usize];
+            memory.read(address, &mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(bytes(theirs.memory(), there), vec![7; size as usize]);
+        theirs.memory().fill(there, &[8], physical.size()).unwrap();
+        assert_eq!(bytes(ours.memory(), address), vec![8; size as usize]);
+        assert_eq!(bytes(ours.memory(), next), vec![9; size as usize], "what lies beside it is not shared");
+        ours.memory().free(address).unwrap();
+        assert!(open().is_none(), "freed");
+        // Who uses the addresses next finds zeros, and writes to nobody else's memory.
+        for _ in 0..6 {
+            let again = ours.memory().alloc(size, 0, AllocKind::Device).unwrap();
+            assert_eq!(bytes(ours.memory(), again), vec![0; size as usize]);
+            ours.memory().fill(again, &[5], size).unwrap();
+            ours.memory().free(again).unwrap();
+        }
+        assert_eq!(bytes(theirs.memory(), there), vec![8; size as usize]);
+        theirs.memory().free(there).unwrap();
+        ours.memory().free(next).unwrap();
+    }
+}
+
 #[test]
 fn bad_requests_are_errors() {
     let gpu = Gpu::new(Config { memory_bytes: 4 * PAGE, ..Config::default() });
@@ -170,7 +209,7 @@ fn bad_requests_are_errors() {
     let refused = memory.create_physical(8 * PAGE, Some(gpu.agent())).unwrap_err();
     assert!(matches!(refused, MemoryError::OutOfMemory { .. }), "{refused}");
     // Neither is it shared nor unmapped that was not made for it.
-    let plain = memory.alloc(100, 0, AllocKind::Device).unwrap();
+    let plain = memory.alloc(100, 0, AllocKind::Managed).unwrap();
     assert!(matches!(memory.share(plain), Err(MemoryError::NotOwned { .. })));
     assert!(matches!(memory.unmap(plain), Err(MemoryError::NotOwned { .. })));
     // A file that could be cut short under a kernel's feet.

@@ -1,8 +1,7 @@
 //! Execution contexts: parts of a device with streams of their own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipError_t, hipErrorContextIsDestroyed, hipErrorInvalidHandle};
 
@@ -122,13 +121,9 @@ impl Context {
     pub(crate) fn record(&self, runtime: &Runtime, event: &Event) -> Outcome {
         ensure(event.device == self.device, hipErrorInvalidHandle)?;
         self.refuse_captured(runtime)?;
-        let time = Arc::new(OnceLock::new());
-        let clock = Arc::clone(&time);
-        let stamp = Work::Always(Box::new(move || {
-            clock.get_or_init(Instant::now);
-        }));
         *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut record = event.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let (time, stamp) = event.stamp();
         let point = runtime.scheduler.submit(self.markers, stamp, &self.points(runtime));
         *record = Some(Record { point: point.ok_or(hipErrorContextIsDestroyed)?, time });
         Ok(())

@@ -24,6 +24,7 @@ pub(crate) enum Kind {
     Library = 0x25,
     LibraryKernel = 0x27,
     PhysicalMemory = 0x29,
+    Array = 0x2b,
 }
 
 const KIND_BITS: u32 = 6;

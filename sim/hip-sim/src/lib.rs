@@ -21,8 +21,8 @@
 //!
 //! # What is there
 //! Devices with access to each other's memory, memory (device, pinned, managed, registered, stream-ordered and its pools), virtual memory
-//! management (on Linux), copies and fills in
-//! up to three dimensions, streams, events, host functions, modules and libraries, launches (cooperative ones too), occupancy, graphs and the
+//! management, memory and events of other processes (these on Linux), copies and fills in
+//! up to three dimensions, arrays, textures and surfaces (where the device has images: gfx90a), streams, events, host functions, modules and libraries, launches (cooperative ones too), occupancy, graphs and the
 //! capture of streams into them, execution contexts. The other functions of HIP return
 //! `hipErrorNotSupported` (801); [`is_supported`] tells which.
 //!
@@ -44,6 +44,9 @@
 //! - Streams and events that are gone are told of, where the real runtime looks into what was there.
 //! - Memory is mapped where nothing else is, in whole and within its range; a mapping is freed by `hipMemUnmap` alone, which waits for all work
 //!   that is queued. Copies and fills of memory that no device was let use are refused.
+//! - A texture has to be in live memory, all of it, and its options have to be what there is: a border is transparent black. Like on MI200 with
+//!   ROCm, no texels of volumes and of layered arrays are blended, and there are no arrays with levels and no cubes.
+//! - A recording of an event whose process has ended counts as done, and [`last_fault`] says so.
 //! - Asynchronous copies from or to pageable memory return when they are done.
 //! - Execution contexts share out the device's compute units, and their streams tell which they have; where a kernel's workgroups run makes
 //!   no difference here, so that they are not held to them. A description of resources is used up by the context that is made of it. What was recorded on a
@@ -65,6 +68,7 @@
 //! A value that makes no sense is `hipErrorInitializationError` (3) from every call, with the reason in [`last_fault`].
 
 mod api;
+mod array;
 mod capture;
 mod config;
 mod execution;
@@ -72,6 +76,9 @@ mod fault;
 mod graph;
 mod handles;
 mod image;
+mod images;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod loss;
 mod memory;
 mod observe;
@@ -82,6 +89,7 @@ mod properties;
 mod provider;
 mod queue;
 mod runtime;
+mod shared_event;
 mod status;
 mod units;
 mod variables;

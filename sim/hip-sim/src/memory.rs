@@ -29,6 +29,9 @@ pub(crate) enum Kind {
     Global,
     /// `hipMemMap`: a device's memory, or the host's.
     Mapped { on_host: bool },
+    /// `hipIpcOpenMemHandle`: another process's.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
+    Opened,
 }
 
 /// A live block.

@@ -35,7 +35,7 @@ impl Peers {
         }
         let rights = rights(&pairs, runtime, peer);
         let of_peer = |block: &crate::memory::Block| {
-            block.kind == Kind::Device && block.device == peer.ordinal && block.share.is_none()
+            matches!(block.kind, Kind::Device | Kind::Opened) && block.device == peer.ordinal && block.share.is_none()
         };
         for block in runtime.memory.all(of_peer) {
             // One that is freed at this moment needs no rights any more.

@@ -6,6 +6,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use amdgpu_sim::Arch;
+use amdgpu_sim::image::{MOST_DEPTH, MOST_LAYERS, MOST_SIDE};
 
 use crate::runtime::Device;
 
@@ -38,8 +39,8 @@ pub(crate) struct R0600 {
     pub(crate) integrated: c_int,
     pub(crate) canMapHostMemory: c_int,
     pub(crate) computeMode: c_int,
-    /// maxTexture1D to maxSurfaceCubemapLayered: there are no textures.
-    pub(crate) textures: [c_int; 39],
+    /// maxTexture1D to maxSurfaceCubemapLayered.
+    pub(crate) textures: [c_int; 40],
     pub(crate) surfaceAlignment: usize,
     pub(crate) concurrentKernels: c_int,
     pub(crate) ECCEnabled: c_int,
@@ -142,7 +143,7 @@ pub(crate) struct R0000 {
     pub(crate) integrated: c_int,
     pub(crate) cooperativeLaunch: c_int,
     pub(crate) cooperativeMultiDeviceLaunch: c_int,
-    /// maxTexture1DLinear to maxTexture3D: there are no textures.
+    /// maxTexture1DLinear to maxTexture3D.
     pub(crate) textures: [c_int; 7],
     pub(crate) hdpMemFlushCntl: *mut c_uint,
     pub(crate) hdpRegFlushCntl: *mut c_uint,
@@ -186,6 +187,31 @@ pub(crate) const PCI_DOMAIN: c_int = 0xf00d;
 /// The features of `hipDeviceArch_t`, a bit field: all but funnel shift, `__syncthreads_count` and its like, surfaces and
 /// dynamic parallelism.
 const ARCH: c_uint = 0b0_1001_0111_1111_1111;
+
+/// Where limits are in [`R0600::textures`].
+pub(crate) const TEXTURE_1D: usize = 0;
+pub(crate) const TEXTURE_1D_LINEAR: usize = 2;
+pub(crate) const TEXTURE_2D: usize = 3;
+pub(crate) const TEXTURE_3D: usize = 12;
+pub(crate) const SURFACE_1D: usize = 26;
+
+/// The limits of textures and surfaces, where a device has them: no levels, no gathering and no cubes.
+fn textures(device: &Device) -> [c_int; 40] {
+    let mut limits = [0; 40];
+    if device.has_images() {
+        let (side, depth, layers) = (MOST_SIDE as c_int, MOST_DEPTH as c_int, MOST_LAYERS as c_int);
+        limits[TEXTURE_1D] = side;
+        limits[TEXTURE_1D_LINEAR] = c_int::MAX;
+        limits[TEXTURE_2D..5].fill(side);
+        // Width, height and pitch: in bytes, of the widest texels.
+        limits[7..10].copy_from_slice(&[side, side, 16 * side]);
+        limits[TEXTURE_3D..15].copy_from_slice(&[side, side, depth]);
+        limits[19..24].copy_from_slice(&[side, layers, side, side, layers]);
+        limits[SURFACE_1D..32].copy_from_slice(&[side, side, side, side, side, depth]);
+        limits[32..37].copy_from_slice(&[side, layers, side, side, layers]);
+    }
+    limits
+}
 
 /// The software GPU's name.
 pub(crate) fn device_name(device: &Device) -> String {
@@ -235,6 +261,7 @@ impl R0600 {
             major: 9,
             // Of gfx942, the 4.
             minor: if device.gpu.config().arch == Arch::Gfx942 { 4 } else { 0 },
+            textures: textures(device),
             textureAlignment: PITCH_ALIGN,
             texturePitchAlignment: PITCH_ALIGN,
             surfaceAlignment: PITCH_ALIGN,
@@ -304,6 +331,15 @@ impl From<&R0600> for R0000 {
             memPitch: new.memPitch,
             textureAlignment: new.textureAlignment,
             texturePitchAlignment: new.texturePitchAlignment,
+            textures: [
+                new.textures[TEXTURE_1D_LINEAR],
+                new.textures[TEXTURE_1D],
+                new.textures[TEXTURE_2D],
+                new.textures[TEXTURE_2D + 1],
+                new.textures[TEXTURE_3D],
+                new.textures[TEXTURE_3D + 1],
+                new.textures[TEXTURE_3D + 2],
+            ],
             isLargeBar: new.isLargeBar,
             managedMemory: new.managedMemory,
             directManagedMemAccessFromHost: new.directManagedMemAccessFromHost,

@@ -52,6 +52,10 @@ fn table() -> &'static HashMap<&'static str, Function> {
             api::occupancy::FUNCTIONS,
             api::pool::FUNCTIONS,
             api::virtual_memory::FUNCTIONS,
+            #[cfg(target_os = "linux")]
+            api::ipc::FUNCTIONS,
+            api::array::FUNCTIONS,
+            api::texture::FUNCTIONS,
         ]
         .into_iter()
         .chain(api::graph::FUNCTIONS)

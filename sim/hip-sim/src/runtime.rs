@@ -11,11 +11,13 @@ use amdgpu_sim::{Gpu, Memory};
 use hip_sys::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
 
 use crate::api::library::{Library, LibraryKernel};
+use crate::array::Array;
 use crate::capture::{Captures, Mark};
 use crate::config;
 use crate::execution::{Context, Descriptor, STREAM_DETACHED};
 use crate::graph::{Exec, Graph, MemoryUse, Node, UserObject};
 use crate::handles::{Handles, Kind};
+use crate::images::Objects;
 use crate::loss::Loss;
 use crate::memory::AddressMap;
 use crate::observe::write_profile_at_exit;
@@ -23,6 +25,7 @@ use crate::peers::Peers;
 use crate::placement::Placements;
 use crate::pool::Pool;
 use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
+use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
 use crate::variables::ManagedVariables;
 use crate::virtual_memory::VirtualMemory;
@@ -86,6 +89,8 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) record: Mutex<Option<Record>>,
+    /// What other processes have of it, if it was made for them.
+    pub(crate) shared: Option<SharedEvent>,
     /// What it stands for, if it was last recorded on a stream that was captured.
     pub(crate) mark: Mutex<Option<Mark>>,
 }
@@ -139,6 +144,8 @@ pub(crate) struct Runtime {
     pub(crate) memory: AddressMap,
     pub(crate) placements: Placements,
     pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) arrays: Handles<Array>,
+    pub(crate) images: Objects,
     /// Where the profile goes.
     pub(crate) profile: Option<PathBuf>,
 }
@@ -187,6 +194,8 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 memory: AddressMap::default(),
                 placements: Placements::default(),
                 virtual_memory,
+                arrays: Handles::new(Kind::Array),
+                images: Objects::default(),
                 profile: settings.profile,
             })
         })

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::mapping::Physical;
 use super::pages::{self, PAGE};
 use super::storage::GUARD;
 
@@ -48,6 +49,20 @@ pub(crate) struct Piece {
     arena: Arc<Arena>,
     start: u64,
     bytes: u64,
+    /// What is mapped there, once others can have it.
+    shared: Mutex<Option<Arc<Physical>>>,
+}
+
+impl Piece {
+    /// The first byte and how many there are: whole pages.
+    pub(super) fn pages(&self) -> (u64, u64) {
+        (self.start, self.bytes)
+    }
+
+    /// What is mapped there, if others can have it.
+    pub(super) fn shared(&self) -> MutexGuard<'_, Option<Arc<Physical>>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Blocks {
@@ -135,7 +150,8 @@ impl Arena {
     }
 
     fn piece(self: &Arc<Self>, start: u64, bytes: u64, align: u64) -> (Piece, u64) {
-        (Piece { arena: Arc::clone(self), start, bytes }, start.next_multiple_of(align))
+        let piece = Piece { arena: Arc::clone(self), start, bytes, shared: Mutex::default() };
+        (piece, start.next_multiple_of(align))
     }
 }
 
@@ -150,7 +166,13 @@ impl Drop for Arena {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        if self.bytes > LARGE {
+        if self.shared().is_some() {
+            // SAFETY: the piece's own pages, which nobody uses any more here.
+            if unsafe { pages::renew(self.start, self.bytes) }.is_none() {
+                // Others may still have what is there: the addresses are for nobody.
+                return;
+            }
+        } else if self.bytes > LARGE {
             // SAFETY: the piece's own pages, which nobody uses any more.
             unsafe { pages::empty(self.start, self.bytes) };
         }

@@ -314,14 +314,14 @@ impl Memory {
         Ok(base)
     }
 
-    /// The memory of an allocation of [`allocate_shareable`](Self::allocate_shareable) or [`attach`](Self::attach), or of a
-    /// mapping, which starts at `address`: to be exported to another process, or mapped once more.
+    /// The memory of an allocation of a GPU's memory, of [`attach`](Self::attach), or of a mapping, which starts at `address`: to be
+    /// exported to another process, or mapped once more. It has whole pages, which nothing else is in, and the allocation at its start.
     ///
     /// The first call for an allocation moves its bytes. Nothing may write them meanwhile: what is written then may be lost.
     ///
     /// # Errors
-    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it was not allocated so,
-    /// [`MemoryError::NoPages`].
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it is other memory, or
+    /// was allocated with an alignment of more than a page, [`MemoryError::NoPages`].
     pub fn share(&self, address: u64) -> Result<Arc<Physical>, MemoryError> {
         let table = self.snapshot();
         let Some(region) = table.find(address) else {
@@ -331,12 +331,19 @@ impl Memory {
         if allocation.base != address {
             return Err(MemoryError::NotTheStart { address, allocation });
         }
-        let mapping = region.mapping().ok_or(MemoryError::NotOwned { allocation })?;
-        let mut physical = mapping.physical();
+        let not_owned = MemoryError::NotOwned { allocation };
+        let (mut physical, base, size) = match region.storage.as_deref() {
+            Some(Storage::Mapping(mapping)) => (mapping.physical(), mapping.base, mapping.size),
+            // The image of a code object has several regions, whose piece it is.
+            Some(Storage::Piece(piece)) if allocation.kind == AllocKind::Device && piece.pages().0 == address => {
+                let (base, size) = piece.pages();
+                (piece.shared(), base, size)
+            }
+            _ => return Err(not_owned),
+        };
         if let Some(physical) = &*physical {
             return Ok(Arc::clone(physical));
         }
-        let (base, size) = (mapping.base, mapping.size);
         let no_pages = || MemoryError::NoPages { what: "memory that can be shared" };
         let file = pages::file(size).ok_or_else(no_pages)?;
         let shared = Arc::new(Physical { file, size, owner: allocation.owner });
@@ -347,7 +354,7 @@ impl Memory {
         let at = at.ok_or_else(no_pages)?;
         // SAFETY: both ranges are mapped, and kept so by `table` and `at`.
         unsafe { super::bulk::copy(at.base, base, size) };
-        // SAFETY: the range is this mapping's; whoever uses it goes on at the same address with the same bytes.
+        // SAFETY: the range is this mapping's, or this piece's; whoever uses it goes on at the same address with the same bytes.
         unsafe { pages::map(base, size, &shared.file, 0) }.ok_or_else(no_pages)?;
         *physical = Some(Arc::clone(&shared));
         drop(physical);

@@ -9,6 +9,8 @@ mod arena;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
 mod mapping;
+#[cfg(target_os = "linux")]
+mod name;
 mod pages;
 mod storage;
 mod table;
@@ -23,6 +25,8 @@ use arena::Arena;
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
 pub use mapping::Physical;
+#[cfg(target_os = "linux")]
+pub use name::SharedName;
 pub use pages::PAGE;
 pub(crate) use storage::Block;
 use storage::Storage;
@@ -599,7 +603,9 @@ impl Memory {
         if let Some(storage) = region.storage {
             // Another mapping's addresses are the program's to choose; nobody else gets them.
             let own = match &*storage {
-                Storage::Heap(_) | Storage::Piece(_) => true,
+                Storage::Heap(_) => true,
+                // Who has its name finds it gone.
+                Storage::Piece(piece) => piece.shared().is_none(),
                 Storage::Mapping(mapping) => mapping.is_private(),
             };
             if own && size <= QUARANTINE_BYTES {

@@ -57,6 +57,18 @@ mod os {
         }
     }
 
+    /// Puts zeroed private memory in the place of what is at a part of a committed range; `None` if the system does not.
+    ///
+    /// # Safety
+    /// The range must be the caller's, from [`reserve`], and nobody may access it any more.
+    pub(crate) unsafe fn renew(base: u64, size: u64) -> Option<()> {
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let flags = flags | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: it replaces what is the caller's own.
+        let at = unsafe { libc::mmap(place(base), size as usize, access, flags, -1, 0) };
+        (at != libc::MAP_FAILED).then_some(())
+    }
+
     /// Maps `size` bytes of a file from `offset` on at a part of a reserved range, in place of what is there.
     ///
     /// # Safety
@@ -128,6 +140,10 @@ mod os {
 
     pub(crate) unsafe fn empty(_: u64, _: u64) {}
 
+    pub(crate) unsafe fn renew(_: u64, _: u64) -> Option<()> {
+        None
+    }
+
     pub(crate) unsafe fn map(_: u64, _: u64, file: &Fd, _: u64) -> Option<()> {
         match *file {}
     }
@@ -147,4 +163,4 @@ mod os {
     }
 }
 
-pub(crate) use os::{Fd, commit, decommit, duplicate, empty, file, map, release, reserve, sealed_size};
+pub(crate) use os::{Fd, commit, decommit, duplicate, empty, file, map, release, renew, reserve, sealed_size};

@@ -14,7 +14,7 @@ pub(crate) enum Storage {
     /// From the host's allocator.
     Heap(#[allow(dead_code, reason = "it is kept for its drop")] Heap),
     /// Of the range that device memory is given from.
-    Piece(#[allow(dead_code, reason = "it is kept for its drop")] Piece),
+    Piece(Piece),
     /// Mapped pages.
     Mapping(Mapping),
 }

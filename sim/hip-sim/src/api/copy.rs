@@ -7,8 +7,10 @@ use std::sync::Arc;
 use amdgpu_sim::MemoryError;
 use hip_sys::*;
 
+use super::array::array_of;
 use super::hip_functions;
 use super::memory::find;
+use crate::array::Array;
 use crate::fault::Failure;
 use crate::graph::{CopyNode, Operation};
 use crate::memory::Block;
@@ -27,6 +29,21 @@ pub(crate) struct Shape {
     from: Strides,
 }
 
+/// One side of a copy.
+#[derive(Clone, Copy)]
+pub(crate) struct Side {
+    /// Where it begins.
+    pub(crate) ptr: *mut c_void,
+    strides: Strides,
+}
+
+impl Side {
+    /// What begins at `ptr`, with rows `pitch` and planes `plane` bytes apart.
+    pub(crate) fn new(ptr: *mut c_void, pitch: usize, plane: usize) -> Self {
+        Self { ptr, strides: Strides { pitch: pitch as u64, plane: plane as u64 } }
+    }
+}
+
 /// Bytes from row to row and from plane to plane.
 #[derive(Clone, Copy)]
 struct Strides {
@@ -43,6 +60,12 @@ impl Shape {
     pub(crate) fn flat(bytes: usize) -> Self {
         let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
         Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
+    }
+
+    /// Planes of rows, as wide as so many bytes, between two sides.
+    pub(crate) fn cuboid(extent: [usize; 3], to: Side, from: Side) -> Self {
+        let [width, height, depth] = extent.map(|size| size as u64);
+        Self { width, height, depth, to: to.strides, from: from.strides }
     }
 
     /// As C describes it: in three dimensions.
@@ -165,13 +188,30 @@ impl Copy {
 ///
 /// # Safety
 /// As HIP asks of the pointers.
-unsafe fn copy(
+pub(crate) unsafe fn copy(
     stream: hipStream_t,
     wait: bool,
     to: *mut c_void,
     from: *const c_void,
     shape: Shape,
     kind: hipMemcpyKind,
+) -> Outcome {
+    // SAFETY: as the caller vouches.
+    unsafe { described_copy(stream, wait, to, from, shape, kind, None) }
+}
+
+/// As [`copy`], of what C has described as `parameters`, if it has.
+///
+/// # Safety
+/// As of [`copy`].
+unsafe fn described_copy(
+    stream: hipStream_t,
+    wait: bool,
+    to: *mut c_void,
+    from: *const c_void,
+    shape: Shape,
+    kind: hipMemcpyKind,
+    described: Option<&hipMemcpy3DParms>,
 ) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream);
@@ -192,7 +232,8 @@ unsafe fn copy(
     let copy = Copy::check(runtime, to, from, shape, kind)?;
     let target = target?;
     if runtime.captures.is_captured(target.queue) {
-        let node = CopyNode { copy, parameters: shape.parameters(to, from, kind) };
+        let parameters = described.copied().unwrap_or_else(|| shape.parameters(to, from, kind));
+        let node = CopyNode { copy, parameters };
         return runtime.captures.add(runtime, target.queue, Operation::Copy(Arc::new(node)));
     }
     let wait = wait || copy.is_pageable();
@@ -251,24 +292,39 @@ fn rectangle(
     Ok(Shape { width: width as u64, height: height as u64, depth: 1, to, from })
 }
 
-/// A three-dimensional copy between memory that has addresses: both ends, and the shape. Arrays there are none.
-pub(crate) fn cuboid(parameters: &hipMemcpy3DParms) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
+/// A three-dimensional copy between memory and arrays: both ends, and the shape. Of an array, positions and widths count texels.
+pub(crate) fn cuboid(
+    runtime: &Runtime,
+    parameters: &hipMemcpy3DParms,
+) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
     let hipMemcpy3DParms { srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, .. } = *parameters;
-    ensure(srcArray.is_null() && dstArray.is_null(), hipErrorNotSupported)?;
-    let side = |from: hipPitchedPtr, at: hipPos| -> Option<(*mut c_void, Strides)> {
-        let plane = from.pitch.checked_mul(from.ysize)?;
-        let row_end = at.x.checked_add(extent.width)?;
-        let rows_overlap = row_end > from.pitch && (extent.height > 1 || extent.depth > 1);
-        if rows_overlap || (extent.height > from.ysize && extent.depth > 1) {
-            return None;
+    let array = |handle: hipArray_t| if handle.is_null() { Ok(None) } else { array_of(runtime, handle).map(Some) };
+    let (to_array, from_array) = (array(dstArray)?, array(srcArray)?);
+    let texel = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.layout.format().bytes());
+    let unit = match (texel(&to_array), texel(&from_array)) {
+        (Some(to), Some(from)) if to != from => {
+            let text = format!("a copy between arrays with texels of {from} and {to} bytes");
+            return Err(Refusal::new(hipErrorInvalidValue, text));
         }
-        let offset = at.z.checked_mul(plane)?.checked_add(at.y.checked_mul(from.pitch)?)?.checked_add(at.x)?;
-        Some((from.ptr.wrapping_byte_add(offset), Strides { pitch: from.pitch as u64, plane: plane as u64 }))
+        (Some(unit), _) | (_, Some(unit)) => unit,
+        (None, None) => 1,
     };
-    let (to_ptr, to) = side(dstPtr, dstPos).ok_or(hipErrorInvalidValue)?;
-    let (from_ptr, from) = side(srcPtr, srcPos).ok_or(hipErrorInvalidValue)?;
-    let (width, height, depth) = (extent.width as u64, extent.height as u64, extent.depth as u64);
-    Ok((to_ptr, from_ptr, Shape { width, height, depth, to, from }))
+    let width = extent.width.checked_mul(unit).ok_or(hipErrorInvalidValue)?;
+    let side = |array: &Option<Arc<Array>>, from: hipPitchedPtr, at: hipPos| -> Result<Side, Refusal> {
+        if let Some(array) = array {
+            ensure(from.ptr.is_null(), hipErrorInvalidValue)?;
+            return array.side([at.x, at.y, at.z], [extent.width, extent.height, extent.depth]);
+        }
+        let plane = from.pitch.checked_mul(from.ysize).ok_or(hipErrorInvalidValue)?;
+        let row_end = at.x.checked_add(width).ok_or(hipErrorInvalidValue)?;
+        let rows_overlap = row_end > from.pitch && (extent.height > 1 || extent.depth > 1);
+        ensure(!rows_overlap && (extent.height <= from.ysize || extent.depth <= 1), hipErrorInvalidValue)?;
+        let before = at.z.checked_mul(plane).zip(at.y.checked_mul(from.pitch));
+        let offset = before.and_then(|(planes, rows)| planes.checked_add(rows)?.checked_add(at.x));
+        Ok(Side::new(from.ptr.wrapping_byte_add(offset.ok_or(hipErrorInvalidValue)?), from.pitch, plane))
+    };
+    let (to, from) = (side(&to_array, dstPtr, dstPos)?, side(&from_array, srcPtr, srcPos)?);
+    Ok((to.ptr, from.ptr, Shape::cuboid([width, extent.height, extent.depth], to, from)))
 }
 
 /// `hipMemcpyDeviceToDeviceNoCU`, which came with HIP 6.
@@ -334,14 +390,14 @@ hip_functions! {
 
     fn hipMemcpy3D(parameters: *const hipMemcpy3DParms) {
         ensure(!parameters.is_null(), hipErrorInvalidValue)?;
-        let (to, from, shape) = cuboid(&*parameters)?;
-        copy(NULL, true, to, from, shape, (*parameters).kind)
+        let (to, from, shape) = cuboid(runtime()?, &*parameters)?;
+        described_copy(NULL, true, to, from, shape, (*parameters).kind, Some(&*parameters))
     }
 
     fn hipMemcpy3DAsync(parameters: *const hipMemcpy3DParms, stream: hipStream_t) {
         ensure(!parameters.is_null(), hipErrorInvalidValue)?;
-        let (to, from, shape) = cuboid(&*parameters)?;
-        copy(stream, false, to, from, shape, (*parameters).kind)
+        let (to, from, shape) = cuboid(runtime()?, &*parameters)?;
+        described_copy(stream, false, to, from, shape, (*parameters).kind, Some(&*parameters))
     }
 
     since:

@@ -9,6 +9,7 @@ use super::{hip_functions, put, put_if_wanted};
 use crate::memory::{Block, Kind, release_host};
 use crate::pool::Pool;
 use crate::properties::{PCI_DOMAIN, R0000, R0600, device_name};
+use crate::properties::{SURFACE_1D, TEXTURE_1D, TEXTURE_1D_LINEAR, TEXTURE_2D, TEXTURE_3D};
 use crate::queue::Scope;
 use crate::runtime::{Runtime, runtime};
 use crate::status::ensure;
@@ -112,6 +113,10 @@ hip_functions! {
     fn hipDeviceGetAttribute(value: *mut c_int, attribute: hipDeviceAttribute_t, device: c_int) {
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         let device = runtime()?.device(device)?;
+        // It is in no properties.
+        if attribute == hipDeviceAttributeImageSupport {
+            return put(value, c_int::from(device.has_images()));
+        }
         put(value, attribute_of(&R0600::of(device), attribute).ok_or(hipErrorInvalidValue)?)
     }
 
@@ -280,6 +285,8 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
     runtime.virtual_memory.reset(runtime, ordinal);
+    runtime.images.reset(runtime, ordinal);
+    runtime.arrays.remove_where(|array| array.device == ordinal);
     for block in runtime.memory.remove_device(ordinal) {
         if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
             pool.freed(block.size);
@@ -312,6 +319,7 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
             // nothing that runs uses it: every caller has waited for the devices.
             unsafe { release_host(block.base, block.size) };
         }
+        Kind::Opened => drop(runtime.memory().free(block.base)),
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
         // It goes with its nodes, its module, its handle.
         Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
@@ -394,17 +402,21 @@ fn attribute_of(p: &R0600, attribute: hipDeviceAttribute_t) -> Option<c_int> {
         hipDeviceAttributeWallClockRate | hipDeviceAttributeClockInstructionRate => p.clockInstructionRate,
         hipDeviceAttributeVirtualMemoryManagementSupported => c_int::from(cfg!(target_os = "linux")),
         hipDeviceAttributeCanUseStreamWaitValue
-            | hipDeviceAttributeImageSupport | hipDeviceAttributeTccDriver
+            | hipDeviceAttributeTccDriver
             | hipDeviceAttributeSingleToDoublePrecisionPerfRatio
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim
             | hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem
-            | hipDeviceAttributeMaxTexture1DWidth | hipDeviceAttributeMaxTexture1DLinear
-            | hipDeviceAttributeMaxTexture2DWidth | hipDeviceAttributeMaxTexture2DHeight
-            | hipDeviceAttributeMaxTexture3DWidth | hipDeviceAttributeMaxTexture3DHeight
-            | hipDeviceAttributeMaxTexture3DDepth | hipDeviceAttributeMaxTexture1DMipmap
-            | hipDeviceAttributeMaxTextureCubemap | hipDeviceAttributeMaxSurface1D => 0,
+            | hipDeviceAttributeMaxTexture1DMipmap | hipDeviceAttributeMaxTextureCubemap => 0,
+        hipDeviceAttributeMaxTexture1DWidth => p.textures[TEXTURE_1D],
+        hipDeviceAttributeMaxTexture1DLinear => p.textures[TEXTURE_1D_LINEAR],
+        hipDeviceAttributeMaxTexture2DWidth => p.textures[TEXTURE_2D],
+        hipDeviceAttributeMaxTexture2DHeight => p.textures[TEXTURE_2D + 1],
+        hipDeviceAttributeMaxTexture3DWidth => p.textures[TEXTURE_3D],
+        hipDeviceAttributeMaxTexture3DHeight => p.textures[TEXTURE_3D + 1],
+        hipDeviceAttributeMaxTexture3DDepth => p.textures[TEXTURE_3D + 2],
+        hipDeviceAttributeMaxSurface1D => p.textures[SURFACE_1D],
     }
     // Attributes that came after the lowest API level, by number.
     let host_register_supported = hipDeviceAttributeVirtualMemoryManagementSupported.0 + 1;

@@ -1,21 +1,22 @@
 //! Events.
 
 use std::ffi::c_uint;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use hip_sys::*;
 
 use super::stream::scope_of;
 use super::{hip_functions, put};
-use crate::queue::{Point, Work};
+use crate::queue::Point;
 use crate::runtime::{Event, Record, Runtime, Target, runtime};
+use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure};
 
 /// Blocking synchronisation, no timing, interprocess, no system fence, release to device, release to system.
 const KNOWN_FLAGS: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
 const RELEASES: c_uint = 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
-const INTERPROCESS: c_uint = 0x4;
+pub(crate) const INTERPROCESS: c_uint = 0x4;
 
 /// Makes an event for the current device.
 ///
@@ -27,17 +28,15 @@ unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
     ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
     ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
     let device = runtime.live_current()?.ordinal;
-    let event = Event { device, flags, record: Mutex::default(), mark: Mutex::default() };
+    // Where there is no such memory, the event is there all the same, and has no handle.
+    let shared = (flags & INTERPROCESS != 0).then(|| SharedEvent::new(runtime, device, None).ok()).flatten();
+    let event = Event { device, flags, record: Mutex::default(), shared, mark: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
 fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<Arc<Event>, Refusal> {
     runtime.events.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
-}
-
-fn record_of(event: &Event) -> Option<Record> {
-    event.record.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Records `handle` on `stream`: the time is when the command comes up.
@@ -62,7 +61,7 @@ pub(crate) fn record_on(runtime: &Runtime, handle: usize, target: &Target) -> Re
 /// What a wait for the event with this handle, as a number, waits for.
 pub(crate) fn point_of(runtime: &Runtime, handle: usize) -> Result<Option<Point>, Refusal> {
     let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
-    Ok(record_of(&event).map(|record| record.point))
+    Ok(event.latest(runtime).map(|record| record.point))
 }
 
 /// Whether the event with this handle, as a number, is there.
@@ -73,12 +72,8 @@ pub(crate) fn exists(runtime: &Runtime, handle: usize) -> bool {
 fn record_event(runtime: &Runtime, event: &Event, target: &Target) -> Result<Point, Refusal> {
     ensure(event.device == target.device, hipErrorInvalidHandle)?;
     *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    let time = Arc::new(OnceLock::new());
-    let clock = Arc::clone(&time);
     let mut slot = event.record.lock().unwrap_or_else(PoisonError::into_inner);
-    let stamp = Work::Always(Box::new(move || {
-        clock.get_or_init(Instant::now);
-    }));
+    let (time, stamp) = event.stamp();
     let point = runtime.scheduler.submit(target.queue, stamp, &[]).ok_or(hipErrorContextIsDestroyed)?;
     *slot = Some(Record { point, time });
     Ok(point)
@@ -90,12 +85,12 @@ fn asked(runtime: &Runtime, handle: hipEvent_t) -> Result<Option<Record>, Refusa
     let mark = event.mark.lock().unwrap_or_else(PoisonError::into_inner).clone();
     runtime.captures.refuse_mark(mark.as_ref())?;
     runtime.captures.refuse_unsafe()?;
-    Ok(record_of(&event))
+    Ok(event.latest(runtime))
 }
 
 /// The time that a recording has got, if the event can be asked for it.
 fn time_of(runtime: &Runtime, event: &Event) -> Result<Instant, Refusal> {
-    let record = record_of(event).filter(|_| event.flags & hipEventDisableTiming == 0);
+    let record = event.latest(runtime).filter(|_| event.flags & hipEventDisableTiming == 0);
     let record = record.ok_or(hipErrorInvalidHandle)?;
     ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
     record.time.get().copied().ok_or_else(|| hipErrorNotReady.into())

@@ -291,8 +291,7 @@ hip_functions! {
         let context = context(runtime, handle)?;
         let event = event(runtime, awaited)?;
         ensure(event.mark.lock().unwrap_or_else(PoisonError::into_inner).is_none(), hipErrorCapturedEvent)?;
-        let record = event.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        record.map_or(Ok(()), |record| context.wait(runtime, record.point))
+        event.latest(runtime).map_or(Ok(()), |record| context.wait(runtime, record.point))
     }
 
     fn hipStreamGetDevResource(stream: hipStream_t, resource: *mut DevResource, kind: c_uint) {

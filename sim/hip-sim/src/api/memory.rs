@@ -140,7 +140,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
 }
 
 /// Waits for all that may use the block that starts at `ptr`, and frees it.
-fn free(ptr: *mut c_void) -> Outcome {
+pub(crate) fn free(ptr: *mut c_void) -> Outcome {
     let runtime = runtime()?;
     runtime.captures.refuse_unsafe()?;
     if ptr.is_null() {
@@ -148,7 +148,7 @@ fn free(ptr: *mut c_void) -> Outcome {
     }
     let base = address(ptr);
     let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
-    ensure(!matches!(block.kind, Kind::Registered | Kind::Mapped { .. }), hipErrorInvalidValue)?;
+    ensure(!matches!(block.kind, Kind::Registered | Kind::Mapped { .. } | Kind::Opened), hipErrorInvalidValue)?;
     if block.kind == Kind::Graph {
         let memory = graph::allocated(runtime, base).ok_or(hipErrorInvalidValue)?;
         runtime.drain(Some(block.device));
@@ -349,7 +349,7 @@ hip_functions! {
         let value = match find(runtime, address(ptr)) {
             Some(block) => PointerAttributes {
                 kind: match block.kind {
-                    Kind::Device | Kind::Graph | Kind::Global | Kind::Mapped { on_host: false } => hipMemoryTypeDevice,
+                    Kind::Device | Kind::Graph | Kind::Global | Kind::Mapped { on_host: false } | Kind::Opened => hipMemoryTypeDevice,
                     Kind::Host | Kind::Registered | Kind::Mapped { on_host: true } => hipMemoryTypeHost,
                     Kind::Managed => hipMemoryTypeManaged,
                 },

@@ -1,5 +1,6 @@
 //! The HIP functions, one file a chapter of the API.
 
+pub(crate) mod array;
 pub(crate) mod capture;
 pub(crate) mod copy;
 pub(crate) mod device;
@@ -7,6 +8,8 @@ pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod execution_context;
 pub(crate) mod graph;
+#[cfg(target_os = "linux")]
+pub(crate) mod ipc;
 pub(crate) mod launch;
 pub(crate) mod library;
 pub(crate) mod managed;
@@ -16,6 +19,7 @@ pub(crate) mod module;
 pub(crate) mod occupancy;
 pub(crate) mod pool;
 pub(crate) mod stream;
+pub(crate) mod texture;
 pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;

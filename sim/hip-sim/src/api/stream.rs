@@ -133,8 +133,7 @@ hip_functions! {
                 return Ok(());
             }
         }
-        let record = event.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        if let Some(record) = record {
+        if let Some(record) = event.latest(runtime) {
             let nothing = Work::Always(Box::new(|| {}));
             runtime.scheduler.submit(target.queue, nothing, &[record.point]).ok_or(hipErrorInvalidHandle)?;
         }

@@ -2,12 +2,14 @@
 
 use std::ffi::c_void;
 
+use amdgpu_sim::image::{Layout, MOST_DEPTH, MOST_LAYERS, MOST_SIDE};
+
 use super::{functions, put};
 use crate::abi::*;
 use crate::agent::AgentId;
 use crate::driver::VENDOR;
-use crate::image::{Box3, Format, Image, Kind, LIMITS, Layout, Linear};
-use crate::image::{clear, copy, export, image_words, import, layout_of_words, sampler_words};
+use crate::image::{Box3, Image, Linear, capability, info, kind, linear, opaque, sampler};
+use crate::image::{clear, copy, export, import, layout_of_words};
 use crate::runtime::{Result, Runtime, runtime};
 
 /// The extension's functions.
@@ -56,8 +58,8 @@ unsafe fn read<T: Copy>(from: *const T) -> Result<T> {
 /// A layout by its number, and the pitches that a program says.
 fn layout(of: &hsa_ext_image_descriptor_t, layout: u32, pitch: usize, slice: usize) -> Result<Layout> {
     match layout {
-        HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE if pitch == 0 && slice == 0 => Layout::opaque(of),
-        HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR => Layout::linear(of, pitch, slice),
+        HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE if pitch == 0 && slice == 0 => opaque(of),
+        HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR => linear(of, pitch, slice),
         _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
     }
 }
@@ -79,10 +81,10 @@ unsafe fn create(
 ) -> Result<()> {
     permitted(access)?;
     let data = data as u64;
-    if data == 0 || image.is_null() || data % layout.info().alignment as u64 != 0 {
+    if data == 0 || image.is_null() || data % layout.alignment() as u64 != 0 {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let words = image_words(&layout, data);
+    let words = layout.words(data);
     let handle = runtime.images.insert_image(runtime, Image { layout, data }, &words)?;
     // SAFETY: the caller vouches for it.
     unsafe { put(image, hsa_ext_image_t { handle }) }
@@ -106,15 +108,12 @@ functions! {
         agent: hsa_agent_t,
         geometry: u32,
         format: *const hsa_ext_image_format_t,
-        capability: *mut u32,
+        to: *mut u32,
     ) {
         with_images(agent)?;
-        Kind::of(geometry)?;
+        kind(geometry)?;
         // SAFETY: the caller vouches for both.
-        unsafe {
-            let format = Format::of(read(format)?);
-            put(capability, format.map_or(HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED, Format::capability))
-        }
+        unsafe { put(to, capability(read(format)?)) }
     }
 
     /// The same, in a layout by name: it is the same.
@@ -123,18 +122,15 @@ functions! {
         geometry: u32,
         format: *const hsa_ext_image_format_t,
         layout: u32,
-        capability: *mut u32,
+        to: *mut u32,
     ) {
         with_images(agent)?;
-        Kind::of(geometry)?;
+        kind(geometry)?;
         if layout > HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller vouches for both.
-        unsafe {
-            let format = Format::of(read(format)?);
-            put(capability, format.map_or(HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED, Format::capability))
-        }
+        unsafe { put(to, capability(read(format)?)) }
     }
 
     /// Bytes and alignment of an image.
@@ -142,12 +138,12 @@ functions! {
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
         access: u32,
-        info: *mut hsa_ext_image_data_info_t,
+        to: *mut hsa_ext_image_data_info_t,
     ) {
         with_images(agent)?;
         permitted(access)?;
         // SAFETY: the caller vouches for both.
-        unsafe { put(info, Layout::opaque(&read(descriptor)?)?.info()) }
+        unsafe { put(to, info(&opaque(&read(descriptor)?)?)) }
     }
 
     /// Bytes and alignment of an image in a layout.
@@ -158,12 +154,12 @@ functions! {
         layout_of: u32,
         pitch: usize,
         slice: usize,
-        info: *mut hsa_ext_image_data_info_t,
+        to: *mut hsa_ext_image_data_info_t,
     ) {
         with_images(agent)?;
         permitted(access)?;
         // SAFETY: the caller vouches for both.
-        unsafe { put(info, layout(&read(descriptor)?, layout_of, pitch, slice)?.info()) }
+        unsafe { put(to, info(&layout(&read(descriptor)?, layout_of, pitch, slice)?)) }
     }
 
     /// Makes an image of memory.
@@ -176,7 +172,7 @@ functions! {
     ) {
         let (runtime, _) = with_images(agent)?;
         // SAFETY: the caller vouches for the pointers.
-        unsafe { create(runtime, Layout::opaque(&read(descriptor)?)?, data, access, image) }
+        unsafe { create(runtime, opaque(&read(descriptor)?)?, data, access, image) }
     }
 
     /// Makes an image of memory with a layout.
@@ -299,7 +295,7 @@ functions! {
         let hsa_ext_sampler_descriptor_t { coordinate_mode, filter_mode, address_mode } = unsafe { read(descriptor) }?;
         let address_modes = [address_mode; 3];
         let of = hsa_ext_sampler_descriptor_v2_t { coordinate_mode, filter_mode, address_modes };
-        let handle = runtime.images.insert_sampler(runtime, &sampler_words(&of)?)?;
+        let handle = runtime.images.insert_sampler(runtime, &self::sampler(&of)?.words())?;
         // SAFETY: the caller vouches for it.
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }
@@ -315,8 +311,8 @@ functions! {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller vouches for it.
-        let words = sampler_words(&unsafe { read(descriptor) }?)?;
-        let handle = runtime.images.insert_sampler(runtime, &words)?;
+        let of = unsafe { read(descriptor) }?;
+        let handle = runtime.images.insert_sampler(runtime, &self::sampler(&of)?.words())?;
         // SAFETY: the caller vouches for it.
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }
@@ -344,14 +340,16 @@ pub(super) unsafe fn limit(attribute: u32, value: *mut c_void) -> Result<()> {
     unsafe {
         match attribute {
             HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS..=HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS => {
-                put(value, LIMITS.side)
+                put(value, MOST_SIDE as u32)
             }
             HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => put(value, u32::MAX),
             HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS..=HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS => {
-                put(value, [LIMITS.side; 2])
+                put(value, [MOST_SIDE as u32; 2])
             }
-            HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => put(value, [LIMITS.side, LIMITS.side, LIMITS.depth]),
-            HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => put(value, LIMITS.layers),
+            HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS => {
+                put(value, [MOST_SIDE, MOST_SIDE, MOST_DEPTH].map(|most| most as u32))
+            }
+            HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS => put(value, MOST_LAYERS as u32),
             _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::Layout;
+use amdgpu_sim::image::{IMAGE_WORDS, Layout, SAMPLER_WORDS};
+
 use crate::abi::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 use crate::agent::AgentId;
 use crate::memory::{GRANULE, Pool, PoolKind, pointer};
@@ -42,12 +43,12 @@ struct State {
 
 impl Objects {
     /// Makes an image of these words.
-    pub(crate) fn insert_image(&self, runtime: &Runtime, image: Image, words: &[u32; 12]) -> Result<u64> {
+    pub(crate) fn insert_image(&self, runtime: &Runtime, image: Image, words: &[u32; IMAGE_WORDS]) -> Result<u64> {
         self.insert(runtime, Object::Image(image), words)
     }
 
     /// Makes a sampler of these words.
-    pub(crate) fn insert_sampler(&self, runtime: &Runtime, words: &[u32; 8]) -> Result<u64> {
+    pub(crate) fn insert_sampler(&self, runtime: &Runtime, words: &[u32; SAMPLER_WORDS]) -> Result<u64> {
         self.insert(runtime, Object::Sampler, words)
     }
 

@@ -1,8 +1,9 @@
 //! Copies between images and memory, and fills.
 
 use amdgpu_sim::Memory;
+use amdgpu_sim::image::Kind;
 
-use super::{Image, Kind};
+use super::Image;
 use crate::abi::*;
 use crate::memory::copy_bytes;
 use crate::runtime::Result;
@@ -27,10 +28,10 @@ impl Box3 {
     pub(crate) fn of(image: &Image, offset: hsa_dim3_t, range: hsa_dim3_t) -> Result<Self> {
         let widen = |d: hsa_dim3_t| [d.x, d.y, d.z].map(u64::from);
         let (mut first, mut size) = (widen(offset), widen(range));
-        if image.layout.kind == Kind::Lines && first[2] == 0 && size[2] <= 1 {
+        if image.layout.kind() == Kind::Lines && first[2] == 0 && size[2] <= 1 {
             (first, size) = ([first[0], 0, first[1]], [size[0], 1, size[1]]);
         }
-        for ((first, size), limit) in first.iter().zip(&mut size).zip(image.layout.size) {
+        for ((first, size), limit) in first.iter().zip(&mut size).zip(image.layout.size()) {
             *size = (*size).max(1);
             if first + *size > limit as u64 {
                 return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -43,8 +44,8 @@ impl Box3 {
     fn row(&self, image: &Image, y: u64, z: u64) -> u64 {
         let [x0, y0, z0] = self.first;
         let layout = &image.layout;
-        let (pitch, slice) = (layout.pitch as u64, layout.slice as u64);
-        image.data + (z0 + z) * slice + (y0 + y) * pitch + x0 * layout.format.bytes as u64
+        let (pitch, slice) = (layout.pitch() as u64, layout.slice() as u64);
+        image.data + (z0 + z) * slice + (y0 + y) * pitch + x0 * layout.format().bytes() as u64
     }
 
     /// Calls `row` for each row, with its number in plane and box.
@@ -73,24 +74,24 @@ impl Linear {
 
 /// Copies from memory into a box of an image.
 pub(crate) fn import(space: &Memory, from: Linear, to: &Image, part: &Box3) -> Result<()> {
-    let bytes = part.size[0] * to.layout.format.bytes as u64;
+    let bytes = part.size[0] * to.layout.format().bytes() as u64;
     let from = from.checked(part, bytes)?;
     part.rows(|y, z| copy_bytes(space, part.row(to, y, z), from.row(y, z), bytes))
 }
 
 /// Copies from a box of an image into memory.
 pub(crate) fn export(space: &Memory, from: &Image, part: &Box3, to: Linear) -> Result<()> {
-    let bytes = part.size[0] * from.layout.format.bytes as u64;
+    let bytes = part.size[0] * from.layout.format().bytes() as u64;
     let to = to.checked(part, bytes)?;
     part.rows(|y, z| copy_bytes(space, to.row(y, z), part.row(from, y, z), bytes))
 }
 
 /// Copies texels as they are from a box of one image into one of the same size of another.
 pub(crate) fn copy(space: &Memory, from: (&Image, &Box3), to: (&Image, &Box3)) -> Result<()> {
-    if from.0.layout.format.bytes != to.0.layout.format.bytes || from.1.size != to.1.size {
+    if from.0.layout.format().bytes() != to.0.layout.format().bytes() || from.1.size != to.1.size {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
-    let bytes = from.1.size[0] * from.0.layout.format.bytes as u64;
+    let bytes = from.1.size[0] * from.0.layout.format().bytes() as u64;
     from.1.rows(|y, z| copy_bytes(space, to.1.row(to.0, y, z), from.1.row(from.0, y, z), bytes))
 }
 
@@ -99,8 +100,8 @@ const PIECE: u64 = 4096;
 
 /// Sets every texel of a box.
 pub(crate) fn clear(space: &Memory, image: &Image, part: &Box3, components: [u32; 4]) -> Result<()> {
-    let (width, texel) = (part.size[0], image.layout.format.bytes as u64);
-    let piece = image.layout.format.pack(components).repeat(width.min(PIECE) as usize);
+    let (width, texel) = (part.size[0], image.layout.format().bytes() as u64);
+    let piece = image.layout.format().pack(components).repeat(width.min(PIECE) as usize);
     part.rows(|y, z| {
         let row = part.row(image, y, z);
         (0..width).step_by(PIECE as usize).try_for_each(|x| {

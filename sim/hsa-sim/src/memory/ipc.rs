@@ -1,17 +1,12 @@
 //! Memory that processes share.
 //!
-//! A shared allocation lies in an anonymous file of its process (`memfd`), which another process of the same user opens as
-//! `/proc/PID/fd/N`. So nothing is left behind when a process ends, in whatever way, and nobody serves requests. A handle says which
-//! file of which process that is, and enough besides to find out one that is stale, or none at all.
+//! A shared allocation has a name by which other processes open it. A handle is that name, which pool the memory is of, and a sum.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_sim::{AllocKind, MemoryError, Physical};
+use amdgpu_sim::{AllocKind, MemoryError, Physical, SharedName};
 
 use super::{GRANULE, Memories, Pool, PoolKind, Record, status_of};
 use crate::abi::{
@@ -30,12 +25,7 @@ const MAGIC: u32 = 0x4750_4953;
 /// What a handle says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Handle {
-    process: u32,
-    /// When the process was started: numbers of processes are used again.
-    started: u32,
-    descriptor: u32,
-    /// The file's own number: so are those of descriptors.
-    file: u64,
+    name: SharedName,
     pool: Pool,
 }
 
@@ -46,8 +36,8 @@ impl Handle {
             _ => 0,
         };
         let pool = u32::from(self.pool.agent.0) << 8 | kind;
-        let (low, high) = (self.file as u32, (self.file >> 32) as u32);
-        let mut raw = [MAGIC, self.process, self.started, self.descriptor, low, high, pool, 0];
+        let [process, started, descriptor, low, high] = self.name.words();
+        let mut raw = [MAGIC, process, started, descriptor, low, high, pool, 0];
         raw[7] = check(&raw);
         raw
     }
@@ -60,17 +50,7 @@ impl Handle {
         }
         let kind = if pool & 0xff == 1 { PoolKind::DeviceFine } else { PoolKind::DeviceCoarse };
         let pool = Pool { agent: AgentId(u8::try_from(pool >> 8).ok()?), kind };
-        Some(Self { process, started, descriptor, file: u64::from(high) << 32 | u64::from(low), pool })
-    }
-
-    /// Opens the file; `None` if process or file are gone, or not for this user.
-    fn open(&self) -> Option<File> {
-        let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
-        let started = started(self.process)?;
-        let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
-        // Afterwards: what was opened is of the process that was looked at, as that one is still there.
-        let same = started == self.started && file.metadata().ok()?.ino() == self.file;
-        same.then_some(file)
+        Some(Self { name: SharedName::from_words([process, started, descriptor, low, high]), pool })
     }
 }
 
@@ -79,14 +59,6 @@ fn check(raw: &RawHandle) -> u32 {
     let mut hasher = DefaultHasher::new();
     raw[..7].hash(&mut hasher);
     hasher.finish() as u32
-}
-
-/// When a process was started, in the kernel's ticks.
-fn started(process: u32) -> Option<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may hold anything; the time is the 20th field after it.
-    let fields = text.rsplit_once(')')?.1;
-    Some(fields.split_ascii_whitespace().nth(19)?.parse::<u64>().ok()? as u32)
 }
 
 /// What this process shares, by address.
@@ -127,16 +99,8 @@ impl Memories {
             return Err(invalid);
         }
         let physical = agents.space().share(address).map_err(|error| refused(&error))?;
-        let process = std::process::id();
-        let duplicate = physical.as_fd().try_clone_to_owned().map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        let metadata = File::from(duplicate).metadata().map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        let handle = Handle {
-            process,
-            started: started(process).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?,
-            descriptor: physical.as_fd().as_raw_fd() as u32,
-            file: metadata.ino(),
-            pool: record.pool,
-        };
+        let name = physical.name().map_err(|error| refused(&error))?;
+        let handle = Handle { name, pool: record.pool };
         self.shared.insert(address, physical);
         Ok(handle.write())
     }
@@ -147,9 +111,9 @@ impl Memories {
         let handle = Handle::read(raw).ok_or(invalid)?;
         let owner = handle.pool.agent.gpu().ok_or(invalid)?;
         agents.gpu(handle.pool.agent).map_err(|_| invalid)?;
-        let file = handle.open().ok_or(invalid)?;
+        let file = handle.name.open().ok_or(invalid)?;
         let space = agents.space();
-        let physical = space.import_physical(file.into(), Some(owner)).map_err(|_| invalid)?;
+        let physical = space.import_physical(file, Some(owner)).map_err(|_| invalid)?;
         if size == 0 || size.checked_next_multiple_of(GRANULE) != Some(physical.size()) {
             return Err(invalid);
         }
@@ -171,25 +135,12 @@ impl Memories {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::OwnedFd;
-
     use super::*;
-
-    fn handle(file: &File) -> Handle {
-        let process = std::process::id();
-        Handle {
-            process,
-            started: started(process).unwrap(),
-            descriptor: file.as_raw_fd() as u32,
-            file: file.metadata().unwrap().ino(),
-            pool: Pool { agent: AgentId(3), kind: PoolKind::DeviceFine },
-        }
-    }
 
     #[test]
     fn a_handle_survives_being_written_and_nothing_else_is_one() {
-        let file = tempfile::tempfile().unwrap();
-        let good = handle(&file);
+        let name = SharedName::from_words([1, 2, 3, 4, 5]);
+        let good = Handle { name, pool: Pool { agent: AgentId(3), kind: PoolKind::DeviceFine } };
         let raw = good.write();
         assert_eq!(Handle::read(&raw), Some(good));
         for bit in 0..256 {
@@ -199,19 +150,5 @@ mod tests {
         }
         assert_eq!(Handle::read(&[0; 8]), None);
         assert_eq!(Handle::read(&[u32::MAX; 8]), None);
-    }
-
-    #[test]
-    fn what_is_gone_is_not_opened() {
-        let file = tempfile::tempfile().unwrap();
-        let good = handle(&file);
-        assert!(good.open().is_some());
-        assert!(Handle { started: good.started ^ 1, ..good }.open().is_none(), "another process of that number");
-        assert!(Handle { file: good.file ^ 1, ..good }.open().is_none(), "another file of that number");
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        assert!(Handle { process: child.id(), ..good }.open().is_none(), "a process that has ended");
-        drop(OwnedFd::from(file));
-        assert!(good.open().is_none(), "a file that was closed");
     }
 }

@@ -48,7 +48,7 @@ pub(super) unsafe fn copy(runtime: &Runtime, parameters: *const hipMemcpy3DParms
     // SAFETY: not null, hence valid, as the caller vouches.
     let parameters = unsafe { *parameters };
     ensure_kind(parameters.kind)?;
-    let (to, from, shape) = cuboid(&parameters)?;
+    let (to, from, shape) = cuboid(runtime, &parameters)?;
     ensure(!shape.is_empty() && !to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     let copy = Copy::check(runtime, to, from, shape, parameters.kind)?;
     Ok(Operation::Copy(Arc::new(CopyNode { copy, parameters })))

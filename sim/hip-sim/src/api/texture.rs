@@ -1,0 +1,256 @@
+//! Texture and surface objects.
+
+#![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
+
+use std::ffi::c_void;
+
+use amdgpu_sim::image::{AddressMode, ImageError, Kind, Layout, Sampler};
+use hip_sys::*;
+
+use super::array::array_of;
+use super::memory::{address, find, pointer};
+use super::{hip_functions, put};
+use crate::array::Channels;
+use crate::images::Object;
+use crate::properties::PITCH_ALIGN;
+use crate::runtime::{Runtime, runtime};
+use crate::status::{Outcome, Refusal, ensure};
+use crate::virtual_memory::ensure_room;
+
+/// Texels in memory, before it is said how they are read.
+struct Texels {
+    device: usize,
+    base: u64,
+    channels: Channels,
+    kind: Kind,
+    size: [usize; 3],
+    /// Bytes from row to row; 0 for an array's.
+    pitch: usize,
+}
+
+fn invalid(text: impl Into<String>) -> Refusal {
+    Refusal::new(hipErrorInvalidValue, text)
+}
+
+impl Texels {
+    /// The texels of an array.
+    fn of_array(runtime: &Runtime, array: hipArray_t) -> Result<Self, Refusal> {
+        ensure(!array.is_null(), hipErrorInvalidValue)?;
+        let array = array_of(runtime, array)?;
+        let (kind, size) = (array.layout.kind(), array.layout.size());
+        Ok(Self { device: array.device, base: array.base, channels: array.channels, kind, size, pitch: 0 })
+    }
+
+    /// Texels in memory that begin at `ptr`.
+    fn of_memory(
+        runtime: &Runtime,
+        ptr: *mut c_void,
+        texel: &hipChannelFormatDesc,
+        kind: Kind,
+        size: [usize; 3],
+        pitch: usize,
+    ) -> Result<Self, Refusal> {
+        let channels = Channels::of(texel).ok_or(hipErrorInvalidValue)?;
+        let base = address(ptr);
+        let block = find(runtime, base).ok_or_else(|| invalid(format!("{base:#x} is not in live device memory")))?;
+        if base % PITCH_ALIGN as u64 != 0 {
+            return Err(invalid(format!("a texture at {base:#x}, which is no multiple of {PITCH_ALIGN} bytes")));
+        }
+        ensure(size.iter().all(|size| *size > 0), hipErrorInvalidValue)?;
+        let row = size[0].checked_mul((channels.bits * channels.count / 8) as usize).ok_or(hipErrorInvalidValue)?;
+        let span = pitch.checked_mul(size[1] - 1).and_then(|before| before.checked_add(row));
+        ensure_room(runtime, &block, base, span.ok_or(hipErrorInvalidValue)? as u64, false)?;
+        Ok(Self { device: block.device, base, channels, kind, size, pitch })
+    }
+
+    /// What a resource has.
+    ///
+    /// # Safety
+    /// The description's kind must be that of what is in it.
+    unsafe fn of_resource(runtime: &Runtime, resource: &hipResourceDesc) -> Result<Self, Refusal> {
+        let res = resource.res;
+        match resource.resType {
+            // SAFETY: as the caller vouches.
+            hipResourceTypeArray => Self::of_array(runtime, unsafe { res.array.array }),
+            hipResourceTypeLinear => {
+                // SAFETY: as the caller vouches.
+                let hipResourceDesc_res_linear { devPtr, desc, sizeInBytes } = unsafe { res.linear };
+                let channels = Channels::of(&desc).ok_or(hipErrorInvalidValue)?;
+                let texels = sizeInBytes / (channels.bits * channels.count / 8) as usize;
+                Self::of_memory(runtime, devPtr, &desc, Kind::Buffer, [texels, 1, 1], 0)
+            }
+            hipResourceTypePitch2D => {
+                // SAFETY: as the caller vouches.
+                let hipResourceDesc_res_pitch2D { devPtr, desc, width, height, pitchInBytes } = unsafe { res.pitch2D };
+                Self::of_memory(runtime, devPtr, &desc, Kind::Plane, [width, height, 1], pitchInBytes)
+            }
+            hipResourceTypeMipmappedArray => Err(Refusal::new(hipErrorNotSupported, "there are no arrays with levels")),
+            _ => Err(hipErrorInvalidValue.into()),
+        }
+    }
+
+    /// As a view has them: with another format of as many bytes.
+    fn viewed(self, view: &hipResourceViewDesc) -> Result<Self, Refusal> {
+        if view.format.0 == 0 {
+            return Ok(self);
+        }
+        let channels = Channels::of_view(view.format).ok_or(hipErrorNotSupported)?;
+        let bits = |channels: Channels| channels.bits * channels.count;
+        let same = |of: usize, size: usize| of == 0 || of == size;
+        let [width, height, depth] = self.size;
+        let whole = same(view.width, width) && same(view.height, height) && same(view.depth, depth);
+        let whole = whole && view.firstLayer == 0 && same(view.lastLayer as usize, depth - 1);
+        if !whole || bits(channels) != bits(self.channels) || view.firstMipmapLevel + view.lastMipmapLevel != 0 {
+            let text = "a view of a part of an array, or of texels of another size, which this device does not have";
+            return Err(Refusal::new(hipErrorNotSupported, text));
+        }
+        Ok(Self { channels, ..self })
+    }
+
+    /// How the device has them.
+    fn layout(&self, normalized: bool, srgb: bool) -> Result<Layout, Refusal> {
+        let refused = |error: ImageError| invalid(error.to_string());
+        let format = self
+            .channels
+            .format(normalized, srgb)
+            .ok_or_else(|| invalid(format!("integers of {} bits cannot be read as fractions", self.channels.bits)))?;
+        match self.kind {
+            Kind::Plane if self.pitch > 0 => Layout::linear(self.kind, format, self.size, self.pitch, 0),
+            _ => Layout::opaque(self.kind, format, self.size),
+        }
+        .map_err(refused)
+    }
+}
+
+/// The sampler of a texture of this kind.
+fn sampler(kind: Kind, of: &hipTextureDesc) -> Result<Sampler, Refusal> {
+    let normalized = of.normalizedCoords != 0;
+    let mut address = [AddressMode::Clamp; 3];
+    for (mode, asked) in address.iter_mut().zip(of.addressMode) {
+        *mode = match asked {
+            // Coordinates that count texels do not come round again.
+            hipAddressModeWrap | hipAddressModeMirror if !normalized => AddressMode::Clamp,
+            hipAddressModeWrap => AddressMode::Repeat,
+            hipAddressModeMirror => AddressMode::Mirror,
+            hipAddressModeClamp => AddressMode::Clamp,
+            hipAddressModeBorder => AddressMode::Border,
+            _ => return Err(invalid(format!("{asked:?}"))),
+        };
+    }
+    let linear = match of.filterMode {
+        hipFilterModePoint => false,
+        hipFilterModeLinear => true,
+        other => return Err(invalid(format!("{other:?}"))),
+    };
+    let unsupported = |text: &str| Err(Refusal::new(hipErrorNotSupported, text));
+    if linear && !matches!(kind, Kind::Line | Kind::Plane | Kind::Buffer) {
+        return unsupported(
+            "on this GPU no texels of volumes and of layered arrays are blended, as on MI200 with ROCm",
+        );
+    }
+    if of.maxAnisotropy != 0 {
+        return unsupported("anisotropic filters");
+    }
+    if address.contains(&AddressMode::Border) && of.borderColor != [0.0; 4] {
+        return unsupported("a border of another colour than transparent black");
+    }
+    Ok(Sampler { address, linear, normalized })
+}
+
+/// Makes a texture.
+///
+/// # Safety
+/// Pointers must be null or valid, and the resource's kind that of what is in it.
+unsafe fn create(
+    to: *mut hipTextureObject_t,
+    resource: *const hipResourceDesc,
+    texture: *const hipTextureDesc,
+    view: *const hipResourceViewDesc,
+) -> Outcome {
+    let runtime = runtime()?;
+    ensure(!to.is_null() && !resource.is_null() && !texture.is_null(), hipErrorInvalidValue)?;
+    runtime.live_current()?.ensure_images()?;
+    // SAFETY: not null, hence valid, as the caller vouches.
+    let (resource, texture, view) = unsafe { (*resource, *texture, view.as_ref().copied()) };
+    // SAFETY: as the caller vouches.
+    let mut texels = unsafe { Texels::of_resource(runtime, &resource) }?;
+    if let Some(view) = &view {
+        texels = texels.viewed(view)?;
+    }
+    let normalized = match texture.readMode {
+        hipReadModeElementType => false,
+        hipReadModeNormalizedFloat => true,
+        other => return Err(invalid(format!("{other:?}"))),
+    };
+    let layout = texels.layout(normalized, texture.sRGB != 0)?;
+    let sampler = sampler(layout.kind(), &texture)?;
+    let words = [&layout.words(texels.base)[..], &sampler.words()].concat();
+    let object = Object::Texture { resource, texture, view };
+    let handle = runtime.images.insert(runtime, texels.device, object, &words)?;
+    // SAFETY: not null, hence valid, as the caller vouches.
+    unsafe { put(to, pointer(handle).cast()) }
+}
+
+/// Ends an object for which `is_it` says so, after all work on its device. None is fine.
+fn destroy(handle: *mut c_void, is_it: impl Fn(&Object) -> bool) -> Outcome {
+    let runtime = runtime()?;
+    if handle.is_null() {
+        return Ok(());
+    }
+    let device = runtime.images.device(address(handle), is_it).ok_or(hipErrorInvalidValue)?;
+    runtime.drain(Some(device));
+    runtime.images.remove(runtime, address(handle));
+    Ok(())
+}
+
+/// What a texture was made of.
+type Parts = (hipResourceDesc, hipTextureDesc, Option<hipResourceViewDesc>);
+
+fn parts(handle: hipTextureObject_t) -> Result<Parts, Refusal> {
+    match runtime()?.images.get(address(handle.cast())) {
+        Some(Object::Texture { resource, texture, view }) => Ok((resource, texture, view)),
+        _ => Err(hipErrorInvalidValue.into()),
+    }
+}
+
+hip_functions! {
+    fn hipCreateTextureObject(
+        to: *mut hipTextureObject_t,
+        resource: *const hipResourceDesc,
+        texture: *const hipTextureDesc,
+        view: *const hipResourceViewDesc,
+    ) {
+        create(to, resource, texture, view)
+    }
+
+    fn hipDestroyTextureObject(texture: hipTextureObject_t) {
+        destroy(texture.cast(), |object| matches!(object, Object::Texture { .. }))
+    }
+
+    fn hipGetTextureObjectResourceDesc(to: *mut hipResourceDesc, texture: hipTextureObject_t) {
+        put(to, parts(texture)?.0)
+    }
+
+    fn hipGetTextureObjectTextureDesc(to: *mut hipTextureDesc, texture: hipTextureObject_t) {
+        put(to, parts(texture)?.1)
+    }
+
+    fn hipGetTextureObjectResourceViewDesc(to: *mut hipResourceViewDesc, texture: hipTextureObject_t) {
+        put(to, parts(texture)?.2.unwrap_or_default())
+    }
+
+    fn hipCreateSurfaceObject(to: *mut hipSurfaceObject_t, resource: *const hipResourceDesc) {
+        let runtime = runtime()?;
+        ensure(!to.is_null() && !resource.is_null(), hipErrorInvalidValue)?;
+        runtime.live_current()?.ensure_images()?;
+        ensure((*resource).resType == hipResourceTypeArray, hipErrorInvalidValue)?;
+        let texels = Texels::of_array(runtime, (*resource).res.array.array)?;
+        let words = texels.layout(false, false)?.words(texels.base);
+        let handle = runtime.images.insert(runtime, texels.device, Object::Surface, &words)?;
+        put(to, pointer(handle).cast())
+    }
+
+    fn hipDestroySurfaceObject(surface: hipSurfaceObject_t) {
+        destroy(surface.cast(), |object| matches!(object, Object::Surface))
+    }
+}

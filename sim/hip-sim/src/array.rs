@@ -1,0 +1,212 @@
+//! Arrays, and what C calls the formats of their texels.
+
+use amdgpu_sim::Arch;
+use amdgpu_sim::image::{ChannelOrder, ChannelType, Format, Kind, Layout};
+use hip_sys::*;
+
+use crate::runtime::Device;
+use crate::status::{Outcome, Refusal};
+
+/// What a `hipArray_t` names: texels on a device in rows and planes, whose address the program is not told.
+pub(crate) struct Array {
+    pub(crate) device: usize,
+    pub(crate) base: u64,
+    pub(crate) layout: Layout,
+    pub(crate) channels: Channels,
+    /// As it was asked for: dimensions that are not there are 0.
+    pub(crate) extent: [usize; 3],
+    pub(crate) flags: u32,
+}
+
+/// What a component of a texel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// The components of a texel: all of them alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Channels {
+    pub(crate) component: Component,
+    pub(crate) bits: u32,
+    pub(crate) count: u32,
+}
+
+impl Channels {
+    /// From `hipChannelFormatDesc`; `None` for texels that there are not.
+    pub(crate) fn of(description: &hipChannelFormatDesc) -> Option<Self> {
+        let hipChannelFormatDesc { x, y, z, w, f } = *description;
+        let component = match f.0 {
+            0 => Component::Signed,
+            1 => Component::Unsigned,
+            2 => Component::Float,
+            _ => return None,
+        };
+        let count = match [y, z, w] {
+            [0, 0, 0] => 1,
+            [y, 0, 0] if y == x => 2,
+            [y, z, w] if y == x && z == x && w == x => 4,
+            _ => return None,
+        };
+        Self { component, bits: u32::try_from(x).ok()?, count }.checked()
+    }
+
+    /// From `hipArray_Format` and how many there are.
+    pub(crate) fn of_format(format: hipArray_Format, count: u32) -> Option<Self> {
+        let (component, bits) = match format.0 {
+            0x01 => (Component::Unsigned, 8),
+            0x02 => (Component::Unsigned, 16),
+            0x03 => (Component::Unsigned, 32),
+            0x08 => (Component::Signed, 8),
+            0x09 => (Component::Signed, 16),
+            0x0a => (Component::Signed, 32),
+            0x10 => (Component::Float, 16),
+            0x20 => (Component::Float, 32),
+            _ => return None,
+        };
+        Self { component, bits, count }.checked()
+    }
+
+    /// From `hipResourceViewFormat`, but for none and compressed blocks.
+    pub(crate) fn of_view(format: hipResourceViewFormat) -> Option<Self> {
+        let number = format.0.checked_sub(1).filter(|number| *number < 24)?;
+        let (component, bits) = [
+            (Component::Unsigned, 8),
+            (Component::Signed, 8),
+            (Component::Unsigned, 16),
+            (Component::Signed, 16),
+            (Component::Unsigned, 32),
+            (Component::Signed, 32),
+            (Component::Float, 16),
+            (Component::Float, 32),
+        ][number as usize / 3];
+        Self { component, bits, count: 1 << (number % 3) }.checked()
+    }
+
+    fn checked(self) -> Option<Self> {
+        let least = if self.component == Component::Float { 16 } else { 8 };
+        let known = [8, 16, 32].contains(&self.bits) && self.bits >= least && [1, 2, 4].contains(&self.count);
+        known.then_some(self)
+    }
+
+    /// As `hipChannelFormatDesc`.
+    pub(crate) fn description(self) -> hipChannelFormatDesc {
+        let bits = |channel: u32| if channel < self.count { self.bits as i32 } else { 0 };
+        let f = hipChannelFormatKind(self.component as u32);
+        hipChannelFormatDesc { x: bits(0), y: bits(1), z: bits(2), w: bits(3), f }
+    }
+
+    /// As `hipArray_Format`.
+    pub(crate) fn array_format(self) -> hipArray_Format {
+        let size = self.bits.ilog2() - 3;
+        hipArray_Format(match self.component {
+            Component::Unsigned => 1 + size,
+            Component::Signed => 8 + size,
+            Component::Float => 8 << size,
+        })
+    }
+
+    /// How the device has such texels: integers as they are, or as fractions (`normalized`), those along the curve of sRGB too.
+    pub(crate) fn format(self, normalized: bool, srgb: bool) -> Option<Format> {
+        let channel = match (self.component, self.bits, normalized) {
+            (Component::Float, 16, _) => ChannelType::HalfFloat,
+            (Component::Float, ..) => ChannelType::Float,
+            (Component::Signed, 8, false) => ChannelType::SignedInt8,
+            (Component::Signed, 16, false) => ChannelType::SignedInt16,
+            (Component::Signed, _, false) => ChannelType::SignedInt32,
+            (Component::Unsigned, 8, false) => ChannelType::UnsignedInt8,
+            (Component::Unsigned, 16, false) => ChannelType::UnsignedInt16,
+            (Component::Unsigned, _, false) => ChannelType::UnsignedInt32,
+            (Component::Signed, 8, true) => ChannelType::SnormInt8,
+            (Component::Signed, 16, true) => ChannelType::SnormInt16,
+            (Component::Unsigned, 8, true) => ChannelType::UnormInt8,
+            (Component::Unsigned, 16, true) => ChannelType::UnormInt16,
+            (_, _, true) => return None,
+        };
+        let order = match self.count {
+            1 => ChannelOrder::R,
+            2 => ChannelOrder::Rg,
+            _ if srgb && channel == ChannelType::UnormInt8 => ChannelOrder::Srgba,
+            _ => ChannelOrder::Rgba,
+        };
+        Format::new(channel, order)
+    }
+}
+
+/// What an array of an extent with flags is, and its size in texels, rows and planes; `None` for one that there is not.
+pub(crate) fn shape([width, height, depth]: [usize; 3], flags: u32) -> Option<(Kind, [usize; 3])> {
+    let known = hipArrayLayered | hipArraySurfaceLoadStore | hipArrayTextureGather;
+    if flags & !known != 0 {
+        return None;
+    }
+    let kind = match (flags & hipArrayLayered != 0, height, depth) {
+        (false, 0, 0) => Kind::Line,
+        (false, _, 0) => Kind::Plane,
+        (false, 1.., _) => Kind::Volume,
+        (true, 0, 1..) => Kind::Lines,
+        (true, 1.., 1..) => Kind::Planes,
+        _ => return None,
+    };
+    Some((kind, [width, height.max(1), depth.max(1)]))
+}
+
+impl Device {
+    /// Whether it has image instructions.
+    pub(crate) fn has_images(&self) -> bool {
+        self.gpu.config().arch != Arch::Gfx942
+    }
+
+    /// Refuses what needs them.
+    pub(crate) fn ensure_images(&self) -> Outcome {
+        if self.has_images() {
+            return Ok(());
+        }
+        let text = format!("device {} ({}) has no images", self.ordinal, self.gpu.target().processor);
+        Err(Refusal::new(hipErrorNotSupported, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_cs() {
+        for number in 1..=24 {
+            let channels = Channels::of_view(hipResourceViewFormat(number)).unwrap();
+            assert_eq!(Channels::of(&channels.description()), Some(channels));
+            assert_eq!(Channels::of_format(channels.array_format(), channels.count), Some(channels));
+            let format = channels.format(false, false).unwrap();
+            assert_eq!(format.bytes() as u32 * 8, channels.bits * channels.count);
+        }
+        assert!([0, 25, 34].iter().all(|number| Channels::of_view(hipResourceViewFormat(*number)).is_none()));
+        let of = |x, y, z, w, f| Channels::of(&hipChannelFormatDesc { x, y, z, w, f: hipChannelFormatKind(f) });
+        for (x, y, z, w, f) in
+            [(32, 32, 32, 0, 2), (24, 0, 0, 0, 0), (8, 16, 0, 0, 0), (0, 0, 0, 0, 2), (8, 0, 0, 0, 2), (32, 0, 0, 0, 3)]
+        {
+            assert_eq!(of(x, y, z, w, f), None);
+        }
+        assert_eq!(of(-8, 0, 0, 0, 0), None);
+        assert_eq!(Channels::of_format(hipArray_Format(0x20), 3), None);
+    }
+
+    #[test]
+    fn shapes_are_cs() {
+        let layered = hipArrayLayered;
+        for (extent, flags, expected) in [
+            ([8, 0, 0], 0, Some(Kind::Line)),
+            ([8, 4, 0], 0, Some(Kind::Plane)),
+            ([8, 4, 1], 0, Some(Kind::Volume)),
+            ([8, 0, 2], 0, None),
+            ([8, 0, 2], layered, Some(Kind::Lines)),
+            ([8, 4, 2], layered | hipArraySurfaceLoadStore, Some(Kind::Planes)),
+            ([8, 4, 0], layered, None),
+            ([8, 8, 6], hipArrayCubemap, None),
+            ([8, 8, 0], 99, None),
+        ] {
+            assert_eq!(shape(extent, flags).map(|(kind, _)| kind), expected, "{extent:?} {flags}");
+        }
+    }
+}

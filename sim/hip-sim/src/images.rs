@@ -1,0 +1,77 @@
+//! Texture and surface objects: descriptors in memory that kernels read. A handle is the address of the descriptor, as on the real thing.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use amdgpu_sim::image::{IMAGE_WORDS, SAMPLER_WORDS};
+use amdgpu_sim::{Agents, AllocKind, Request, Rights};
+use hip_sys::{hipErrorOutOfMemory, hipResourceDesc, hipResourceViewDesc, hipTextureDesc};
+
+use crate::runtime::Runtime;
+use crate::status::Refusal;
+
+/// Words of an object: an image's and, behind them, a sampler's.
+pub(crate) const OBJECT_WORDS: usize = IMAGE_WORDS + SAMPLER_WORDS;
+
+/// What a handle names.
+#[derive(Clone, Copy)]
+pub(crate) enum Object {
+    Texture { resource: hipResourceDesc, texture: hipTextureDesc, view: Option<hipResourceViewDesc> },
+    Surface,
+}
+
+// SAFETY: its pointers are numbers for the program to ask for.
+unsafe impl Send for Object {}
+
+/// All of them, with the devices that they are of.
+#[derive(Default)]
+pub(crate) struct Objects(Mutex<BTreeMap<u64, (usize, Object)>>);
+
+impl Objects {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, (usize, Object)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes an object of these words; its handle.
+    pub(crate) fn insert(
+        &self,
+        runtime: &Runtime,
+        device: usize,
+        object: Object,
+        words: &[u32],
+    ) -> Result<u64, Refusal> {
+        let refused = |error: amdgpu_sim::MemoryError| Refusal::new(hipErrorOutOfMemory, error.to_string());
+        let rights = Rights { read: Agents::ALL, write: Agents::NONE };
+        let request = Request { rights, ..Request::new(4 * OBJECT_WORDS as u64, AllocKind::Kernarg, None) };
+        let handle = runtime.memory().allocate(&request).map_err(refused)?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        runtime.memory().write(handle, &bytes).map_err(refused)?;
+        self.lock().insert(handle, (device, object));
+        Ok(handle)
+    }
+
+    /// What a handle names.
+    pub(crate) fn get(&self, handle: u64) -> Option<Object> {
+        self.lock().get(&handle).map(|(_, object)| *object)
+    }
+
+    /// The device of an object for which `is_it` says so.
+    pub(crate) fn device(&self, handle: u64, is_it: impl Fn(&Object) -> bool) -> Option<usize> {
+        self.lock().get(&handle).filter(|(_, object)| is_it(object)).map(|(device, _)| *device)
+    }
+
+    /// Ends an object. A kernel that uses it later is caught.
+    pub(crate) fn remove(&self, runtime: &Runtime, handle: u64) {
+        if self.lock().remove(&handle).is_some() {
+            // Allocated with its entry.
+            drop(runtime.memory().free(handle));
+        }
+    }
+
+    /// Ends all objects of a device.
+    pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
+        let of_device = |(handle, (of, _)): (&u64, &(usize, Object))| (*of == device).then_some(*handle);
+        let handles: Vec<u64> = self.lock().iter().filter_map(of_device).collect();
+        handles.into_iter().for_each(|handle| self.remove(runtime, handle));
+    }
+}
