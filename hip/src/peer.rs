@@ -54,6 +54,20 @@ pub enum LinkType {
     Other(u32),
 }
 
+impl LinkType {
+    /// By the number that HSA has for it (`hsa_amd_link_info_type_t`).
+    fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Self::HyperTransport,
+            1 => Self::QuickPath,
+            2 => Self::Pcie,
+            3 => Self::InfiniBand,
+            4 => Self::Xgmi,
+            other => Self::Other(other),
+        }
+    }
+}
+
 /// The way from one device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -170,15 +184,7 @@ impl Device {
         // SAFETY: both are valid for a write; the devices are two that there are.
         let status = unsafe { hip_sys::hipExtGetLinkTypeAndHopCount(self.raw(), peer.raw(), &mut kind, &mut hops) };
         check(status, "hipExtGetLinkTypeAndHopCount", || self.pair(peer))?;
-        let kind = match kind {
-            0 => LinkType::HyperTransport,
-            1 => LinkType::QuickPath,
-            2 => LinkType::Pcie,
-            3 => LinkType::InfiniBand,
-            4 => LinkType::Xgmi,
-            other => LinkType::Other(other),
-        };
-        Ok(Link { kind, hops })
+        Ok(Link { kind: LinkType::from_raw(kind), hops })
     }
 
     /// One attribute of the way to `peer` (`hipDeviceGetP2PAttribute`).
@@ -208,5 +214,17 @@ impl Device {
 
     fn pair(&self, peer: &Self) -> String {
         format!("device {} and its peer {}", self.index(), peer.index())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_the_numbers_of_hsa() {
+        use LinkType::{HyperTransport, InfiniBand, Other, Pcie, QuickPath, Xgmi};
+        let all = [HyperTransport, QuickPath, Pcie, InfiniBand, Xgmi, Other(5)];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(LinkType::from_raw), all);
     }
 }

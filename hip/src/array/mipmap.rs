@@ -147,6 +147,8 @@ impl<T> MipmappedArray<T> {
 
     /// The memory that it takes (`hipMipmappedArrayGetMemoryRequirements`).
     ///
+    /// No ROCm for Linux makes arrays with levels yet, so that this has not been run.
+    ///
     /// # Errors
     /// [`Error::NoSymbol`] from a runtime before 10.0.
     #[cfg(feature = "rocm-10-0")]

@@ -68,18 +68,23 @@ fn a_buffer_goes_out_and_is_freed_by_its_taker() {
 
 #[test]
 fn work_is_waited_for_by_the_host_or_by_the_stream_that_is_named() {
-    let Some(store) = kernel("store_index") else { return };
+    let (Some(store), Some(slow)) = (kernel("store_index"), kernel("slow_store")) else { return };
     let device = store.device();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
     let (first, second) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     for ordered in [false, true] {
         let mut buffer = DeviceBuffer::<i32>::zeroed(&device, 4096).unwrap();
         // SAFETY: a thread for each element.
-        unsafe { store.launch(&first, LaunchConfig::for_elements(4096, 64), (&mut buffer,)).unwrap() };
+        unsafe {
+            slow.launch(&first, LaunchConfig::new(1, 64), (&mut busy, 2_000_000u32, 1u32)).unwrap();
+            store.launch(&first, LaunchConfig::for_elements(4096, 64), (&mut buffer,)).unwrap();
+        }
         let mut tensor = Tensor::from_buffer(buffer, &[64, 64]).unwrap();
         if ordered {
             tensor.order_before(&second).unwrap();
         }
         let raw = tensor.into_raw().unwrap();
+        assert!(ordered || first.is_idle().unwrap(), "the host has waited");
         // The taker copies on the second stream, by raw calls, and gives back at once.
         let mut target = PinnedBuffer::<i32>::zeroed(&device, 4096).unwrap();
         let to = target.as_mut_slice().unwrap().as_mut_ptr();
