@@ -64,6 +64,7 @@
 //! | `hipMallocMipmappedArray` | [`MipmappedArray`] |
 //! | `hipCreateTextureObject`, `hipCreateSurfaceObject` | [`Texture`], [`Surface`] |
 //! | `hipImportExternalMemory`, `hipImportExternalSemaphore` | `ExternalMemory`, `ExternalSemaphore` (Unix) |
+//! | `hipGLGetDevices`, `hipGraphicsGLRegisterBuffer`, `hipGraphicsMapResources`, ... | `gl::devices`, `gl::Buffer`, `gl::Image` (Linux) |
 //! | `hipPointerGetAttributes` | [`DevicePtr::attributes`] |
 //! | pointer arithmetic on device pointers | [`slice`](DeviceBuffer::slice), [`slice_mut`](DeviceBuffer::slice_mut), [`DevicePtr`] |
 //! | `hipModule_t`, `hipModuleLoadData` | [`Module`], [`Module::load`] |
@@ -89,7 +90,7 @@
 //!   code object and the device before the runtime sees them.
 //! - **Errors.** Everything comes back as [`Error`], from the call that caused it where that is known. Nothing panics. What a kernel
 //!   does wrong comes back from the call that waits for it, which names the launches in question.
-//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not.
+//! - **Threads.** Everything is [`Send`] and [`Sync`], except for buffers of elements that are not, and what OpenGL's context is one thread's for (`gl`).
 //! - **The backend** is decided once: in code ([`select_backend`], [`sim_if_no_gpu`]), or by `HIP_RS_BACKEND=rocm|sim`, else ROCm.
 //! - **The software GPU** is a gfx90a device, or what `HIP_SIM_TARGET` says (gfx942). `HIP_SIM_DEVICES`, `HIP_SIM_MEMORY`,
 //!   `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` shape it. It checks every access: a kernel that goes astray ends with an error that tells where
@@ -129,6 +130,8 @@ mod event;
 mod execution;
 #[cfg(unix)]
 mod external;
+#[cfg(target_os = "linux")]
+pub mod gl;
 mod graph;
 #[cfg(feature = "rocm-7-1")]
 mod library;

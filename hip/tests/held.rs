@@ -6,6 +6,8 @@
 #[path = "gpu/common.rs"]
 #[allow(dead_code, reason = "of the tests in tests/gpu too")]
 mod common;
+#[path = "gpu/process.rs"]
+mod process;
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -15,7 +17,10 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
 use common::{device, kernel, supported};
-use hip::{DeviceBuffer, LaunchConfig, Signal, SignalOp, Stream, WaitCondition};
+use hip::{
+    Device, DeviceBuffer, Event, EventOptions, IpcEventHandle, LaunchConfig, Signal, SignalOp, Stream, WaitCondition,
+};
+use process::{Peer, from_hex, hex, is_peer, serve};
 
 const SLOW: u32 = 20_000;
 
@@ -166,6 +171,89 @@ fn without_order_streams_do_not_wait_for_each_other_and_the_host_still_does() {
     let all = data.to_vec().unwrap();
     assert_eq!((&all[..100], &all[100..]), (&[1; 100][..], &[2; 100][..]));
     others.iter().for_each(|other| other.synchronize().unwrap());
+}
+
+fn open_event(device: &Device, handle: &str) -> hip::Result<Event> {
+    // SAFETY: the first process's event, which it keeps until this one is gone; what is no handle is an error.
+    unsafe { Event::open_ipc(device, IpcEventHandle::from_bytes(from_hex(handle))) }
+}
+
+/// The second process: opens an event by its handle and says whether it is `done`, `wait`s for it on the host or with a `stream`, or
+/// `record`s it.
+fn serve_events(device: Device) {
+    let stream = Stream::new(&device).unwrap();
+    let mut known: Option<(String, Event)> = None;
+    serve(|line| {
+        let (what, handle) = line.split_once(' ').unwrap();
+        if known.as_ref().is_none_or(|(opened, _)| opened != handle) {
+            match open_event(&device, handle) {
+                Ok(event) => known = Some((handle.to_owned(), event)),
+                Err(error) => return format!("error {error}"),
+            }
+        }
+        let event = &known.as_ref().unwrap().1;
+        match what {
+            "done" => {}
+            "wait" => event.synchronize().unwrap(),
+            "stream" => {
+                stream.wait_event(event).unwrap();
+                stream.synchronize().unwrap();
+            }
+            _ => event.record(&stream).unwrap(),
+        }
+        event.is_done().unwrap().to_string()
+    });
+}
+
+#[test]
+fn an_event_is_waited_for_by_another_process() {
+    let _alone = alone();
+    const TEST: &str = "an_event_is_waited_for_by_another_process";
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_events(device);
+    }
+    let stream = Stream::new(&device).unwrap();
+    let options = EventOptions::new().interprocess(true);
+    let Some(event) = supported(Event::with_options(&device, options)) else { return };
+    let Some(handle) = supported(event.ipc_handle()) else { return };
+    let handle = hex(&handle.to_bytes());
+    let mut peer = Peer::start(TEST);
+    // Older runtimes call it done as soon as it is recorded.
+    let tells = hip::runtime_version().unwrap().0 >= 7;
+    for how in ["wait", "stream", "wait"] {
+        let (go, held) = mpsc::channel::<()>();
+        stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+        event.record(&stream).unwrap();
+        assert!(!event.is_done().unwrap(), "the stream is held up");
+        if tells {
+            assert_eq!(peer.ask(&format!("done {handle}")), "false", "the stream is held up");
+        }
+        go.send(()).unwrap();
+        assert_eq!(peer.ask(&format!("{how} {handle}")), "true");
+    }
+    // What the other process records says nothing of this one's streams.
+    let (go, held) = mpsc::channel::<()>();
+    stream.launch_host_function(move || held.recv().unwrap()).unwrap();
+    event.record(&stream).unwrap();
+    if tells {
+        peer.ask(&format!("record {handle}"));
+        assert!(!event.is_done().unwrap(), "the stream is held up");
+    }
+    go.send(()).unwrap();
+    event.synchronize().unwrap();
+    // HIP 6.4 marks the event before the stream is done with what marks it, and another process's mark says nothing of the stream.
+    stream.synchronize().unwrap();
+    assert!(stream.is_idle().unwrap());
+    let no_end = hex(&[b'x'; 64]);
+    assert!(peer.ask(&format!("done {no_end}")).contains("those that Event::ipc_handle gave"));
+    assert!(peer.ask(&format!("done {}", hex(&[0; 64]))).starts_with("error"));
+    peer.end();
+    // HIP keeps events in files of its own, which not every release takes away.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let files = maps.lines().filter_map(|line| line.find("/dev/shm/hip_event").map(|at| &line[at..]));
+    drop(event);
+    files.for_each(|file| drop(std::fs::remove_file(file)));
 }
 
 /// What is freed on its stream while another one still uses it goes to nobody before that is over.

@@ -1,4 +1,5 @@
-//! Programs on ROCm's own HIP runtime over the software GPU: `libhsa-runtime64` of `hsa-sim` in the place of ROCm's.
+//! Programs on ROCm's own HIP runtime over the software GPU: `libhsa-runtime64` of `hsa-sim` in the place of ROCm's, and beside it
+//! `gl-sim` in the place of OpenGL.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,10 @@ use crate::test::{self, checked_cargo};
 
 /// The name under which ROCm's HIP runtime looks for it.
 const LIBRARY: &str = "libhsa-runtime64.so.1";
+
+/// The names under which it looks for OpenGL and for X: one library, which is to be loaded once.
+const OPEN_GL: &str = "libGL.so.1";
+const X: &str = "libX11.so.6";
 
 /// How it is compiled.
 #[derive(Clone, Copy)]
@@ -32,26 +37,41 @@ fn folder(profile: Profile) -> PathBuf {
 
 /// Whether it is there.
 pub(crate) fn is_built(profile: Profile) -> bool {
-    folder(profile).join(LIBRARY).exists()
+    [LIBRARY, OPEN_GL, X].iter().all(|name| folder(profile).join(name).exists())
 }
 
-/// Builds it.
+/// Builds both.
 pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     let mut command = checked_cargo("build", offline);
-    command.args(["-p", "hsa-sim", "--message-format", "json"]);
+    command.args(["-p", "hsa-sim", "-p", "gl-sim", "--message-format", "json"]);
     if matches!(profile, Profile::Release) {
         command.arg("--release");
     }
     let messages = capture(&mut command)?;
+    put(&messages, "libhsa-runtime64", profile, LIBRARY)?;
+    put(&messages, "gl_sim", profile, OPEN_GL)?;
+    let link = folder(profile).join(X);
+    if link.symlink_metadata().is_err() {
+        std::os::unix::fs::symlink(OPEN_GL, &link).with_context(|| format!("making {}", link.display()))?;
+    }
+    Ok(())
+}
+
+/// Puts a library that cargo's messages tell of where it is looked for.
+fn put(messages: &str, target: &str, profile: Profile, name: &str) -> Result<()> {
     let built = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let ours = message["target"]["name"] == "libhsa-runtime64";
-        ours.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+        if message["target"]["name"] != target {
+            return None;
+        }
+        // Of a program that is linked as a library, or of a library.
+        let file = message["executable"].as_str().or_else(|| message["filenames"][0].as_str());
+        file.map(PathBuf::from)
     });
-    let built = built.context("cargo built libhsa-runtime64, but did not say where")?;
+    let built = built.with_context(|| format!("cargo built {target}, but did not say where"))?;
     let folder = folder(profile);
     std::fs::create_dir_all(&folder)?;
-    let place = folder.join(LIBRARY);
+    let place = folder.join(name);
     // Beside it first: a program may have the old one open.
     let beside = folder.join("new");
     std::fs::copy(&built, &beside).with_context(|| format!("copying {}", built.display()))?;

@@ -187,12 +187,12 @@ fn real(release: &'static Release, offline: bool) -> Step {
 
 /// Builds the library that the steps `hsa` put in the place of ROCm's own.
 fn hsa_library(offline: bool) -> Step {
-    let about = "libhsa-runtime64 over the software GPU";
+    let about = "libhsa-runtime64 over the software GPU, and a software OpenGL";
     Step::call("build hsa-sim", about, move || hsa_sim::build(offline, Profile::Dev).map(drop))
 }
 
 /// Tests of `hip` that use a second device where there is one.
-const WITH_PEERS: [&str; 2] = ["peer::", "memory_pool::"];
+const WITH_PEERS: [&str; 3] = ["peer::", "memory_pool::", "gl::"];
 
 /// What the software GPU is in a step `hsa`.
 #[derive(Clone, Copy)]

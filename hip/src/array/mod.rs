@@ -165,6 +165,12 @@ impl<T: Texel> Array<T> {
 }
 
 impl<T> Array<T> {
+    /// An array of memory that something else has, and whose uses it counts in `usage`. It goes before that does.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_mapped(raw: hipArray_t, device: Device, shape: ArrayShape, usage: Usage) -> Self {
+        Self { raw, device, shape, usage, texels: PhantomData }
+    }
+
     fn part(&self) -> Part<'_> {
         Part {
             raw: self.raw,

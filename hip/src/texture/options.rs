@@ -129,7 +129,7 @@ impl TextureOptions {
         self
     }
 
-    pub(super) fn is_linear(&self) -> bool {
+    pub(crate) fn is_linear(&self) -> bool {
         self.filter == FilterMode::Linear
     }
 

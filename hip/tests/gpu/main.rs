@@ -16,6 +16,8 @@ mod execution;
 mod external;
 #[cfg(unix)]
 mod fork;
+#[cfg(target_os = "linux")]
+mod gl;
 mod launch;
 #[cfg(feature = "rocm-10-0")]
 mod library;

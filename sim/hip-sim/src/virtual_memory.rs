@@ -14,7 +14,7 @@ use hip_sys::{hipErrorInvalidValue, hipErrorNotSupported, hipErrorOutOfMemory, h
 use crate::handles::{Handles, Kind as HandleKind};
 use crate::memory::{Block, Kind};
 use crate::runtime::{Device, Runtime};
-use crate::status::{Outcome, Refusal, ensure};
+use crate::status::{Outcome, Refusal};
 
 /// Memory without an address.
 pub(crate) struct Backing {
@@ -314,7 +314,9 @@ impl VirtualMemory {
         handle_types: u32,
     ) -> Result<*mut c_void, Refusal> {
         let invalid = || Refusal::new(hipErrorInvalidValue, format!("{file} is no file descriptor of exported memory"));
-        ensure(file >= 0, hipErrorInvalidValue)?;
+        if file < 0 {
+            return Err(invalid());
+        }
         // SAFETY: borrowed for the one call, which says so if it is not open.
         let copy = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid())?;
         let physical = runtime.memory().import_physical(copy, Some(device.gpu.agent())).map_err(|_| invalid())?;

@@ -75,6 +75,7 @@ fn facts() -> Vec<Fact> {
         hsa_ven_amd_loader_1_03_pfn_t { hsa_ven_amd_loader_query_host_address hsa_ven_amd_loader_query_segment_descriptors hsa_ven_amd_loader_query_executable hsa_ven_amd_loader_executable_iterate_loaded_code_objects hsa_ven_amd_loader_loaded_code_object_get_info hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size hsa_ven_amd_loader_iterate_executables }
         hsa_ext_image_format_t { channel_type channel_order }
         hsa_ext_image_descriptor_t { geometry width height depth array_size format }
+        hsa_amd_image_descriptor_t { version deviceID data }
         hsa_ext_image_data_info_t { size alignment }
         hsa_ext_image_region_t { offset range }
         hsa_ext_sampler_descriptor_t { coordinate_mode filter_mode address_mode }

@@ -9,7 +9,6 @@ const DEPRECATED_CONTEXT: &str =
 const PROPERTIES: &str = "`Device::properties` and `Device::attribute` tell it";
 const SEMAPHORES: &str =
     "no ROCm for Linux imports a semaphore, nor has these: 7.2.4 jumps to address 0, and older ones lack the symbol";
-const OPEN_GL: &str = "OpenGL: needs the context of a window, and a GPU that draws";
 
 /// Patterns of whole names, and the reason; the first that fits counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
@@ -35,7 +34,6 @@ pub(super) const REASONS: &[(&str, &str)] = &[
         "sparse arrays, which AMD's runtime does not have: it answers `hipErrorNotSupported` (6.4, 7.2.4)",
     ),
     (r"hipUserObject.*|hipGraph(Retain|Release)UserObject", "graphs keep what they use by themselves"),
-    (r"hipGL.*|hipGraphics.*", OPEN_GL),
     (r"hipDevice(Get|GetName|TotalMem|ComputeCapability)|hipGetDeviceProperties.*|hipChooseDevice.*", PROPERTIES),
     (r"hipDeviceGetTexture1DLinearMaxWidth", PROPERTIES),
     (r"hipDeviceReset", "would take the device from under all that lives on it"),

@@ -24,6 +24,15 @@ pub struct hsa_ext_image_descriptor_t {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct hsa_amd_image_descriptor_t {
+    pub version: u32,
+    pub deviceID: u32,
+    /// The first of as many as the version says.
+    pub data: [u32; 1],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct hsa_ext_image_data_info_t {
     pub size: usize,
     pub alignment: usize,

@@ -7,8 +7,9 @@ use amdgpu_sim::image::{Layout, MOST_DEPTH, MOST_LAYERS, MOST_SIDE};
 use super::{functions, put};
 use crate::abi::*;
 use crate::agent::AgentId;
+use crate::driver::VENDOR;
 use crate::image::{Box3, Image, Linear, capability, info, kind, linear, opaque, sampler};
-use crate::image::{clear, copy, export, import};
+use crate::image::{clear, copy, export, import, layout_of_words};
 use crate::runtime::{Result, Runtime, runtime};
 
 /// The extension's functions.
@@ -188,6 +189,28 @@ functions! {
         let (runtime, _) = with_images(agent)?;
         // SAFETY: the caller vouches for the pointers.
         unsafe { create(runtime, layout(&read(descriptor)?, layout_of, pitch, slice)?, data, access, image) }
+    }
+
+    /// Makes an image of memory that another driver has laid out, and described in the words of the GPU's own descriptors. Of those only the
+    /// linear layout is known.
+    fn hsa_amd_image_create(
+        agent: hsa_agent_t,
+        descriptor: *const hsa_ext_image_descriptor_t,
+        words: *const hsa_amd_image_descriptor_t,
+        data: *const c_void,
+        access: u32,
+        image: *mut hsa_ext_image_t,
+    ) {
+        let (runtime, _) = with_images(agent)?;
+        // SAFETY: the caller vouches for the pointers; a descriptor of this version has eight words.
+        unsafe {
+            let hsa_amd_image_descriptor_t { version, deviceID, .. } = read(words)?;
+            if version != 1 || deviceID != VENDOR << 16 | runtime.agents.chip.chip_id {
+                return Err(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
+            }
+            let layout = layout_of_words(&read((&raw const (*words).data).cast())?, &read(descriptor)?)?;
+            create(runtime, layout, data, access, image)
+        }
     }
 
     /// Ends an image; its memory stays.

@@ -3,6 +3,7 @@
 mod agent;
 mod executable;
 mod image;
+mod interop;
 mod ipc;
 mod isa;
 mod loader;
@@ -72,10 +73,11 @@ impl Export {
     }
 }
 
-const LISTS: [&[Export]; 16] = [
+const LISTS: [&[Export]; 17] = [
     agent::FUNCTIONS,
     executable::FUNCTIONS,
     image::FUNCTIONS,
+    interop::FUNCTIONS,
     ipc::FUNCTIONS,
     isa::FUNCTIONS,
     loader::FUNCTIONS,

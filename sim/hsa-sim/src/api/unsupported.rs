@@ -21,9 +21,6 @@ macro_rules! unsupported {
 unsupported! {
     hsa_amd_ais_file_read
     hsa_amd_ais_file_write
-    hsa_amd_image_create
-    hsa_amd_interop_map_buffer
-    hsa_amd_interop_unmap_buffer
     hsa_amd_ipc_signal_attach
     hsa_amd_ipc_signal_create
     hsa_amd_memory_migrate

@@ -22,7 +22,7 @@ pub use tree::DriverFiles;
 /// The PCI domain of the GPUs: one that no device of the machine has, so that their addresses are not those of real ones.
 pub(crate) const PCI_DOMAIN: u32 = 0x5349;
 /// AMD, as PCI knows it.
-const VENDOR: u32 = 0x1002;
+pub(crate) const VENDOR: u32 = 0x1002;
 
 /// Where a GPU is on the PCI bus, as the kernel packs it: bus, device, function. A bus of its own each.
 pub(crate) fn location(gpu: AgentId) -> u32 {

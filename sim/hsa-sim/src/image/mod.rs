@@ -4,9 +4,11 @@
 //! opaque too. A handle is the address of the descriptor, as on the real thing: HIP copies it into texture objects, and kernels read it.
 
 mod convert;
+mod foreign;
 mod objects;
 mod transfer;
 
 pub(crate) use convert::{capability, info, kind, linear, opaque, sampler};
+pub(crate) use foreign::layout_of_words;
 pub(crate) use objects::{Image, Objects};
 pub(crate) use transfer::{Box3, Linear, clear, copy, export, import};

@@ -4,6 +4,7 @@
 //! say what the program needs to know of it.
 
 mod copy;
+mod interop;
 mod ipc;
 mod lock;
 mod pool;
@@ -18,9 +19,10 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use amdgpu_sim::{AllocKind, MemoryError, Request};
 
 use crate::abi::{
-    HSA_ACCESS_PERMISSION_RW, HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM, HSA_EXT_POINTER_TYPE_IPC,
-    HSA_EXT_POINTER_TYPE_LOCKED, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, HSA_STATUS_ERROR_INVALID_ALLOCATION,
-    HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
+    HSA_ACCESS_PERMISSION_RW, HSA_EXT_POINTER_TYPE_GRAPHICS, HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM,
+    HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_LOCKED, HSA_EXT_POINTER_TYPE_RESERVED_ADDR,
+    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+    hsa_status_t,
 };
 use crate::agent::{AgentId, AgentSet, Agents};
 use crate::runtime::Result;
@@ -297,7 +299,7 @@ impl Memories {
     pub(crate) fn clear(&self, agents: &Agents) {
         let records = std::mem::take(&mut *self.records.write().unwrap_or_else(PoisonError::into_inner));
         self.shared.clear();
-        let ours = [HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_IPC];
+        let ours = [HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_GRAPHICS];
         for record in records.into_values().filter(|record| ours.contains(&record.kind)) {
             self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
             // It was allocated there, so there is nothing to be said of it.

@@ -1,0 +1,140 @@
+//! The device that OpenGL runs on, and the runtime's connection to it.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{hipGLDeviceList, hipGLDeviceListAll, hipGLDeviceListCurrentFrame, hipGLDeviceListNextFrame};
+
+use super::library::{self, Context, Gpu, error};
+use crate::backend::{Backend, backend};
+use crate::call::check;
+use crate::context;
+use crate::device::Device;
+use crate::error::{Error, Result, Status};
+
+/// Which of the devices that OpenGL runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceList {
+    /// All (`hipGLDeviceListAll`). ROCm's runtimes tell of one.
+    #[default]
+    All,
+    /// Those that draw the current frame (`hipGLDeviceListCurrentFrame`).
+    CurrentFrame,
+    /// Those that will draw the next (`hipGLDeviceListNextFrame`). ROCm's runtimes do not tell: `hipErrorNotSupported`.
+    NextFrame,
+}
+
+impl DeviceList {
+    fn raw(self) -> hipGLDeviceList {
+        match self {
+            Self::All => hipGLDeviceListAll,
+            Self::CurrentFrame => hipGLDeviceListCurrentFrame,
+            Self::NextFrame => hipGLDeviceListNextFrame,
+        }
+    }
+}
+
+/// What the runtime has made of OpenGL so far, which it does once in a process.
+enum Connection {
+    None,
+    To(Device),
+    /// It has failed, and would not be tried again.
+    Failed(String),
+}
+
+/// Held during calls that change the runtime's context of its own, which not all of them lock.
+static CONNECTION: Mutex<Connection> = Mutex::new(Connection::None);
+
+/// The runtime is connected to the thread's context as long as this is held: no other thread connects it to its own.
+pub(super) struct Connected {
+    pub(super) device: Device,
+    pub(super) context: Context,
+    connection: MutexGuard<'static, Connection>,
+}
+
+/// Connects the runtime to the thread's context.
+pub(super) fn connect(what: &'static str) -> Result<Connected> {
+    context::check_caller()?;
+    if backend()? == Backend::Sim {
+        let reason = "the embedded software GPU has none; ROCm's runtime is needed".to_owned();
+        return Err(Error::Unsupported { what: "OpenGL", reason });
+    }
+    let context = library::current(what)?;
+    let gpu = library::gpu(what, context)?;
+    let device = device_of(what, gpu)?;
+    let mut connection = CONNECTION.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*connection {
+        Connection::None => {}
+        Connection::To(first) if *first == device => {}
+        Connection::To(first) => {
+            let (first, device) = (first.index(), device.index());
+            let reason = format!(
+                "the HIP runtime shares with OpenGL on one device of a process, which is device {first} by now; this context is on device {device}"
+            );
+            return Err(error(what, reason));
+        }
+        Connection::Failed(reason) => return Err(error(what, reason.as_str())),
+    }
+    // Also tells a connected runtime of the context, if it is another than before.
+    match list(device, DeviceList::All) {
+        Ok(found) if found.contains(&device) => *connection = Connection::To(device),
+        outcome => {
+            let found = match &outcome {
+                Ok(found) => format!("it names {found:?}"),
+                Err(error) => error.to_string(),
+            };
+            let reason = format!(
+                "the HIP runtime did not connect device {} to OpenGL on {gpu}, and tries only once in a process: {found}",
+                device.index()
+            );
+            if matches!(*connection, Connection::None) {
+                *connection = Connection::Failed(reason.clone());
+            }
+            return Err(error(what, reason));
+        }
+    }
+    Ok(Connected { device, context, connection })
+}
+
+/// The device that a GPU is to HIP, by its place on the bus, as the runtime compares them.
+fn device_of(what: &'static str, gpu: Gpu) -> Result<Device> {
+    for device in Device::all()? {
+        let address = device.properties()?.pci;
+        if (address.bus, address.device) == (gpu.bus, gpu.device) && gpu.is_amd() {
+            return Ok(device);
+        }
+    }
+    let reason =
+        format!("OpenGL runs on {gpu}, which is none of HIP's devices: make the context on the AMD GPU (DRI_PRIME)");
+    Err(error(what, reason))
+}
+
+/// The devices of a list (`hipGLGetDevices`), with `device` current.
+fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
+    let room = Device::count()?;
+    let mut indices: Vec<c_int> = vec![0; room];
+    let mut count: c_uint = 0;
+    device.activate()?;
+    // SAFETY: there is room for so many devices and their number; a context is current on this thread.
+    let status = unsafe { hip_sys::hipGLGetDevices(&mut count, indices.as_mut_ptr(), room as c_uint, list.raw()) };
+    if status.0 == Status::NO_DEVICE.0 {
+        // Of OpenGL's; there is one of HIP's.
+        let _ = crate::take_last_error();
+        return Ok(Vec::new());
+    }
+    check(status, "hipGLGetDevices", || format!("{list:?} with device {} current", device.index()))?;
+    let found = indices.iter().take(count as usize);
+    found.map(|index| Device::get(usize::try_from(*index).unwrap_or(usize::MAX))).collect()
+}
+
+/// The devices that the OpenGL context of this thread runs on (`hipGLGetDevices`).
+///
+/// # Errors
+/// [`Error::OpenGl`] if no context is current on this thread, if it is on a GPU that is none of HIP's devices, and where there is no
+/// OpenGL; [`Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for [`DeviceList::NextFrame`].
+pub fn devices(of: DeviceList) -> Result<Vec<Device>> {
+    let connected = connect("the devices of an OpenGL context")?;
+    let found = list(connected.device, of);
+    drop(connected.connection);
+    found
+}

@@ -1,0 +1,43 @@
+//! Memory of other drivers, which hand it out as a file.
+//!
+//! A GPU's kernel driver takes a dma-buf. Here it is an anonymous file of whole pages that can't shrink: what this driver hands out
+//! itself, and what a software OpenGL can.
+
+use std::os::fd::{BorrowedFd, RawFd};
+
+use amdgpu_sim::AllocKind;
+
+use super::{Memories, Pool, PoolKind, Record, status_of};
+use crate::abi::{HSA_EXT_POINTER_TYPE_GRAPHICS, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES};
+use crate::agent::{AgentSet, Agents};
+use crate::runtime::Result;
+
+impl Memories {
+    /// Maps the memory behind a descriptor, which stays the program's, for these agents; address and bytes.
+    pub(crate) fn map_foreign(&self, agents: &Agents, descriptor: RawFd, access: AgentSet) -> Result<(u64, u64)> {
+        let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
+        let agent = access.iter().find(|agent| !agent.is_cpu()).ok_or(invalid)?;
+        agents.alive(agent)?;
+        if descriptor < 0 {
+            return Err(invalid);
+        }
+        // SAFETY: not -1; the descriptor is the program's and open during the call, or a call on it fails.
+        let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| invalid)?;
+        let space = agents.space();
+        // Whoever made it has accounted for it.
+        let physical = space.import_physical(file, None).map_err(|_| invalid)?;
+        self.svm.forget_unmapped(space);
+        let mapped = space.attach(&physical, AllocKind::Device, access.rights());
+        let base = mapped.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        let (kind, size) = (HSA_EXT_POINTER_TYPE_GRAPHICS, physical.size());
+        let pool = Pool { agent, kind: PoolKind::DeviceCoarse };
+        self.record(Record { base, size, pool, kind, access, user_data: 0, callbacks: Vec::new() });
+        Ok((base, size))
+    }
+
+    /// Undoes [`map_foreign`](Self::map_foreign).
+    pub(crate) fn unmap_foreign(&self, agents: &Agents, address: u64) -> Result<()> {
+        self.take_out(address, HSA_EXT_POINTER_TYPE_GRAPHICS).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
+        agents.space().free(address).map_err(|error| status_of(&error))
+    }
+}
