@@ -1,8 +1,11 @@
 //! Memory and semaphores of other APIs (Vulkan, OpenGL), by file descriptor.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::fmt;
+use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, IntoRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::ptr;
 use std::sync::Arc;
 
@@ -28,12 +31,48 @@ pub struct ExternalMemory {
     raw: hipExternalMemory_t,
     device: Device,
     bytes: usize,
+    /// ROCm's runtimes leave it open; it goes when they are done with the memory. `None` in `drop`.
+    descriptor: Option<Descriptor>,
 }
 
 // SAFETY: a handle that the HIP runtime takes from any thread, destroyed in Drop alone.
 unsafe impl Send for ExternalMemory {}
 // SAFETY: as above; nothing is done with it through `&`.
 unsafe impl Sync for ExternalMemory {}
+
+/// A descriptor that the runtime was given, which may close it or not. It is closed here if it has not.
+struct Descriptor {
+    file: ManuallyDrop<File>,
+    /// The file behind it.
+    was: Option<(u64, u64)>,
+}
+
+impl Descriptor {
+    fn new(fd: OwnedFd) -> Self {
+        let file = ManuallyDrop::new(File::from(fd));
+        let was = identity(&file);
+        Self { file, was }
+    }
+
+    fn raw(&self) -> c_int {
+        self.file.as_raw_fd()
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // The number is another file's, or nobody's, if the runtime has closed it.
+        if self.was.is_some() && identity(&self.file) == self.was {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
+}
+
+/// What tells files apart: device and inode.
+fn identity(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|of| (of.dev(), of.ino()))
+}
 
 /// `size` in bytes, which must be at least one.
 fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
@@ -45,7 +84,7 @@ fn not_empty(what: &'static str, bytes: usize) -> Result<()> {
 
 impl ExternalMemory {
     /// Imports `bytes` bytes of memory (`hipImportExternalMemory`). `dedicated` says that it was allocated for one buffer or image alone, as
-    /// Vulkan's dedicated allocations are. On success the runtime has the descriptor; else it is closed.
+    /// Vulkan's dedicated allocations are. The descriptor is closed when the memory goes, or if this fails.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for no bytes; the runtime's status for a descriptor that is no memory of the device's.
@@ -56,10 +95,11 @@ impl ExternalMemory {
     pub unsafe fn import_fd(device: &Device, fd: OwnedFd, bytes: usize, dedicated: bool) -> Result<Self> {
         not_empty("the size of imported memory", bytes)?;
         device.activate()?;
+        let descriptor = Descriptor::new(fd);
         #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
         let description = hipExternalMemoryHandleDesc {
             type_: hipExternalMemoryHandleTypeOpaqueFd,
-            handle: hipExternalMemoryHandleDesc_handle { fd: fd.as_raw_fd() },
+            handle: hipExternalMemoryHandleDesc_handle { fd: descriptor.raw() },
             size: bytes as u64,
             flags: if dedicated { hipExternalMemoryDedicated } else { 0 },
             ..hipExternalMemoryHandleDesc::default()
@@ -67,17 +107,18 @@ impl ExternalMemory {
         let mut raw: hipExternalMemory_t = ptr::null_mut();
         // SAFETY: `raw` is valid for a write, the description for a read; the caller vouches for the descriptor.
         let status = unsafe { hip_sys::hipImportExternalMemory(&mut raw, &description) };
-        let asked = || format!("{bytes} bytes by descriptor {} on device {}", fd.as_raw_fd(), device.index());
+        let asked = || format!("{bytes} bytes by descriptor {} on device {}", descriptor.raw(), device.index());
         check(status, "hipImportExternalMemory", asked)?;
-        // The runtime's from now on, as CUDA has it.
-        let _ = fd.into_raw_fd();
-        Ok(Self { raw, device: *device, bytes })
+        Ok(Self { raw, device: *device, bytes, descriptor: Some(descriptor) })
     }
 
     /// `len` elements from `offset` bytes on as a buffer (`hipExternalMemoryGetMappedBuffer`), which keeps the memory.
     ///
+    /// HIP 7.2 keeps the memory too, until the process ends.
+    ///
     /// # Errors
-    /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none; the runtime's status.
+    /// [`Error::Range`] if they are not inside, [`Error::InvalidValue`] for none, and for an offset that `T` is not aligned at; the runtime's
+    /// status.
     pub fn into_buffer<T: Pod>(self, offset: usize, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = byte_len::<T>(len)?;
         not_empty("a part of imported memory", bytes)?;
@@ -85,21 +126,30 @@ impl ExternalMemory {
         if end > self.bytes {
             return Err(Error::Range { start: offset, end, len: self.bytes });
         }
+        if offset % align_of::<T>() != 0 {
+            return Err(Error::InvalidValue {
+                what: "where a part of imported memory begins",
+                value: format!("byte {offset}"),
+                allowed: format!("a multiple of {}, the alignment of {}", align_of::<T>(), std::any::type_name::<T>()),
+            });
+        }
         let device = self.device;
         device.activate()?;
         #[allow(clippy::needless_update, reason = "there are more fields since 6.2")]
+        // All of it: copies by HIP 6 begin where the mapping does in the memory, not where it says.
         let description = hipExternalMemoryBufferDesc {
-            offset: offset as u64,
-            size: bytes as u64,
+            offset: 0,
+            size: self.bytes as u64,
             ..hipExternalMemoryBufferDesc::default()
         };
         let mut pointer: *mut c_void = ptr::null_mut();
         // SAFETY: `pointer` is valid for a write, the description for a read, and the memory is ours.
         let status = unsafe { hip_sys::hipExternalMemoryGetMappedBuffer(&mut pointer, self.raw, &description) };
-        check(status, "hipExternalMemoryGetMappedBuffer", || format!("{bytes} bytes at {offset} of {}", self.bytes))?;
+        check(status, "hipExternalMemoryGetMappedBuffer", || format!("{} bytes", self.bytes))?;
         let mapped = Mapped { address: pointer.expose_provenance(), memory: self };
         let owner = Owner::Keeper(Box::new(mapped));
-        let memory = Allocation::from_parts(&device, pointer, ptr::null_mut(), bytes, owner);
+        let part = pointer.wrapping_byte_add(offset);
+        let memory = Allocation::from_parts(&device, part, ptr::null_mut(), bytes, owner);
         Ok(DeviceBuffer::from_allocation(memory, len))
     }
 
@@ -118,12 +168,13 @@ impl ExternalMemory {
 
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
-        let (raw, device) = (self.raw.expose_provenance(), self.device);
+        let (raw, device, descriptor) = (self.raw.expose_provenance(), self.device, self.descriptor.take());
         context::in_time(move || {
             if device.activate().is_ok() {
                 // SAFETY: from hipImportExternalMemory, not destroyed yet; a buffer of it was waited for before it came here.
                 let _ = unsafe { hip_sys::hipDestroyExternalMemory(ptr::with_exposed_provenance_mut(raw)) };
             }
+            drop(descriptor);
         });
     }
 }

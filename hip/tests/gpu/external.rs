@@ -1,12 +1,14 @@
-//! Memory and semaphores of other APIs. There is no other API on the software GPU that would export any, so what is tested is
-//! that nothing else is taken for such.
+//! Memory and semaphores of other APIs.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 
-use hip::{Device, Error, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind};
+use hip::{
+    AddressRange, Device, Error, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, PhysicalMemory, Stream,
+};
 
-use crate::device;
+use crate::{device, skipped, supported};
 
 /// A descriptor of nothing that a GPU could use.
 fn descriptor() -> OwnedFd {
@@ -54,4 +56,58 @@ fn memory_is_exported_for_other_drivers_or_a_clear_error_says_why_not() {
             assert!(error.to_string().contains("a dma-buf of 4194304 bytes of device 0"), "{error}");
         }
     }
+}
+
+/// What hands the memory out is HIP's own virtual memory: its descriptors are as good as another driver's, and what is behind them can be
+/// looked at without the import.
+#[test]
+fn memory_of_another_driver_is_seen_from_both_sides() {
+    let Some(device) = device() else { return };
+    if hip::runtime_version().unwrap().0 < 6 && hip::backend().unwrap() != hip::Backend::Sim {
+        return skipped(&"the runtime of 5.7 hands out no memory over HSA");
+    }
+    let Some(shared) = supported(PhysicalMemory::new_shareable(&device, 64 << 10)) else { return };
+    let (bytes, count) = (shared.byte_len(), shared.byte_len() / 4);
+    let range = AddressRange::reserve(&device, bytes).unwrap();
+    let mut own = range.map::<u32>(0, &[&shared]).unwrap();
+    let numbers: Vec<u32> = (0..count as u32).collect();
+    own.copy_from_slice(&numbers).unwrap();
+
+    let Some(fd) = supported(shared.export()) else { return };
+    let open = descriptors_of(&fd);
+    let import = |bytes| {
+        // SAFETY: memory of `bytes` bytes that was exported; nothing is done to it but here.
+        unsafe { ExternalMemory::import_fd(&device, fd.try_clone().unwrap(), bytes, true) }
+    };
+    let Some(memory) = supported(import(bytes)) else { return };
+    assert_eq!((memory.byte_len(), memory.device()), (bytes, device));
+    let beyond = memory.into_buffer::<u32>(bytes - 4, 2).unwrap_err();
+    assert!(
+        matches!(beyond, Error::Range { start, end, len } if (start, end, len) == (bytes - 4, bytes + 4, bytes)),
+        "{beyond}"
+    );
+    let nothing = import(bytes).unwrap().into_buffer::<u32>(0, 0).unwrap_err();
+    assert!(matches!(nothing, Error::InvalidValue { .. }), "{nothing}");
+    let crooked = import(bytes).unwrap().into_buffer::<u32>(2, 1).unwrap_err();
+    assert!(crooked.to_string().contains("byte 2, but must be a multiple of 4"), "{crooked}");
+
+    assert_eq!(descriptors_of(&fd), open, "each import's descriptor is closed with it");
+    let mut theirs = import(bytes).unwrap().into_buffer::<u32>(4096, count - 1024).unwrap();
+    assert!(theirs.to_vec().unwrap() == numbers[1024..], "what was there before");
+    let stream = Stream::new(&device).unwrap();
+    theirs.slice_mut(..2).unwrap().fill_async(&stream, 7).unwrap();
+    drop(theirs); // after the fill
+    assert_eq!(own.slice(1022..1028).unwrap().to_vec().unwrap(), [1022, 1023, 7, 7, 1026, 1027]);
+    own.fill(5).unwrap();
+    // HIP 7.2 does not unmap what it has mapped; the software GPU's one descriptor for it stays.
+    let kept = usize::from(hip::runtime_version().unwrap().0 == 7);
+    assert_eq!(descriptors_of(&fd), open + kept);
+}
+
+/// How many descriptors of the file behind one this process has open.
+fn descriptors_of(fd: &OwnedFd) -> usize {
+    let file = |path: &std::path::Path| std::fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
+    let own = file(&format!("/proc/self/fd/{}", fd.as_raw_fd()).as_ref());
+    let all = std::fs::read_dir("/proc/self/fd").unwrap();
+    all.filter(|entry| file(&entry.as_ref().unwrap().path()) == own).count()
 }
