@@ -107,7 +107,7 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
 /// How many descriptors of the file behind one this process has open.
 fn descriptors_of(fd: &OwnedFd) -> usize {
     let file = |path: &std::path::Path| std::fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
-    let own = file(&format!("/proc/self/fd/{}", fd.as_raw_fd()).as_ref());
+    let own = file(format!("/proc/self/fd/{}", fd.as_raw_fd()).as_ref());
     let all = std::fs::read_dir("/proc/self/fd").unwrap();
     all.filter(|entry| file(&entry.as_ref().unwrap().path()) == own).count()
 }
