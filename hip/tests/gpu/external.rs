@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, Instant};
 
 use hip::{
     AddressRange, Device, Error, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, PhysicalMemory, Stream,
@@ -99,9 +100,13 @@ fn memory_of_another_driver_is_seen_from_both_sides() {
     drop(theirs); // after the fill
     assert_eq!(own.slice(1022..1028).unwrap().to_vec().unwrap(), [1022, 1023, 7, 7, 1026, 1027]);
     own.fill(5).unwrap();
-    // HIP 7.2 does not unmap what it has mapped; the software GPU's one descriptor for it stays.
+    // HIP 7.2 does not unmap what it has mapped: the software GPU's one descriptor for it stays. 6.4 does, as soon as it has done with the fill.
     let kept = usize::from(hip::runtime_version().unwrap().0 == 7);
-    assert_eq!(descriptors_of(&fd), open + kept);
+    let end = Instant::now() + Duration::from_secs(30);
+    while descriptors_of(&fd) > open + kept {
+        assert!(Instant::now() < end, "the memory stays mapped");
+        std::thread::yield_now();
+    }
 }
 
 /// How many descriptors of the file behind one this process has open.

@@ -17,12 +17,9 @@ pub(crate) const NOT_SUPPORTED: Expect = Expect::Is(HSA_STATUS_ERROR_NOT_SUPPORT
 const HUGE: u64 = u64::MAX;
 
 /// Functions that the software GPU does not have; whatever they are given, they say so.
-const UNSUPPORTED: [&str; 42] = [
+const UNSUPPORTED: [&str; 39] = [
     "hsa_amd_ais_file_read",
     "hsa_amd_ais_file_write",
-    "hsa_amd_image_create",
-    "hsa_amd_interop_map_buffer",
-    "hsa_amd_interop_unmap_buffer",
     "hsa_amd_ipc_signal_attach",
     "hsa_amd_ipc_signal_create",
     "hsa_amd_memory_migrate",
@@ -694,6 +691,24 @@ fn virtual_memory(world: &World) -> Vec<Row> {
         )
         .never(),
         Row::new(
+            "hsa_amd_interop_map_buffer",
+            vec![
+                fixed(1),
+                List(Kind::Gpu, HSA_STATUS_ERROR_INVALID_ARGUMENT),
+                number(world.foreign as u64, &[u64::from(u32::MAX), 1 << 31, 99_999]),
+                number(0, &[1, 1 << 31, u64::from(u32::MAX)]),
+                out(),
+                made(|world, _, memory| world.end(Kind::Foreign, memory)),
+                may_out(),
+                may_out(),
+            ],
+        )
+        .also(&[(0, 0)], INVALID)
+        .also(&[(0, u64::from(u32::MAX))], Expect::Error)
+        // A file that is no memory.
+        .also(&[(2, descriptor(world))], INVALID),
+        Row::new("hsa_amd_interop_unmap_buffer", vec![Fresh(Kind::Foreign, None)]),
+        Row::new(
             "hsa_amd_vmem_retain_alloc_handle",
             vec![made(|world, _, memory| world.end(Kind::Physical, memory)), Of(Kind::Mapped, None)],
         ),
@@ -817,6 +832,8 @@ fn images(world: &World) -> Vec<Row> {
     let new_image = || made(|world, _, image| world.end(Kind::Image, image));
     let new_sampler = || made(|world, _, sampler| world.end(Kind::Sampler, sampler));
     let described = |of: hsa_ext_image_descriptor_t| kept(&words_of(&of));
+    // A descriptor of the GPU's, as another driver writes it.
+    let laid_out: Vec<u32> = [1, 0x1002 << 16 | world.chip].into_iter().chain(world.image_words()).collect();
     let wrong = |mut row: Row| {
         let of = picture();
         let mut add =
@@ -876,6 +893,16 @@ fn images(world: &World) -> Vec<Row> {
             "hsa_ext_image_create_with_layout",
             vec![gpu(), words(&words_of(&picture())), memory(), permission(), layout(), row(), slice(), new_image()],
         )),
+        wrong(Row::new(
+            "hsa_amd_image_create",
+            vec![gpu(), words(&words_of(&picture())), halves(&laid_out), memory(), permission(), new_image()],
+        ))
+        .also(&[(2, kept(&[[2, laid_out[1]], [0; 2], [0; 2], [0; 2], [0; 2]]))], Expect::Error)
+        .also(&[(2, kept(&[[1, !laid_out[1]], [0; 2], [0; 2], [0; 2], [0; 2]]))], Expect::Error)
+        .also(
+            &[(2, kept(&[[1, laid_out[1]], [u32::MAX; 2], [u32::MAX; 2], [u32::MAX; 2], [u32::MAX; 2]]))],
+            Expect::Error,
+        ),
         Row::new("hsa_ext_image_destroy", vec![gpu(), Fresh(Kind::Image, None)]),
         Row::new("hsa_ext_image_copy", vec![gpu(), image(), offset(), image(), offset(), halves(&[4, 2, 1])])
             .also(&[(2, three([16, 0, 0]))], Expect::Error)

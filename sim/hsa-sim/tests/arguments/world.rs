@@ -48,10 +48,12 @@ pub(crate) enum Kind {
     Physical,
     /// Memory mapped to reserved addresses.
     Mapped,
+    /// Memory of another driver's.
+    Foreign,
 }
 
 /// Every kind that a handle or address can be of.
-pub(crate) const KINDS: [Kind; 20] = [
+pub(crate) const KINDS: [Kind; 21] = [
     Kind::Gpu,
     Kind::Isa,
     Kind::Wavefront,
@@ -72,6 +74,7 @@ pub(crate) const KINDS: [Kind; 20] = [
     Kind::Reserved,
     Kind::Physical,
     Kind::Mapped,
+    Kind::Foreign,
 ];
 
 impl Kind {
@@ -91,13 +94,13 @@ impl Kind {
             Self::Loaded => HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
             Self::Image | Self::Sampler => HSA_STATUS_ERROR_INVALID_ARGUMENT,
             Self::Physical => HSA_STATUS_ERROR_INVALID_ALLOCATION,
-            Self::Memory | Self::Locked | Self::Reserved | Self::Mapped => return None,
+            Self::Memory | Self::Locked | Self::Reserved | Self::Mapped | Self::Foreign => return None,
         })
     }
 
     /// Whether it is an address that programs count on from, rather than a handle.
     pub(crate) fn is_address(self) -> bool {
-        matches!(self, Self::Memory | Self::Locked | Self::Reserved | Self::Mapped)
+        matches!(self, Self::Memory | Self::Locked | Self::Reserved | Self::Mapped | Self::Foreign)
     }
 
     /// Whether a function that asks for one is content with the other.
@@ -124,6 +127,10 @@ pub(crate) struct World {
     /// Whether the runtime is started.
     pub(crate) running: bool,
     pub(crate) file: std::fs::File,
+    /// The descriptor of memory that a driver has handed out.
+    pub(crate) foreign: c_int,
+    /// The GPU's PCI device id.
+    pub(crate) chip: u32,
     /// Images lie here.
     data: u64,
 }
@@ -171,6 +178,8 @@ impl World {
             shared: vec![0; 32],
             running: false,
             file,
+            foreign: -2,
+            chip: 0,
             data: 0,
         }
     }
@@ -247,6 +256,12 @@ impl World {
         self.live.insert(Kind::Pool, self.each("hsa_amd_agent_iterate_memory_pools", &[gpu], false)[0]);
         self.live.insert(Kind::HostPool, self.each("hsa_amd_agent_iterate_memory_pools", &[self.cpu], false)[0]);
         self.data = self.make(Kind::Memory);
+        let (mut chip, mut foreign) = (0_u32, 0);
+        self.good("hsa_agent_get_info", &[gpu, u64::from(HSA_AMD_AGENT_INFO_CHIP_ID), (&raw mut chip) as u64]);
+        let physical = self.make(Kind::Physical);
+        self.good("hsa_amd_vmem_export_shareable_handle", &[(&raw mut foreign) as u64, physical, 0]);
+        self.end(Kind::Physical, physical);
+        (self.chip, self.foreign) = (chip, foreign);
         let there = [Kind::Gpu, Kind::Isa, Kind::Wavefront, Kind::Cache, Kind::Pool, Kind::HostPool];
         let mut made = Vec::new();
         for kind in KINDS.into_iter().filter(|kind| !there.contains(kind)) {
@@ -315,6 +330,13 @@ impl World {
                 self.end(Kind::Physical, physical);
                 base
             }
+            Kind::Foreign => {
+                let gpu = self.at(Kind::Gpu);
+                let (mut size, mut base) = (0_u64, 0_u64);
+                let (list, size, place) = ((&raw const gpu) as u64, (&raw mut size) as u64, (&raw mut base) as u64);
+                self.good("hsa_amd_interop_map_buffer", &[1, list, self.foreign as u64, 0, size, place, 0, 0]);
+                base
+            }
             Kind::Gpu | Kind::Isa | Kind::Wavefront | Kind::Cache | Kind::Pool | Kind::HostPool => self.at(kind),
         }
     }
@@ -357,8 +379,18 @@ impl World {
                 self.call("hsa_amd_vmem_unmap", &[one, size]);
                 self.call("hsa_amd_vmem_address_free", &[one, size])
             }
+            Kind::Foreign => self.call("hsa_amd_interop_unmap_buffer", &[one]),
             Kind::Gpu | Kind::Isa | Kind::Wavefront | Kind::Cache | Kind::Pool | Kind::HostPool => 0,
         };
+    }
+
+    /// What the GPU reads of the live image: its descriptor, which a handle points to.
+    pub(crate) fn image_words(&self) -> [u32; 8] {
+        if !self.running {
+            return [0; 8];
+        }
+        // SAFETY: the image is alive.
+        unsafe { std::ptr::with_exposed_provenance::<[u32; 8]>(self.at(Kind::Image) as usize).read() }
     }
 
     /// The descriptor of a file with the code object.
