@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::capture;
 use crate::rocm::Release;
+use crate::steps::Counts;
 
 /// Test programs of `hip` and how often each is run, of every release.
 const PROGRAMS: [(&str, u32); 2] = [("gpu", 16), ("graph", 16)];
@@ -21,6 +22,8 @@ const AT_A_TIME: usize = 2;
 const MANY: &str = "8";
 /// Longer than any run that goes on: they take some seconds.
 const LIMIT: Duration = Duration::from_secs(180);
+/// How many lines the error has of a run that crashed or hung.
+const LAST: usize = 40;
 /// How often is looked whether one has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -114,11 +117,24 @@ fn one(mut command: Command, limit: Duration, stop: &AtomicBool) -> Result<()> {
         return Ok(());
     }
     let text = std::fs::read(output.path())?;
-    println!("{}", String::from_utf8_lossy(&text));
+    let text = String::from_utf8_lossy(&text);
+    println!("{text}");
+    let (failed, end) = (failed(&text), "of what it wrote, all of which is above:");
     match status {
-        Some(status) => bail!("a run ended with {status}; what it wrote is above"),
-        None => bail!("a run did not end within {} seconds; what it wrote is above", limit.as_secs()),
+        Some(status) => bail!("a run ended with {status}; {end}\n{failed}"),
+        None => bail!("a run did not end within {} seconds; {end}\n{failed}", limit.as_secs()),
     }
+}
+
+/// What tells most of what a run wrote: its failed tests, or its last lines if it did not come to report any.
+fn failed(text: &str) -> String {
+    let mut counts = Counts::default();
+    text.lines().for_each(|line| counts.read(line));
+    if !counts.wrote.is_empty() {
+        return counts.wrote.join("\n");
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST)..].join("\n")
 }
 
 #[cfg(test)]
@@ -153,8 +169,16 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_ended() {
-        let error = all(vec![shell("exec sleep 1000".to_owned())], Duration::from_millis(50)).unwrap_err();
-        assert!(format!("{error:#}").contains("did not end"), "{error:#}");
+        let error = all(vec![shell("echo begun; exec sleep 1000".to_owned())], Duration::from_millis(500)).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(error.contains("did not end") && error.ends_with("begun"), "{error}");
+    }
+
+    #[test]
+    fn the_error_has_what_a_failed_test_wrote() {
+        let lines =
+            "running 1 test\ntest a ... FAILED\n\nfailures:\n\n---- a stdout ----\nwrong\n\ntest result: FAILED.\n";
+        assert_eq!(failed(lines), "---- a stdout ----\nwrong");
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// How the reason of an ignored test begins that another test runs in a process of its own: it is that test's body, and not skipped.
 const RUN_BY_ANOTHER: &str = "run by ";
 
+/// How many lines of what a failed test wrote the summary gives.
+const KEPT: usize = 60;
+
 /// Tests by result, with the names that a summary should give.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -16,12 +19,18 @@ pub(crate) struct Counts {
     pub(crate) skipped: u64,
     /// Names of failed tests.
     pub(crate) failures: Vec<String>,
+    /// What failed tests wrote, without stack backtraces: of each the first lines.
+    pub(crate) wrote: Vec<String>,
     /// Names and reasons of ignored tests.
     pub(crate) ignored: Vec<(String, String)>,
     /// Reasons that tests gave for skipping themselves, and how many gave each.
     pub(crate) reasons: BTreeMap<String, u64>,
     /// Within what failed tests wrote, which may hold reports of child processes: how many of those are open.
     quoted: Option<u32>,
+    /// Lines of the failed test whose output is being read that are in [`wrote`](Self::wrote).
+    kept: usize,
+    /// Within a stack backtrace of a failed test.
+    backtrace: bool,
     /// Tests of the program that is running that said that they were skipped.
     said: u64,
     /// Ignored tests of the program that is running that another test runs.
@@ -38,6 +47,7 @@ impl Counts {
         self.failed += other.failed;
         self.skipped += other.skipped;
         self.failures.extend(other.failures);
+        self.wrote.extend(other.wrote);
         self.ignored.extend(other.ignored);
         for (reason, tests) in other.reasons {
             *self.reasons.entry(reason).or_default() += tests;
@@ -73,6 +83,7 @@ impl Counts {
     fn is_quoted(&mut self, line: &str) -> bool {
         if line.starts_with("---- ") && line.ends_with(" stdout ----") {
             self.quoted.get_or_insert(0);
+            (self.kept, self.backtrace) = (0, false);
         }
         let Some(open) = &mut self.quoted else { return false };
         if line.starts_with("running ") {
@@ -84,7 +95,19 @@ impl Counts {
             }
             *open -= 1;
         }
+        self.keep(line);
         true
+    }
+
+    /// Keeps a line of a failed test, if it tells something and there are not too many yet.
+    fn keep(&mut self, line: &str) {
+        // A frame is `   3: name` or `             at file:line`.
+        let frame = |line: &str| line.starts_with(' ') || line.starts_with("note: ");
+        self.backtrace = line == "stack backtrace:" || self.backtrace && frame(line);
+        if !self.backtrace && !line.trim().is_empty() && self.kept < KEPT {
+            self.kept += 1;
+            self.wrote.push(line.to_owned());
+        }
     }
 
     /// `ok. 5 passed; 0 failed; 2 ignored; ...`
@@ -150,5 +173,21 @@ mod tests {
         include_str!("../../fixtures/libtest-child.txt").lines().for_each(|line| counts.read(line));
         assert_eq!((counts.passed, counts.failed), (4, 1));
         assert_eq!(counts.failures, ["spawns"]);
+        assert_eq!(counts.wrote[..2], ["---- spawns stdout ----", "in a child process:"]);
+    }
+
+    #[test]
+    fn of_what_a_failed_test_wrote_the_first_lines_are_kept_without_backtraces() {
+        let mut counts = Counts::default();
+        let panic = "---- a stdout ----\n\nthread 'a' panicked at a.rs:1:2:\nwrong\nstack backtrace:\n   0: begin\n             \
+                     at ./x.rs:5:6\nnote: Some details are omitted\nafter\n";
+        let lines =
+            format!("{panic}{}---- b stdout ----\nb said\n\nfailures:\n    a\n    b\n", "more\n".repeat(2 * KEPT));
+        lines.lines().for_each(|line| counts.read(line));
+        let expected = ["---- a stdout ----", "thread 'a' panicked at a.rs:1:2:", "wrong", "after", "more"];
+        assert_eq!(counts.wrote[..5], expected);
+        let second = counts.wrote.iter().position(|line| line == "---- b stdout ----");
+        assert_eq!(second, Some(KEPT), "{:?}", counts.wrote);
+        assert_eq!(counts.wrote[KEPT + 1], "b said");
     }
 }

@@ -1,6 +1,7 @@
 //! Steps: what `cargo xtask test` and `cargo xtask ci` are made of. Each is run and reported by itself, one that fails
 //! does not stop the others, and the [`summary`] says what was run, what was skipped, and why.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,8 +13,11 @@ use crate::process::shown;
 mod libtest;
 mod summary;
 
-use libtest::Counts;
+pub(crate) use libtest::Counts;
 pub(crate) use summary::Summary;
+
+/// How many of its last lines are told of a command that failed without a failed test.
+const LAST: usize = 20;
 
 /// A condition: fine, or the reason for which the step cannot run here.
 type Ready = Box<dyn Fn() -> Result<(), String>>;
@@ -106,7 +110,7 @@ impl Step {
                 Work::Commands(commands) => run_commands(commands, &mut counts),
                 Work::Call(call) => match call() {
                     Ok(()) => passed(&mut counts),
-                    Err(error) => Outcome::Failed(vec![told(&error)]),
+                    Err(error) => Outcome::Failed(format!("{error:#}").lines().map(str::to_owned).collect()),
                 },
                 Work::Attempt(call) => match call() {
                     Ok(()) => passed(&mut counts),
@@ -186,11 +190,15 @@ fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
     let mut failures = Vec::new();
     for mut command in commands {
         println!("$ {}", shown(&command));
-        let mut own = Counts::default();
-        match tee(&mut command, &mut own) {
+        let (mut own, mut last) = (Counts::default(), VecDeque::new());
+        match tee(&mut command, &mut own, &mut last) {
             Ok(true) if own.is_empty() => own.passed = 1,
             Ok(true) => {}
-            Ok(false) if own.failures.is_empty() => failures.push(format!("`{}`", shown(&command))),
+            // It crashed or did not compile: where it was then.
+            Ok(false) if own.failures.is_empty() => {
+                failures.push(format!("`{}`; its last lines were", shown(&command)));
+                failures.extend(last);
+            }
             Ok(false) => failures.extend(own.failures.iter().cloned()),
             Err(error) => failures.push(told(&error)),
         }
@@ -199,8 +207,8 @@ fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
     if failures.is_empty() { Outcome::Passed } else { Outcome::Failed(failures) }
 }
 
-/// Runs the command, passing its stdout on line by line while its test results are counted.
-fn tee(command: &mut Command, counts: &mut Counts) -> Result<bool> {
+/// Runs the command, passing its stdout on line by line while its test results are counted and the `last` lines kept.
+fn tee(command: &mut Command, counts: &mut Counts, last: &mut VecDeque<String>) -> Result<bool> {
     let name = shown(command);
     let mut child = command
         .stdin(Stdio::null())
@@ -213,6 +221,10 @@ fn tee(command: &mut Command, counts: &mut Counts) -> Result<bool> {
             let line = String::from_utf8_lossy(&line);
             counts.read(&line);
             println!("{line}");
+            if last.len() == LAST {
+                last.pop_front();
+            }
+            last.push_back(line.into_owned());
         }
     }
     Ok(child.wait()?.success())

@@ -46,9 +46,6 @@ impl fmt::Display for Summary {
                 Outcome::Skipped(reason) => writeln!(f, "  {reason}")?,
                 _ => writeln!(f, "  {:>5} passed {:>7.1} s", report.counts.passed, report.took.as_secs_f64())?,
             }
-            if let Outcome::Failed(reasons) = &report.outcome {
-                reasons.iter().try_for_each(|reason| writeln!(f, "          {reason}"))?;
-            }
         }
         let ignored: Vec<_> = self
             .reports
@@ -66,6 +63,13 @@ impl fmt::Display for Summary {
         for report in &self.reports {
             for (reason, tests) in grouped(&report.counts.reasons) {
                 writeln!(f, "  {}: {tests} said: {reason}", report.name)?;
+            }
+        }
+        // Last, for who sees no more than the end of a log.
+        for report in &self.reports {
+            if let Outcome::Failed(reasons) = &report.outcome {
+                writeln!(f, "Failed in {}", report.name)?;
+                reasons.iter().chain(&report.counts.wrote).try_for_each(|line| writeln!(f, "  {line}"))?;
             }
         }
         let (passed, failed, skipped) = self.totals();
