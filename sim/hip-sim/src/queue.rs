@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use amdgpu_sim::Delay;
+
 use crate::fault::Failure;
 use workers::Workers;
 
@@ -168,6 +170,8 @@ pub(crate) struct Scheduler {
     completions: AtomicU64,
     /// Workers that run device work at the same time, unless they wait for others.
     device_workers: usize,
+    /// Waits before commands and after them.
+    delay: Option<Delay>,
 }
 
 /// Which failures a synchronising call answers for.
@@ -182,7 +186,7 @@ pub(crate) enum Scope {
 }
 
 impl Scheduler {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(delay: Option<Delay>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             state: Mutex::default(),
@@ -191,6 +195,7 @@ impl Scheduler {
             done: Condvar::new(),
             completions: AtomicU64::new(0),
             device_workers: cores.max(2),
+            delay,
         }
     }
 
@@ -467,6 +472,7 @@ impl Scheduler {
         }
         self.call_worker(&mut state, false);
         drop(state);
+        self.pause(key, 2 * ticket);
         let failure = match command.work {
             Work::Device(_) if spoiled.is_some() => None,
             Work::Device(work) => {
@@ -482,6 +488,7 @@ impl Scheduler {
                 None
             }
         };
+        self.pause(key, 2 * ticket + 1);
         let mut state = self.lock();
         let workers = &mut state.workers;
         match runner {
@@ -512,6 +519,13 @@ impl Scheduler {
             self.done.notify_all();
         }
         state
+    }
+
+    /// Waits as long as the settings say.
+    fn pause(&self, key: QueueKey, step: u64) {
+        if let Some(delay) = self.delay {
+            std::thread::sleep(delay.wait(u64::from(key.serial), step));
+        }
     }
 
     fn announce(&self) {

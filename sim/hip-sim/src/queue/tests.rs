@@ -7,7 +7,7 @@ use super::*;
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
 fn scheduler() -> Arc<Scheduler> {
-    Arc::new(Scheduler::new())
+    Arc::new(Scheduler::new(None))
 }
 
 fn write(log: &Log, text: &'static str) -> Work {
