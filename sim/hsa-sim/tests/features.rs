@@ -608,6 +608,10 @@ fn managed_memory_is_prefetched() {
     }
 }
 
+/// HIP 7.2 hears of a loss twice and keeps what it heard last: this from the system's events, then from the queue what it stays with. Who
+/// waits meanwhile is told of either.
+const TOLD_FIRST: hipError_t = hipErrorLaunchFailure;
+
 /// A GPU that is lost, as by a reset: 7.2 answers every later call with one error, whatever device it is for; those before end the process.
 #[test]
 fn a_gpu_that_is_lost_is_told_of() {
@@ -630,6 +634,10 @@ fn a_gpu_that_is_lost_is_told_of() {
     }
     let mut status = try_launch(increment, 1, 64, null_mut(), &data);
     if status == hipSuccess {
+        // SAFETY: waits.
+        status = unsafe { hipDeviceSynchronize() };
+    }
+    while status == TOLD_FIRST {
         // SAFETY: waits.
         status = unsafe { hipDeviceSynchronize() };
     }
@@ -758,10 +766,12 @@ fn a_gpu_that_is_lost_is_an_error_of_the_safe_crate() {
         launched.and_then(|()| stream.synchronize()).err()
     });
     let error = error.expect("it is lost after three dispatches");
-    assert_eq!(error.status(), Some(hip::Status::UNKNOWN), "{error}");
+    let told_first = Some(hip::Status(TOLD_FIRST.0));
+    assert!([told_first, Some(hip::Status::UNKNOWN)].contains(&error.status()), "{error}");
     // From the launch itself if the GPU was fast, else from the wait for it.
     let text = error.to_string();
     assert!(text.contains("increment<<<") || text.contains("increment in (1, 1, 1) blocks"), "{text}");
+    while stream.synchronize().is_err_and(|error| error.status() == told_first) {}
     let later = [
         stream.synchronize(),
         device.synchronize(),
