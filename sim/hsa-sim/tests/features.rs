@@ -66,6 +66,8 @@ fn buffer() -> *mut c_void {
     unsafe {
         ok(hipMalloc(&mut buffer, 4096));
         ok(hipMemset(buffer, 0, 4096));
+        // The host does not wait for a fill, and neither do other devices and streams that are not blocking.
+        ok(hipStreamSynchronize(null_mut()));
     }
     buffer
 }
@@ -381,6 +383,7 @@ fn peers_use_each_others_memory() {
         ok(hipSetDevice(1));
         let other = buffer();
         ok(hipMemset(other, 1, 4096));
+        ok(hipDeviceSynchronize());
         ok(hipMemcpyPeer(data, 0, other, 1, 4096));
         assert_eq!(word(data, 9), 0x0101_0101);
         ok(hipDeviceEnablePeerAccess(0, 0));
@@ -713,9 +716,8 @@ fn a_delay_changes_nothing_for_who_waits() {
     ok(unsafe { hipStreamSynchronize(stream) });
     assert_eq!(number.load(Relaxed), KERNELS);
     let (data, copy) = (buffer(), buffer());
-    // SAFETY: waits, and copies inside of both buffers. A fill is not waited for by a stream that is not blocking.
+    // SAFETY: waits, and copies inside of both buffers.
     unsafe {
-        ok(hipDeviceSynchronize());
         launch(kernel(c"increment"), 1, 64, stream, &data);
         ok(hipMemcpyAsync(copy, data, 4096, hipMemcpyDeviceToDevice, stream));
         ok(hipStreamSynchronize(stream));
