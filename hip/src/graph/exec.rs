@@ -76,8 +76,6 @@ pub struct GraphExec {
     usage: Usage,
     /// What it is launched on, where the runtime needs that.
     aside: Option<Aside>,
-    /// Whether a launch first frees what is left of others.
-    auto_free: bool,
 }
 
 // SAFETY: a hipGraphExec_t is a handle that any thread may use: it is changed through `&mut` only, launches of it are
@@ -122,7 +120,6 @@ impl Graph {
             name: name_of(&self.resources),
             usage: Usage::concurrent(),
             aside,
-            auto_free: options.auto_free,
         })
     }
 }
@@ -184,7 +181,7 @@ impl GraphExec {
             }
         })?;
         if ticket != 0 {
-            self.resources.memory.launched(self.graph.device, self.auto_free);
+            self.resources.memory.launched(self.graph.device);
         }
         for record in &mut records {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
@@ -417,11 +414,13 @@ fn difference(result: hipGraphExecUpdateResult) -> String {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        let (address, device) = (self.raw.expose_provenance(), self.graph.device);
+        let address = self.raw.expose_provenance();
         // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
-        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take()));
+        let graph = Arc::clone(&self.graph);
+        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take(), graph));
         self.usage.release(move || {
-            used.0.memory.free_rest(device);
+            let (resources, _, graph) = &*used;
+            resources.memory.free_rest(graph.device);
             // SAFETY: ours, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
             drop(ManuallyDrop::into_inner(used));

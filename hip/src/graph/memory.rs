@@ -36,31 +36,30 @@ impl GraphMemory {
         self.freed.extend_from_slice(&other.freed);
     }
 
-    /// Notes a launch, which first freed what was left of others if it is `auto_free`.
-    pub(super) fn launched(&self, device: Device, auto_free: bool) {
-        if self.allocated.is_empty() && self.freed.is_empty() && !auto_free {
+    /// Notes a launch.
+    pub(super) fn launched(&self, device: Device) {
+        if self.allocated.is_empty() && self.freed.is_empty() {
             return;
         }
         let place = |address: &usize| (device.index(), *address);
         let mut unfreed = unfreed();
-        if auto_free {
-            unfreed.retain(|(index, _)| *index != device.index());
-        }
         unfreed.extend(self.allocated.iter().map(place));
         unfreed.retain(|left| !self.freed.iter().map(place).any(|freed| freed == *left));
     }
 
     /// Frees what the last launch has left, when no launch is left that uses it. HIP 5.7, which allocates when a node is made and not when it is
-    /// launched, keeps it.
+    /// launched, keeps it. A launch of another graph that frees by itself may have freed it already, which the runtime then says: the address
+    /// is nobody else's as long as the graph is there.
     pub(super) fn free_rest(&self, device: Device) {
         if self.allocated.is_empty() || crate::backend::runtime_version().is_ok_and(|(major, ..)| major < 6) {
             return;
         }
         for address in &self.allocated {
             if unfreed().remove(&(device.index(), *address)) && device.activate().is_ok() {
-                // SAFETY: an allocation of a launch that is over, and nothing has freed it. Who uses it outside of the graph is one of the
-                // callers of launches with an address, who answer for it.
-                let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(*address)) };
+                // SAFETY: an allocation of a launch that is over, or an address that was one, and is of the graph, which is alive. Who uses it
+                // outside of the graph is one of the callers of launches with an address, who answer for it.
+                let status = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(*address)) };
+                let _ = check(status, "hipFree", || "memory of a graph".to_owned());
             }
         }
     }
