@@ -76,7 +76,8 @@ fn each_test_that_is_named_is_there() {
 #[test]
 fn a_name_that_is_none_is_found() {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-    let (tests, functions) = (set(&["gpu::stream::it_runs", "gpu::stream::it_waits_long", "held::it_holds"]), set(&["best_of"]));
+    let (tests, functions) =
+        (set(&["gpu::stream::it_runs", "gpu::stream::it_waits_long", "held::it_holds"]), set(&["best_of"]));
     let page = "| of `not_this` | `gpu::stream::it_runs`, `it_waits_*`, `gpu::stream`, `best_of`, `hipMalloc`, `word`; `held::*` |";
     let row = &names(page)[0];
     assert_eq!((row.len(), unknown(row, &tests, &functions)), (7, vec![]));
