@@ -521,3 +521,17 @@ impl fmt::Debug for Event {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who has waited for a mark knows by it whether another thread has moved it meanwhile.
+    #[test]
+    fn each_record_is_another_generation() {
+        let stream = StreamInner::new(ptr::null_mut(), Device::of_tests());
+        let first = Recorded::moved(None, &stream, 5);
+        let second = Recorded::moved(Some(&first), &stream, 5);
+        assert_ne!(first.generation, second.generation);
+    }
+}

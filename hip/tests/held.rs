@@ -57,6 +57,12 @@ fn streams_wait_for_signals_and_write_them() {
     first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
     first.synchronize().unwrap();
     assert_eq!(signal.load().unwrap(), 44);
+    // All 64 bits count.
+    signal.store(1 << 40 | 17).unwrap();
+    first.wait_signal(&signal, WaitCondition::Equal(17)).unwrap();
+    assert!(is_held(&first), "the lower half is 17");
+    signal.store(17).unwrap();
+    first.synchronize().unwrap();
     // The other conditions.
     for (condition, value) in
         [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]

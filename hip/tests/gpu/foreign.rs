@@ -316,13 +316,13 @@ fn copies_of_slices_are_in_the_order_of_a_stream() {
         assert_eq!(numbers.to_vec().unwrap(), vec![round; 100_000]);
         let mut few = numbers.slice_mut(..64).unwrap();
         // SAFETY: 64 threads, 64 elements.
-        unsafe { slow.launch(&second, ONE, (&mut few, 20_000u32, 50 + round)) }.unwrap();
+        unsafe { slow.launch(&second, ONE, (&mut few, 100_000u32, 50 + round)) }.unwrap();
         // Behind the kernel of the other stream, both ways.
         let mut back = [0; 64];
         few.as_slice().copy_to_slice_on(&first, &mut back).unwrap();
         assert_eq!(back, [50 + round; 64]);
         // SAFETY: 64 threads, 64 elements.
-        unsafe { slow.launch(&second, ONE, (&mut few, 20_000u32, 60 + round)) }.unwrap();
+        unsafe { slow.launch(&second, ONE, (&mut few, 100_000u32, 60 + round)) }.unwrap();
         few.copy_from_slice_on(&first, &[70 + round; 64]).unwrap();
         assert_eq!(numbers.slice(..64).unwrap().to_vec().unwrap(), [70 + round; 64]);
     }

@@ -68,9 +68,16 @@ fn access_is_given_and_taken() {
     launch(&mut theirs, 1).unwrap();
     copy.copy_from_device_async(&own, &theirs).unwrap();
     assert_eq!(copy.to_vec().unwrap(), [6; 64]);
+    // Work that uses the memory is over before the access is.
+    let slow = module.kernel("slow_store").unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&second, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut busy, 100_000u32, 8u32)) }.unwrap();
     for _ in 0..2 {
         first.disable_peer_access(&second).unwrap();
+        assert!(stream.is_idle().unwrap());
     }
+    assert_eq!(busy.to_vec().unwrap(), [8; 64]);
     for refused in [launch(&mut theirs, 1), launch_typed(&mut theirs, 1)] {
         assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hip::{
     Array, ArrayShape, Attachment, CaptureMode, Device, DeviceBuffer, Error, Event, Extent, Graph, GraphCopy,
     GraphCopy3, GraphExec, GraphFill, InstantiateOptions, LaunchConfig, ManagedBuffer, MemoryPlace, Module, NodeKind,
-    PinnedBuffer, PitchedBuffer, Signal, Stream, WaitCondition,
+    PinnedBuffer, PitchedBuffer, RegisterOptions, RegisteredBuffer, Signal, Stream, WaitCondition,
 };
 
 use common::{device, module, skipped, supported};
@@ -425,6 +425,20 @@ fn events_in_a_graph_mark_its_launches() {
     assert!(event.is_done().unwrap());
     assert_eq!(data.to_vec().unwrap(), [4; 64]);
 
+    // What comes behind it in its graph is not said to be done by it.
+    let Some(slow) = module().map(|module| module.kernel("slow_store").unwrap()) else { return };
+    let mut graph = Graph::new(&device).unwrap();
+    let first = graph.add_event_record(&[], &event).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { graph.add_kernel(&[first], &slow, ONE, (&mut data, 100_000u32, 9u32)) }.unwrap();
+    let exec = graph.instantiate().unwrap();
+    for _ in 0..3 {
+        data.fill(0).unwrap();
+        exec.launch(&stream).unwrap();
+        event.synchronize().unwrap();
+        assert_eq!(data.to_vec().unwrap(), [9; 64]);
+    }
+
     let mut waiting = Graph::new(&device).unwrap();
     let wait = waiting.add_event_wait(&[], &event).unwrap();
     waiting.add_fill(&[wait], GraphFill::new(&mut data, 5)).unwrap();
@@ -628,6 +642,43 @@ fn graphs_allocate_memory() {
     assert!(plain.launch(&stream).is_err(), "it has not freed what the launch before has allocated");
 }
 
+#[test]
+fn a_change_waits_for_the_launch_that_runs() {
+    let Some((module, _alone)) = with_graphs() else { return };
+    let (device, slow) = (module.device(), module.kernel("slow_store").unwrap());
+    let stream = Stream::new(&device).unwrap();
+    let mut busy = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    let first = unsafe { graph.add_kernel(&[], &slow, ONE, (&mut busy, 100_000u32, 1u32)) }.unwrap();
+    let fill = graph.add_fill(&[first], GraphFill::new(&mut data, 4)).unwrap();
+    let mut exec = graph.instantiate().unwrap();
+    for round in 5..8 {
+        exec.launch(&stream).unwrap();
+        exec.set_fill(fill, GraphFill::new(&mut data, round)).unwrap();
+        assert!(stream.is_idle().unwrap(), "the launch is over");
+        assert_eq!(data.to_vec().unwrap(), [round - 1; 64], "with what it was launched with");
+    }
+}
+
+#[test]
+fn a_vector_that_a_graph_uses_is_given_back_as_a_copy() {
+    let Some((device, _alone)) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let registered = RegisteredBuffer::new(&device, vec![3u32; 64], RegisterOptions::new()).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut graph = Graph::new(&device).unwrap();
+    graph.add_copy(&[], GraphCopy::from_pinned(&mut data, &registered).unwrap()).unwrap();
+    let exec = graph.instantiate().unwrap();
+    let mut vector = registered.into_vec().unwrap();
+    assert_eq!(vector, [3; 64]);
+    vector.fill(4);
+    // SAFETY: nobody has a slice of the registered memory.
+    unsafe { exec.launch_with_host_memory(&stream) }.unwrap();
+    assert_eq!(data.to_vec().unwrap(), [3; 64], "what the graph keeps");
+}
+
 /// What the last launch has left goes with what was launched, unless another graph has freed it.
 #[test]
 fn memory_that_a_graph_leaves_is_freed_with_it() {
@@ -682,6 +733,17 @@ fn memory_that_a_graph_leaves_is_freed_with_it() {
     stream.synchronize().unwrap();
     assert_eq!(used(), before);
     drop((exec, other));
+    assert_eq!(used(), before);
+    // Updated to another graph, if the runtime can: both are known.
+    let (mut exec, _first, _) = allocating(InstantiateOptions::new()).unwrap();
+    let (_, second, _) = allocating(InstantiateOptions::new()).unwrap();
+    exec.launch(&stream).unwrap();
+    stream.synchronize().unwrap();
+    match exec.update(&second) {
+        Ok(()) => {}
+        Err(error) => skipped(&error),
+    }
+    drop(exec);
     assert_eq!(used(), before);
     // AMD's runtimes free what others have left as well when what frees by itself is launched: nothing else is freed for it.
     let (left, _first, _) = allocating(InstantiateOptions::new()).unwrap();

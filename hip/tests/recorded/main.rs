@@ -5,9 +5,11 @@
 mod common;
 mod recorder;
 
-use common::{kernels, skipped};
+use std::time::Duration;
+
+use common::{kernels, skipped, supported};
 use hip::sys::{hipFuncCachePreferEqual, hipFuncCachePreferL1, hipFuncCachePreferNone, hipFuncCachePreferShared};
-use hip::{Backend, CachePreference, Device, LoadOptions, MemoryPool, Module, PoolOptions};
+use hip::{Backend, CachePreference, Device, Graph, LoadOptions, MemoryPool, Module, PoolOptions, Stream};
 use recorder::{Recorder, calls, is_there, set_cache_config};
 
 /// The device of a runtime that tells what it is asked for.
@@ -81,7 +83,7 @@ fn what_caches_are_for_is_asked_and_said() {
 #[cfg(feature = "rocm-7-0")]
 #[test]
 fn a_launch_has_its_attributes() {
-    use hip::{DeviceBuffer, LaunchAttributes, LaunchConfig, Stream};
+    use hip::{DeviceBuffer, LaunchAttributes, LaunchConfig};
 
     let Some(device) = device() else { return };
     let add = Module::load(&device, kernels(&device)).unwrap().kernel("add_in_place").unwrap();
@@ -101,4 +103,36 @@ fn a_launch_has_its_attributes() {
         launch(none.cooperative(true).priority(1)),
         "hipDrvLaunchKernelEx hipLaunchAttributeCooperative=1 hipLaunchAttributePriority=1"
     );
+}
+
+#[test]
+fn time_is_counted_in_milliseconds() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (start, end) = (stream.record().unwrap(), stream.record().unwrap());
+    assert_eq!(end.elapsed_since(&start).unwrap(), Duration::from_millis(1500));
+}
+
+/// What a graph has freed by itself is not freed again with it.
+#[test]
+fn memory_of_a_graph_is_freed_once() {
+    let Some(device) = device() else { return };
+    if hip::runtime_version().unwrap().0 < 6 {
+        skipped(&"HIP 5.7 keeps the memory");
+        return;
+    }
+    let stream = Stream::new(&device).unwrap();
+    for frees in [true, false] {
+        let Some(mut graph) = supported(Graph::new(&device)) else { return };
+        let Some((alloc, pointer)) = supported(graph.add_alloc::<u8>(&[], 1 << 20)) else { return };
+        if frees {
+            // SAFETY: nobody uses the memory.
+            unsafe { graph.add_free(&[alloc], pointer) }.unwrap();
+        }
+        let exec = graph.instantiate().unwrap();
+        exec.launch(&stream).unwrap();
+        stream.synchronize().unwrap();
+        let (_, told) = calls(|| drop(exec));
+        assert_eq!(told, if frees { vec![] } else { vec![format!("hipFree {pointer:?}")] });
+    }
 }

@@ -97,6 +97,7 @@ macro_rules! recorded {
                     $(#[$gate])?
                     stringify!($name) => NonNull::new($name as *const () as *mut c_void),
                 )*
+                "hipEventElapsedTime" => NonNull::new(elapsed_time as *const () as *mut c_void),
                 "hipDeviceGetCacheConfig" => NonNull::new(get_cache_config as *const () as *mut c_void),
                 _ => None,
             }
@@ -114,6 +115,7 @@ recorded! {
         // SAFETY: the caller's lists of `count` each.
         unsafe { load_options(slice::from_raw_parts(options, count as usize), slice::from_raw_parts(values, count as usize)) };
     hipDeviceGraphMemTrim(device: c_int) device.to_string();
+    hipFree(pointer: *mut c_void) format!("{pointer:p}");
     hipDeviceSetCacheConfig(config: hipFuncCache_t) format!("{config:?}");
     #[cfg(feature = "rocm-7-0")]
     hipDrvLaunchKernelEx(
@@ -155,5 +157,12 @@ fn launch_config(config: &HIP_LAUNCH_CONFIG) -> String {
 unsafe extern "C" fn get_cache_config(config: *mut hipFuncCache_t) -> hipError_t {
     // SAFETY: valid for a write, as the caller promises.
     unsafe { config.write(CACHE.get()) };
+    hipSuccess
+}
+
+/// Always 1500 milliseconds.
+unsafe extern "C" fn elapsed_time(milliseconds: *mut f32, _: hipEvent_t, _: hipEvent_t) -> hipError_t {
+    // SAFETY: valid for a write, as the caller promises.
+    unsafe { milliseconds.write(1500.0) };
     hipSuccess
 }
