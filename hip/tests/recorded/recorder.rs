@@ -83,11 +83,11 @@ macro_rules! recorded {
                 let Some(function) = CStr::from_bytes_with_nul(name.as_bytes()).ok().and_then(below) else {
                     return hipErrorNotSupported;
                 };
-                // SAFETY: the function of this name has this type, in every release that has it.
-                let function =
-                    unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hipError_t>(function) };
-                // SAFETY: as the caller promises.
-                unsafe { function($($argument),*) }
+                // SAFETY: the function of this name has this type, in every release that has it; the rest is as the caller promises.
+                unsafe {
+                    let function = transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hipError_t>(function);
+                    function($($argument),*)
+                }
             }
         )*
 
