@@ -285,7 +285,8 @@ impl Stream {
         self.device().expect(*device, "the semaphore")?;
         let mut parameters = hipExternalSemaphoreSignalParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[Access::write(usage)], None, |stream| {
+        // As with a `Signal`, uses keep it and order nothing: another stream's wait may be for this very signal.
+        self.inner.submit(&[Access::read(usage)], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
             let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(raw, &parameters, 1, stream) };
             check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
