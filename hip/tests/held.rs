@@ -291,12 +291,11 @@ mod semaphores {
     //! no ROCm for Linux imports any.
 
     use std::ffi::{c_int, c_uint};
-    use std::fs::{File, OpenOptions};
+    use std::fs::File;
     use std::io::{Read as _, Write as _};
     use std::os::fd::{FromRawFd as _, OwnedFd};
-    use std::os::unix::fs::FileExt as _;
 
-    use hip::{Error, ExternalSemaphore, ExternalSemaphoreKind};
+    use hip::{ExternalSemaphore, ExternalSemaphoreKind};
 
     use super::*;
     use common::skipped;
@@ -331,15 +330,13 @@ mod semaphores {
     /// The file of a timeline.
     #[cfg(feature = "rocm-6-2")]
     fn timeline() -> File {
-        let path = std::env::temp_dir().join(format!("hip-timeline-{}-{:p}", std::process::id(), &raw const ALONE));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+        use std::os::unix::fs::FileExt as _;
+        let path = std::env::temp_dir().join(format!("hip-timeline-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         file.write_all_at(b"HIPTIME1\0\0\0\0\0\0\0\0", 0).unwrap();
         file
     }
-
-    #[cfg(feature = "rocm-6-2")]
-    static ALONE: u8 = 0;
 
     #[test]
     fn a_stream_waits_for_a_binary_semaphore_and_takes_its_signal() {
@@ -382,6 +379,7 @@ mod semaphores {
     #[cfg(feature = "rocm-6-2")]
     #[test]
     fn a_stream_waits_until_a_timeline_has_come_to_a_value() {
+        use std::os::unix::fs::FileExt as _;
         let _alone = alone();
         let Some(device) = simulated() else { return };
         let other_end = timeline();
@@ -416,7 +414,7 @@ mod semaphores {
             [(&other_end, ExternalSemaphoreKind::Binary), (&binary(&device).1, ExternalSemaphoreKind::Timeline)]
         {
             let error = import(&device, file, kind).unwrap_err();
-            assert!(matches!(error, Error::Hip(_)), "{error}");
+            assert!(matches!(error, hip::Error::Hip(_)), "{error}");
         }
         other_end.write_all_at(b"x", 0).unwrap();
         assert!(import(&device, &other_end, ExternalSemaphoreKind::Timeline).is_err(), "it does not begin like one");
@@ -437,7 +435,7 @@ mod semaphores {
                 stream.signal_external(&done, 0)
             })
             .unwrap();
-        let mut exec = graph.instantiate().unwrap();
+        let exec = graph.instantiate().unwrap();
         drop((go, done)); // the graph has them
         for _ in 0..2 {
             data.fill(1).unwrap();

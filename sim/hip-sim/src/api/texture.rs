@@ -168,6 +168,11 @@ impl Texels {
     /// How the device has them.
     fn layout(&self, normalized: bool, srgb: bool) -> Result<Layout, Refusal> {
         let refused = |error: ImageError| invalid(error.to_string());
+        if self.is_cube && self.size[2] > FACES {
+            // Code has 8 times the cube in the number of a face, which the software GPU does not take apart.
+            let text = "textures and surfaces of several cubes: the software GPU has those of one";
+            return Err(Refusal::new(hipErrorNotSupported, text));
+        }
         let format = self
             .channels
             .format(normalized, srgb)
