@@ -63,6 +63,7 @@ extern crate self as amdgpu_sim;
 
 pub mod bundle;
 mod code_object;
+mod delay;
 mod dispatch;
 mod exec;
 mod fault;
@@ -79,6 +80,7 @@ mod settings;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, LoadError, TargetId, ValueKind,
 };
+pub use delay::Delay;
 pub use dispatch::{Cancel, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats};
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use exec::unsupported;

@@ -2,14 +2,17 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::observe::{SettingsError, apply_settings};
-use crate::{Arch, BeyondLds, Config, Misaligned, TargetId};
+use crate::{Arch, BeyondLds, Config, Delay, Misaligned, TargetId};
 
 /// Most GPUs that can be asked for.
 const MAX_DEVICES: u64 = 64;
 /// Most bytes of memory of each.
 const MAX_MEMORY: u64 = 64 << 40;
+/// Longest wait in microseconds: ten seconds.
+const MAX_DELAY: u64 = 10_000_000;
 /// Most threads.
 const MAX_THREADS: u64 = 1024;
 
@@ -76,6 +79,11 @@ const SCHEDULE: Setting = setting(
     "order of workgroups and waves; `in-order` (one thread), `interleaved` (waves take turns of 8 instructions, or N) and a number, by which it is shuffled, are the same every time (`parallel`)",
 );
 const SEED: Setting = setting("HIP_SIM_SEED", "a number", "as `HIP_SIM_SCHEDULE` with a number");
+const DELAY: Setting = setting(
+    "HIP_SIM_DELAY",
+    "`MICROSECONDS` up to 10000000, or `MICROSECONDS:SEED`",
+    "random waits of up to so long, by a seed (0), before and after each kernel and copy of a queue, so that a program which doesn't wait for them fails (none)",
+);
 const CHECK: Setting = setting(
     "HIP_SIM_CHECK",
     "`memory`, `init`, `race`, `barrier`, `all` and `warn`, with commas between",
@@ -98,7 +106,7 @@ const LOG: Setting = setting(
 );
 
 /// All settings.
-pub const SETTINGS: [Setting; 15] = [
+pub const SETTINGS: [Setting; 16] = [
     DEVICES,
     ARCH,
     TARGET,
@@ -110,6 +118,7 @@ pub const SETTINGS: [Setting; 15] = [
     BEYOND_LDS,
     SCHEDULE,
     SEED,
+    DELAY,
     CHECK,
     CHECK_MEMORY,
     PROFILE,
@@ -125,6 +134,8 @@ pub struct Settings {
     pub gpu: Config,
     /// Where the profile is to be written when the process ends.
     pub profile: Option<PathBuf>,
+    /// Waits that the queues of the runtime are to have.
+    pub delay: Option<Delay>,
 }
 
 impl Settings {
@@ -201,14 +212,25 @@ impl Settings {
             None | Some("errors" | "kernels" | "calls") => {}
             Some(other) => return Err(refuse(&LOG, other)),
         }
+        let delay = match word(&DELAY)? {
+            None => None,
+            Some(word) => Some(delay(&word).ok_or_else(|| refuse(&DELAY, &word))?),
+        };
         let find = |name: &str| variable(name).and_then(|value| value.into_string().ok());
         let profile = apply_settings(&mut gpu, find)?;
-        Ok(Self { devices, gpu, profile })
+        Ok(Self { devices, gpu, profile, delay })
     }
 }
 
 fn refuse(setting: &Setting, value: &str) -> SettingsError {
     SettingsError::new(setting.name, value, setting.values)
+}
+
+/// "200" and "200:7": the longest wait in microseconds, and a seed.
+fn delay(text: &str) -> Option<Delay> {
+    let (longest, seed) = text.split_once(':').unwrap_or((text, "0"));
+    let longest = longest.parse().ok().filter(|longest| (1..=MAX_DELAY).contains(longest))?;
+    Some(Delay::new(Duration::from_micros(longest), seed.parse().ok()?))
 }
 
 /// "512M" and the like in bytes.
@@ -236,7 +258,7 @@ mod tests {
     #[test]
     fn nothing_said_changes_nothing() {
         let settings = read(&[]).unwrap();
-        assert_eq!(settings.devices, 1);
+        assert_eq!((settings.devices, settings.delay), (1, None));
         assert_eq!(format!("{:?}", settings.gpu), format!("{:?}", Config::default()));
     }
 
@@ -254,12 +276,14 @@ mod tests {
             ("HIP_SIM_BEYOND_LDS", "fault"),
             ("HIP_SIM_SCHEDULE", "in-order"),
             ("HIP_SIM_SEED", "7"),
+            ("HIP_SIM_DELAY", "250:3"),
             ("HIP_SIM_CHECK", "race,init"),
             ("HIP_SIM_CHECK_MEMORY", "2G"),
             ("HIP_SIM_PROFILE", "profile.txt"),
             ("HIP_SIM_LOG", "kernels"),
         ])
         .unwrap();
+        assert_eq!(settings.delay, Some(Delay::new(Duration::from_micros(250), 3)));
         let gpu = settings.gpu;
         assert_eq!((settings.devices, gpu.memory_bytes, gpu.threads), (4, 512 << 20, Some(3)));
         assert_eq!(gpu.target().to_string(), "gfx942:sramecc-:xnack+");
@@ -275,7 +299,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_by_name_and_value_and_what_is_allowed() {
-        let bad: [(&Setting, &[&str]); 15] = [
+        let bad: [(&Setting, &[&str]); 16] = [
             (&DEVICES, &["0", "65", "two", ""]),
             (&ARCH, &["gfx1100", ""]),
             (&TARGET, &["gfx1100", "gfx90a:ecc+"]),
@@ -287,6 +311,7 @@ mod tests {
             (&BEYOND_LDS, &["maybe"]),
             (&SCHEDULE, &["random"]),
             (&SEED, &["0x5"]),
+            (&DELAY, &["0", "10000001", "-1", "5:", "5:x", ":5", "1ms"]),
             (&CHECK, &["speed", ""]),
             (&CHECK_MEMORY, &["0", "", "65T"]),
             (&PROFILE, &["/", ""]),
@@ -304,6 +329,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_delay_needs_no_seed() {
+        let delay = read(&[("HIP_SIM_DELAY", " 10000000 ")]).unwrap().delay;
+        assert_eq!(delay, Some(Delay::new(Duration::from_secs(10), 0)));
     }
 
     #[test]

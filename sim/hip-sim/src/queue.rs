@@ -14,8 +14,10 @@ mod workers;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
+
+use amdgpu_sim::Delay;
 
 use crate::fault::Failure;
 use workers::Workers;
@@ -62,10 +64,15 @@ pub(crate) enum Priority {
 type DeviceWork = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
 type HostWork = Box<dyn FnOnce(Option<Arc<Failure>>) + Send>;
 
+/// The failure for which work was left out, whoever has been told of it.
+pub(crate) type LeftOut = Arc<OnceLock<Arc<Failure>>>;
+
 /// What a command does.
 pub(crate) enum Work {
     /// Work of the device; left out when the queue has a failure that nobody has been told yet.
     Device(DeviceWork),
+    /// Likewise, for a caller that waits for it and wants to know if it was left out.
+    Awaited(DeviceWork, LeftOut),
     /// Calls back into the program, on a worker, also after a failure (which it is given).
     Host(HostWork),
     /// Waits for something that is no command, as long as that takes: on a worker, and left out like device work.
@@ -177,6 +184,8 @@ pub(crate) struct Scheduler {
     completions: AtomicU64,
     /// Workers that run device work at the same time, unless they wait for others.
     device_workers: usize,
+    /// Waits before commands and after them.
+    delay: Option<Delay>,
 }
 
 /// Which failures a synchronising call answers for.
@@ -191,7 +200,7 @@ pub(crate) enum Scope {
 }
 
 impl Scheduler {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(delay: Option<Delay>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             state: Mutex::default(),
@@ -200,6 +209,7 @@ impl Scheduler {
             done: Condvar::new(),
             completions: AtomicU64::new(0),
             device_workers: cores.max(2),
+            delay,
         }
     }
 
@@ -476,21 +486,27 @@ impl Scheduler {
         }
         self.call_worker(&mut state, false);
         drop(state);
-        let failure = match command.work {
-            Work::Device(_) | Work::Wait(_) if spoiled.is_some() => None,
-            Work::Device(work) | Work::Wait(work) => {
+        self.pause(key, 2 * ticket);
+        let failure = match (command.work, spoiled) {
+            (Work::Device(_) | Work::Wait(_), Some(_)) => None,
+            (Work::Awaited(_, left_out), Some(failure)) => {
+                let _ = left_out.set(failure);
+                None
+            }
+            (Work::Device(work) | Work::Wait(work) | Work::Awaited(work, _), None) => {
                 catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::from_panic(&*panic))).err()
             }
-            Work::Host(call) => {
+            (Work::Host(call), spoiled) => {
                 // A panic of the program's callback ends at the callback's own `extern "C"` boundary.
                 call(spoiled);
                 None
             }
-            Work::Always(work) => {
+            (Work::Always(work), _) => {
                 work();
                 None
             }
         };
+        self.pause(key, 2 * ticket + 1);
         let mut state = self.lock();
         let workers = &mut state.workers;
         match runner {
@@ -521,6 +537,13 @@ impl Scheduler {
             self.done.notify_all();
         }
         state
+    }
+
+    /// Waits as long as the settings say.
+    fn pause(&self, key: QueueKey, step: u64) {
+        if let Some(delay) = self.delay {
+            std::thread::sleep(delay.wait(u64::from(key.serial), step));
+        }
     }
 
     fn announce(&self) {

@@ -182,7 +182,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
             if settings.profile.is_some() {
                 write_profile_at_exit();
             }
-            let scheduler = Arc::new(Scheduler::new());
+            let scheduler = Arc::new(Scheduler::new(settings.delay));
             let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]).into_iter().enumerate();
             let pools = Handles::new(Kind::Pool);
             let devices = gpus

@@ -111,6 +111,7 @@ fn arrays_tell_what_they_are() {
 
 #[test]
 fn rows_and_bytes_go_to_arrays_and_return() {
+    let _alone = alone();
     let array = plane(&numbers());
     assert_eq!(read(array), numbers());
     let (mut back, s) = ([0.0_f32; 32], stream(hipStreamNonBlocking));

@@ -4,6 +4,7 @@ mod common;
 
 use std::process::Command;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use common::*;
 use hip_sys::*;
@@ -215,6 +216,48 @@ fn a_profile_is_written_at_the_end() {
 #[ignore = "run by a_profile_is_written_at_the_end"]
 fn profile_child() {
     (0..2).for_each(|_| ok(add_up("reduce")));
+}
+
+/// A stream's kernels, each of which adds 1 to a number in memory of the host: the stream, and the number.
+fn count(kernels: i32) -> (hipStream_t, &'static AtomicI32) {
+    let (stream, mut data) = (stream(hipStreamNonBlocking), null_mut());
+    // SAFETY: a place for the pointer; the memory is never freed, and all use it by whole words.
+    let number = unsafe {
+        ok(hipHostMalloc(&mut data, 4, 0));
+        AtomicI32::from_ptr(data.cast())
+    };
+    let add = kernel(load(GFX90A), "add_to_all");
+    (0..kernels).for_each(|_| ok(launch!(add, [1; 3], [1; 3], stream, (data, 1_i32, 1_i32))));
+    (stream, number)
+}
+
+/// With seconds of waits in its queue a program that does not wait reads too early, though it is slow itself.
+#[test]
+fn a_delay_shows_a_wait_that_is_missing() {
+    child("missing_wait_child", &[("HIP_SIM_DELAY", "1000000:1")]);
+}
+
+#[test]
+#[ignore = "run by a_delay_shows_a_wait_that_is_missing"]
+fn missing_wait_child() {
+    let (_, number) = count(20);
+    // Long enough for a queue without waits.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(number.load(Relaxed) < 20);
+}
+
+#[test]
+fn a_delay_changes_nothing_for_who_waits() {
+    child("wait_child", &[("HIP_SIM_DELAY", "2000:1")]);
+}
+
+#[test]
+#[ignore = "run by a_delay_changes_nothing_for_who_waits"]
+fn wait_child() {
+    let (stream, number) = count(20);
+    // SAFETY: waits.
+    ok(unsafe { hipStreamSynchronize(stream) });
+    assert_eq!(number.load(Relaxed), 20);
 }
 
 #[test]

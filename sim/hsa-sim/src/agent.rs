@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn handles_of_another_kind_are_no_agents() {
-        let agents = Agents::new(&Settings { devices: 2, gpu: Config::default(), profile: None });
+        let agents = Agents::new(&Settings { devices: 2, gpu: Config::default(), profile: None, delay: None });
         assert_eq!(agents.ids().count(), 3);
         for agent in agents.ids() {
             assert_eq!(agents.get(agent.handle()), Ok(agent));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use amdgpu_sim::{Packet, Stats};
 
-use crate::abi::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_status_t, status_text};
+use crate::abi::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_signal_t, hsa_status_t, status_text};
 
 /// What to tell of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +74,13 @@ pub(crate) fn call(name: &'static str, status: hsa_status_t) {
         let text = status_text(status).map_or("an unknown status".into(), |text| text.to_string_lossy());
         let text = text.split(':').next().unwrap_or_default();
         line(format_args!("{name}: {text}"));
+    }
+}
+
+/// Tells of work whose end nobody hears of.
+pub(crate) fn late(signal: hsa_signal_t) {
+    if level() >= Level::Errors {
+        line(format_args!("work has ended whose signal {:#x} was destroyed before", signal.handle));
     }
 }
 

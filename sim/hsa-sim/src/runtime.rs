@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use amdgpu_sim::Delay;
+
 use crate::abi::{
     HSA_STATUS_ERROR, HSA_STATUS_ERROR_INVALID_SIGNAL, HSA_STATUS_ERROR_NOT_INITIALIZED,
     HSA_STATUS_ERROR_OUT_OF_RESOURCES, HSA_STATUS_ERROR_REFCOUNT_OVERFLOW, hsa_signal_t, hsa_status_t,
@@ -24,6 +26,8 @@ pub(crate) struct Runtime {
     pub(crate) agents: Agents,
     /// Where the profile is to be written.
     pub(crate) profile: Option<std::path::PathBuf>,
+    /// Waits before work of queues and after it.
+    pub(crate) delay: Option<Delay>,
     pub(crate) signals: Signals,
     pub(crate) memory: Memories,
     pub(crate) images: Objects,
@@ -64,14 +68,15 @@ impl Runtime {
         Some(Self {
             agents,
             profile: settings.profile,
+            delay: settings.delay,
             signals,
             memory: Memories::default(),
             images: Objects::default(),
             queues: Queues::default(),
             loader: Loader::default(),
             events: Events::default(),
-            handlers: Watch::new("hsa-sim-handler"),
-            copies: Watch::new("hsa-sim-copy"),
+            handlers: Watch::new("hsa-sim-handler", settings.delay),
+            copies: Watch::new("hsa-sim-copy", settings.delay),
         })
     }
 

@@ -6,6 +6,7 @@ mod support;
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use hip_sys::*;
 
@@ -654,6 +655,64 @@ fn a_gpu_that_is_lost_is_told_of() {
     };
     assert_eq!(later, [hipErrorUnknown; 11]);
     // And the process ends as it wants to.
+}
+
+/// Kernels one after the other on a stream, each of which adds 1 to a number in memory of the host.
+const KERNELS: c_int = 20;
+
+/// Launches them; where the number is, and the stream.
+fn count() -> (&'static AtomicI32, hipStream_t) {
+    let (mut stream, mut data) = (null_mut(), null_mut());
+    // SAFETY: places for handle and pointer; the memory is never freed, is zero before anything is launched, and afterwards all use it by
+    // whole words.
+    let number = unsafe {
+        ok(hipStreamCreateWithFlags(&mut stream, hipStreamNonBlocking));
+        ok(hipHostMalloc(&mut data, 4096, 0));
+        data.cast::<c_int>().write(0);
+        AtomicI32::from_ptr(data.cast())
+    };
+    let increment = kernel(c"increment");
+    (0..KERNELS).for_each(|_| launch(increment, 1, 1, stream, &data));
+    (number, stream)
+}
+
+/// With seconds of waits in its queue a program that does not wait reads too early, though it is slow itself.
+#[test]
+fn a_delay_shows_a_wait_that_is_missing() {
+    let early = |release: &str, _: bool, text: &str| {
+        assert!(text.contains("that was too early"), "ROCm {release}: {text}");
+    };
+    if elsewhere("a_delay_shows_a_wait_that_is_missing", &[("HIP_SIM_DELAY", "1000000:1")], early) {
+        return;
+    }
+    let (number, _) = count();
+    // Long enough for a queue without waits.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    if number.load(Relaxed) < KERNELS {
+        println!("that was too early");
+    }
+    // SAFETY: ends the process, without the waits of HIP's own destructors.
+    unsafe { libc::_exit(0) }
+}
+
+#[test]
+fn a_delay_changes_nothing_for_who_waits() {
+    if elsewhere("a_delay_changes_nothing_for_who_waits", &[("HIP_SIM_DELAY", "2000:1")], passes) {
+        return;
+    }
+    let (number, stream) = count();
+    // SAFETY: waits.
+    ok(unsafe { hipStreamSynchronize(stream) });
+    assert_eq!(number.load(Relaxed), KERNELS);
+    let (data, copy) = (buffer(), buffer());
+    // SAFETY: waits, and copies inside of both buffers. A fill is not waited for by a stream that is not blocking.
+    unsafe {
+        ok(hipDeviceSynchronize());
+        launch(kernel(c"increment"), 1, 64, stream, &data);
+        ok(hipMemcpyAsync(copy, data, 4096, hipMemcpyDeviceToDevice, stream));
+        ok(hipStreamSynchronize(stream));
+    }
+    assert_eq!(word(copy, 63), 1);
 }
 
 /// A copy from memory that was freed: HIP takes it for the host's and copies by itself if need be, so it succeeds; but it is told of.

@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::fault::Failure;
 use crate::graph::{CopyNode, Operation};
 use crate::memory::Block;
-use crate::queue::Work;
+use crate::queue::{LeftOut, Work};
 use crate::runtime::{Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::virtual_memory::ensure_room;
@@ -258,10 +258,19 @@ pub(crate) fn refuse_captured(runtime: &Runtime, target: &Result<Target, Refusal
 
 /// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
 pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool) -> Outcome {
+    let left_out = LeftOut::default();
+    let work = match work {
+        Work::Device(work) if wait => Work::Awaited(work, LeftOut::clone(&left_out)),
+        work => work,
+    };
     let point = runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
     if wait {
         runtime.scheduler.wait(&[point]);
         runtime.failure(target.scope(runtime))?;
+        // Another thread may have been told of the failure before it, and no word is left for this one.
+        if let Some(failure) = left_out.get() {
+            return Err(Refusal::from(&**failure));
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::*;
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
 fn scheduler() -> Arc<Scheduler> {
-    Arc::new(Scheduler::new())
+    Arc::new(Scheduler::new(None))
 }
 
 fn write(log: &Log, text: &'static str) -> Work {
@@ -284,4 +284,25 @@ fn commands_that_wait_for_later_ones_of_other_queues_get_them() {
     while scheduler.lock().workers.extra_places() > 0 {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn who_waits_for_work_learns_that_it_was_left_out_though_another_was_told() {
+    let (scheduler, log) = (scheduler(), Log::default());
+    let key = scheduler.open(0, Order::Null, Priority::Normal);
+    let (gate, open) = gate(&log, "first");
+    scheduler.submit(key, gate, &[]).unwrap();
+    let failed = scheduler.submit(key, fail("bad"), &[]).unwrap();
+    let [left_out, done] = [LeftOut::default(), LeftOut::default()];
+    let awaited = |left_out: &LeftOut| Work::Awaited(Box::new(|| Ok(())), LeftOut::clone(left_out));
+    let behind = scheduler.submit(key, awaited(&left_out), &[]).unwrap();
+    open.send(()).unwrap();
+    scheduler.wait(&[failed]);
+    assert!(scheduler.take_failure(Scope::Named(failed)).is_some());
+    scheduler.wait(&[behind]);
+    assert!(scheduler.take_failure(Scope::NullStream(0)).is_none(), "it has been told");
+    assert_eq!(left_out.get().unwrap().text, "bad");
+    let after = scheduler.submit(key, awaited(&done), &[]).unwrap();
+    scheduler.wait(&[after]);
+    assert!(done.get().is_none());
 }

@@ -22,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   hip-sim run --rocm 7.2 -- ./my-program           on ROCm from `rocm-sdk install 7.2`
   hip-sim run --arch gfx942 --devices 4 -- ./a     four MI300
   hip-sim run --schedule 1 -- ./a                  the order of waves shuffled by a seed, to find races
+  hip-sim run --delay 500:1 -- ./a                 slow queues, to find what is not waited for
   hip-sim run --checks race --profile p.svg -- ./a  races told of, and a flame graph
   hip-sim trace -- ./my-program                    each kernel with its grid, instructions and time
   hip-sim disasm kernels.hipfb --kernel saxpy      the code of a kernel"
@@ -90,6 +91,10 @@ struct Gpu {
     /// The same as `--schedule` with a number
     #[arg(long, env = "HIP_SIM_SEED", value_name = "N")]
     seed: Option<String>,
+    /// Random waits before and after each kernel and copy of a queue, of up to so many microseconds, by a seed: `MICROSECONDS` or `MICROSECONDS:SEED`. A
+    /// program that does not wait for what it needs fails then
+    #[arg(long, env = "HIP_SIM_DELAY", value_name = "MICROSECONDS[:SEED]")]
+    delay: Option<String>,
     /// More checks, with commas between: `memory` (bounds, always checked), `init` (reads of memory that nothing has written), `race`, `barrier`, `all`; a kernel
     /// with findings fails, with `warn` it is only told of
     #[arg(long, env = "HIP_SIM_CHECK", value_name = "CHECKS")]
@@ -151,6 +156,7 @@ impl Gpu {
             ("HIP_SIM_BEYOND_LDS", self.beyond_lds.and_then(name)),
             ("HIP_SIM_SCHEDULE", self.schedule.clone()),
             ("HIP_SIM_SEED", self.seed.clone()),
+            ("HIP_SIM_DELAY", self.delay.clone()),
             ("HIP_SIM_CHECK", self.checks.clone()),
             ("HIP_SIM_CHECK_MEMORY", self.check_memory.clone()),
             ("HIP_SIM_PROFILE", self.profile.clone()),

@@ -186,7 +186,7 @@ impl Copy {
     pub(crate) fn start(self, runtime: &'static Runtime, after: Vec<Signal>, done: Option<Signal>) -> Result<()> {
         self.check(runtime.agents.space())?;
         let mut job = Job { runtime, copy: self, after, done };
-        if self.bytes() <= AT_ONCE && job.ready() {
+        if self.bytes() <= AT_ONCE && runtime.delay.is_none() && job.ready() {
             job.run();
             return Ok(());
         }

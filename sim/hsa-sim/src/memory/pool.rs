@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn handles_lead_to_their_pools_and_no_other_number_does() {
-        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None, delay: None });
         for pool in agents.ids().flat_map(Pool::of) {
             assert_eq!(Pool::get(&agents, pool.handle()), Ok(pool));
         }

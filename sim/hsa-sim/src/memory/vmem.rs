@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn addresses_given_back_go_to_nobody_else_at_once() {
-        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None, delay: None });
         let (space, memory) = (agents.space(), Virtual::default());
         let first = memory.reserve(space, 4 * GRANULE, 0, 0).unwrap();
         assert_eq!(memory.unreserve(space, first, 4 * GRANULE), Ok(()));
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn handles_are_as_far_apart_as_addresses_are() {
-        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None });
+        let agents = Agents::new(&Settings { devices: 1, gpu: Config::default(), profile: None, delay: None });
         let memory = Virtual::default();
         let pool = Pool { agent: AgentId(1), kind: PoolKind::DeviceCoarse };
         let mut handles: Vec<u64> = (0..20).map(|_| memory.create(&agents, pool, GRANULE, 0).unwrap().handle).collect();

@@ -1,7 +1,7 @@
 //! The thread of a queue: it takes packets in order and carries each out before the next.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use amdgpu_sim::{FaultKind, Packet};
 
@@ -40,7 +40,8 @@ pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
         if !queue.doorbell.wait_until(IDLE, ready) {
             return;
         }
-        match process(runtime, queue, index) {
+        let done = pause(runtime, queue, 2 * index).and_then(|()| process(runtime, queue, index));
+        match done {
             Ok(()) => index += 1,
             Err(End::Stopped) => return,
             Err(End::Failed(status)) => {
@@ -79,7 +80,7 @@ fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), E
                 if queue.is_stopped() {
                     return Err(End::Stopped);
                 }
-                let deadline = std::time::Instant::now() + WAITING;
+                let deadline = Instant::now() + WAITING;
                 runtime.signals.wait_any_until(Some(deadline), || met().then_some(()));
             }
         }
@@ -94,10 +95,25 @@ fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), E
     queue.header(index).store(packet::INVALID, Ordering::Release);
     queue.read_index().store(index + 1, Ordering::SeqCst);
     if let Some(completion) = completion {
+        pause(runtime, queue, 2 * index + 1)?;
         completion.set_times(start, events::now());
         completion.decrement();
     }
     Ok(())
+}
+
+/// Waits as long as the settings say, unless the queue is stopped.
+fn pause(runtime: &Runtime, queue: &Queue, step: u64) -> Result<(), End> {
+    let Some(delay) = runtime.delay else { return Ok(()) };
+    let deadline = Instant::now() + delay.wait(queue.id, step);
+    while !queue.is_stopped() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(WAITING));
+    }
+    Err(End::Stopped)
 }
 
 /// Copies a packet, word by word, as its producer may be hostile and write it still.

@@ -1,13 +1,15 @@
 //! Signals: `amd_signal_t` in memory that host and kernels share.
 //!
 //! All of them lie in one array that is never given back, so that a stale handle can do no harm: it is an address, which kernels use as
-//! such, and what lives there is kept apart, out of the program's reach.
+//! such, and what lives there is kept apart, out of the program's reach. The place of a signal that has ended stays empty for a while,
+//! and who has looked a signal up does not take the next one in its place for it.
 
 mod wait;
 mod watch;
 
+use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{AMD_SIGNAL_KIND_USER, amd_signal_t, hsa_signal_t};
@@ -18,12 +20,15 @@ pub(crate) use watch::{Pending, Watch};
 
 /// Signals that there can be.
 const CAPACITY: usize = 1 << 20;
+/// Places that stay empty after their signals have ended, before the oldest of them is used again.
+const KEPT: usize = 4096;
 const SIZE: usize = size_of::<amd_signal_t>();
 
 /// All signals of the process.
 pub(crate) struct Signals {
     base: NonNull<amd_signal_t>,
-    live: Box<[AtomicBool]>,
+    /// How often a signal was made or ended at each place: odd where there is one.
+    turns: Box<[AtomicU32]>,
     places: Mutex<Places>,
     wakers: Wakers,
 }
@@ -32,7 +37,8 @@ pub(crate) struct Signals {
 struct Places {
     /// How many have ever been used.
     used: usize,
-    free: Vec<usize>,
+    /// In the order in which they became free.
+    free: VecDeque<usize>,
 }
 
 // SAFETY: the array lives as long as the process and is accessed by atomics alone.
@@ -45,6 +51,8 @@ unsafe impl Sync for Signals {}
 pub(crate) struct Signal {
     all: &'static Signals,
     index: usize,
+    /// Of its place, as long as it lives.
+    turn: u32,
 }
 
 impl Signals {
@@ -64,8 +72,8 @@ impl Signals {
         if base == libc::MAP_FAILED {
             return None;
         }
-        let live = (0..CAPACITY).map(|_| AtomicBool::new(false)).collect();
-        Some(Self { base: NonNull::new(base.cast())?, live, places: Mutex::default(), wakers: Wakers::default() })
+        let turns = (0..CAPACITY).map(|_| AtomicU32::new(0)).collect();
+        Some(Self { base: NonNull::new(base.cast())?, turns, places: Mutex::default(), wakers: Wakers::default() })
     }
 
     /// The array, so that kernels can be given access: address and bytes.
@@ -76,22 +84,21 @@ impl Signals {
     /// A new signal; `None` if there are too many.
     pub(crate) fn create(&'static self, value: i64) -> Option<Signal> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = match places.free.pop() {
-            Some(index) => index,
-            None if places.used < CAPACITY => {
-                places.used += 1;
-                places.used - 1
-            }
-            None => return None,
+        let index = if places.used < CAPACITY && places.free.len() <= KEPT {
+            places.used += 1;
+            places.used - 1
+        } else {
+            places.free.pop_front()?
         };
         drop(places);
-        let signal = Signal { all: self, index };
+        let turn = self.turns[index].load(Ordering::Relaxed).wrapping_add(1);
+        let signal = Signal { all: self, index, turn };
         signal.word(1).store(value, Ordering::Relaxed);
         for word in 2..8 {
             signal.word(word).store(0, Ordering::Relaxed);
         }
         signal.word(0).store(AMD_SIGNAL_KIND_USER, Ordering::Release);
-        self.live[index].store(true, Ordering::Release);
+        self.turns[index].store(turn, Ordering::Release);
         Some(signal)
     }
 
@@ -99,14 +106,18 @@ impl Signals {
     pub(crate) fn get(&'static self, handle: hsa_signal_t) -> Option<Signal> {
         let offset = handle.handle.checked_sub(self.base.as_ptr() as u64)? as usize;
         let index = offset / SIZE;
-        (offset % SIZE == 0 && self.live.get(index)?.load(Ordering::Acquire)).then_some(Signal { all: self, index })
+        let turn = self.turns.get(index)?.load(Ordering::Acquire);
+        (offset % SIZE == 0 && turn % 2 == 1).then_some(Signal { all: self, index, turn })
     }
 
     /// Ends all signals.
     pub(crate) fn clear(&'static self) {
         let used = self.places.lock().unwrap_or_else(PoisonError::into_inner).used;
         for index in 0..used {
-            Signal { all: self, index }.destroy();
+            let turn = self.turns[index].load(Ordering::Acquire);
+            if turn % 2 == 1 {
+                Signal { all: self, index, turn }.destroy();
+            }
         }
     }
 }
@@ -125,18 +136,20 @@ impl Signal {
 
     /// Ends the signal; waiters are let go. False if it has ended already.
     pub(crate) fn destroy(self) -> bool {
-        if !self.all.live[self.index].swap(false, Ordering::AcqRel) {
+        let next = self.turn.wrapping_add(1);
+        let turn = &self.all.turns[self.index];
+        if turn.compare_exchange(self.turn, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return false;
         }
         self.word(0).store(0, Ordering::Release);
         self.notify();
-        self.all.places.lock().unwrap_or_else(PoisonError::into_inner).free.push(self.index);
+        self.all.places.lock().unwrap_or_else(PoisonError::into_inner).free.push_back(self.index);
         true
     }
 
     /// Whether it has not been destroyed.
     pub(crate) fn is_live(self) -> bool {
-        self.all.live[self.index].load(Ordering::Acquire)
+        self.all.turns[self.index].load(Ordering::Acquire) == self.turn
     }
 
     /// The value, for atomic operations; [`notify`](Self::notify) after a change.
@@ -144,14 +157,20 @@ impl Signal {
         self.word(1)
     }
 
-    /// Sets the value and wakes those who wait for it.
+    /// Sets the value and wakes those who wait for it, unless the signal has ended.
     pub(crate) fn store(self, value: i64) {
+        if !self.is_live() {
+            return crate::log::late(self.handle());
+        }
         self.value().store(value, Ordering::SeqCst);
         self.notify();
     }
 
-    /// Lowers the value by one and wakes those who wait for it.
+    /// Lowers the value by one and wakes those who wait for it, unless the signal has ended.
     pub(crate) fn decrement(self) {
+        if !self.is_live() {
+            return crate::log::late(self.handle());
+        }
         self.value().fetch_sub(1, Ordering::SeqCst);
         self.notify();
     }
@@ -194,6 +213,25 @@ mod tests {
         assert_eq!(all.get(handle).unwrap().value().load(Ordering::Relaxed), 7);
         assert!(signal.destroy() && !signal.destroy());
         assert!(all.get(handle).is_none());
+    }
+
+    #[test]
+    fn who_knew_a_signal_does_not_take_the_next_in_its_place_for_it() {
+        let all = signals();
+        let first = all.create(5).unwrap();
+        first.destroy();
+        // The place is used again, but not soon.
+        let others: Vec<_> = (0..=KEPT).map(|_| all.create(5).unwrap()).collect();
+        assert!(others.iter().all(|other| other.handle() != first.handle()));
+        others.iter().for_each(|other| assert!(other.destroy()));
+        let again = (0..=KEPT).map(|_| all.create(5).unwrap()).find(|next| next.handle() == first.handle());
+        let again = again.expect("its place is the one that was free for longest");
+        assert!(again.is_live() && !first.is_live() && !first.destroy());
+        first.decrement();
+        first.store(9);
+        assert_eq!(again.value().load(Ordering::Relaxed), 5);
+        again.decrement();
+        assert_eq!(again.value().load(Ordering::Relaxed), 4);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use amdgpu_sim::Delay;
+
 use super::Signals;
 
 /// A piece of work. Told each time whether to stay.
@@ -16,14 +18,15 @@ pub(crate) trait Pending: Send {
 /// A list of work, and the thread that does it, started with the first.
 pub(crate) struct Watch {
     name: &'static str,
+    delay: Option<Delay>,
     added: Mutex<Vec<Box<dyn Pending>>>,
     thread: OnceLock<bool>,
 }
 
 impl Watch {
-    /// No work yet. `name` is the thread's.
-    pub(crate) fn new(name: &'static str) -> Self {
-        Self { name, added: Mutex::default(), thread: OnceLock::new() }
+    /// No work yet. `name` is the thread's, which waits before each piece as `delay` says.
+    pub(crate) fn new(name: &'static str, delay: Option<Delay>) -> Self {
+        Self { name, delay, added: Mutex::default(), thread: OnceLock::new() }
     }
 
     /// Adds a piece of work; false if the host has no more threads.
@@ -42,6 +45,8 @@ impl Watch {
     fn work(&self, signals: &Signals) {
         crate::leaving::exempt();
         let mut list: Vec<Box<dyn Pending>> = Vec::new();
+        // Threads have other waits than queues, and than each other.
+        let (place, mut step) = (u64::MAX - self.name.len() as u64, 0);
         loop {
             // With nothing to watch there is nothing to look for but more work, of which it is told.
             let longest = if list.is_empty() { Duration::from_secs(60) } else { Duration::from_millis(2) };
@@ -54,7 +59,12 @@ impl Watch {
             // What is ready is done in the order in which it came.
             let mut kept = Vec::with_capacity(list.len());
             for mut work in list.drain(..) {
-                if !work.ready() || work.run() {
+                let ready = work.ready();
+                if let Some(delay) = self.delay.filter(|_| ready) {
+                    std::thread::sleep(delay.wait(place, step));
+                    step += 1;
+                }
+                if !ready || work.run() {
                     kept.push(work);
                 }
             }
