@@ -215,7 +215,11 @@ pub enum ExternalSemaphoreKind {
 /// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
 /// another handle of the same.
 ///
-/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`.
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
+/// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
+///
+/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// and so does what waits for that stream.
 #[derive(Clone)]
 pub struct ExternalSemaphore {
     inner: Arc<SemaphoreInner>,
