@@ -215,7 +215,11 @@ pub enum ExternalSemaphoreKind {
 /// A semaphore that another API has exported as a file descriptor (`hipExternalSemaphore_t`), to order its work with that of streams. A clone is
 /// another handle of the same.
 ///
-/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`.
+/// ROCm's runtimes for Linux do not support it: importing one is `hipErrorNotSupported` or `hipErrorInvalidValue`. The embedded software GPU takes
+/// an `eventfd` and files of a format of its own, which `hip-sim`'s page tells.
+///
+/// As with a [`Signal`](crate::Signal), this crate orders nothing by it: a stream that waits for what never comes waits for ever,
+/// and so does what waits for that stream.
 #[derive(Clone)]
 pub struct ExternalSemaphore {
     inner: Arc<SemaphoreInner>,
@@ -285,7 +289,8 @@ impl Stream {
         self.device().expect(*device, "the semaphore")?;
         let mut parameters = hipExternalSemaphoreSignalParams::default();
         parameters.params.fence.value = value;
-        self.inner.submit(&[Access::write(usage)], None, |stream| {
+        // As with a `Signal`, uses keep it and order nothing: another stream's wait may be for this very signal.
+        self.inner.submit(&[Access::read(usage)], None, |stream| {
             // SAFETY: one semaphore, alive as long as work uses it, and its parameters, valid for a read.
             let status = unsafe { hip_sys::hipSignalExternalSemaphoresAsync(raw, &parameters, 1, stream) };
             check(status, "hipSignalExternalSemaphoresAsync", || format!("{semaphore:?} with {value}"))
