@@ -49,25 +49,31 @@ fn streams_wait_for_signals_and_write_them() {
     let Some(()) = supported(first.wait_signal(&signal, WaitCondition::AtLeast(3))) else { return };
     data.fill_async(&first, 9).unwrap();
     assert!(is_held(&first), "the signal is 1");
-    signal.store(2);
+    signal.store(2).unwrap();
     assert!(is_held(&first), "the signal is 2");
-    signal.store(3);
+    signal.store(3).unwrap();
     assert_eq!(data.to_vec().unwrap(), [9; 8]);
     first.write_signal(&signal, 44).unwrap();
     first.wait_signal(&signal, WaitCondition::Equal(44)).unwrap();
     first.synchronize().unwrap();
-    assert_eq!(signal.load(), 44);
+    assert_eq!(signal.load().unwrap(), 44);
+    // All 64 bits count.
+    signal.store(1 << 40 | 17).unwrap();
+    first.wait_signal(&signal, WaitCondition::Equal(17)).unwrap();
+    assert!(is_held(&first), "the lower half is 17");
+    signal.store(17).unwrap();
+    first.synchronize().unwrap();
     // The other conditions.
     for (condition, value) in
         [(WaitCondition::Equal(17), 17), (WaitCondition::AnyBit(0b100), 0b110), (WaitCondition::Nor(1), 8)]
     {
         // Larger than any of them, so that it is not the same as AtLeast.
-        signal.store(0b11001);
+        signal.store(0b11001).unwrap();
         first.wait_signal(&signal, condition).unwrap();
         if condition != WaitCondition::Nor(1) {
             assert!(is_held(&first), "{condition:?}");
         }
-        signal.store(value);
+        signal.store(value).unwrap();
         first.synchronize().unwrap();
     }
 }
@@ -100,10 +106,10 @@ fn operations_on_signals_come_between_what_is_queued_before_and_after() {
     stream.signal_operations(&writes).unwrap();
     stream.signal_operations(&[SignalOp::Write(&last, 9)]).unwrap();
     assert!(is_held(&stream), "it waits for the host");
-    assert_eq!([&first, &second, &last].map(Signal::load), [0; 3]);
-    go.store(6);
+    assert_eq!([&first, &second, &last].map(|signal| signal.load().unwrap()), [0; 3]);
+    go.store(6).unwrap();
     stream.synchronize().unwrap();
-    assert_eq!([&go, &first, &second, &last].map(Signal::load), [6, 7, 8, 9]);
+    assert_eq!([&go, &first, &second, &last].map(|signal| signal.load().unwrap()), [6, 7, 8, 9]);
     // What is dropped is freed after the stream is done with it.
     stream.signal_operations(&[SignalOp::Write(&first, 7), SignalOp::Write(&second, 8)]).unwrap();
     drop((first, second));

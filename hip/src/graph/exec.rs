@@ -45,7 +45,7 @@ impl InstantiateOptions {
     }
 
     /// Whether a launch first frees what nodes have allocated in the launch before and not freed
-    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`).
+    /// (`hipGraphInstantiateFlagAutoFreeOnLaunch`). The runtimes up to 7.2 at least free what launches of other graphs have left on the device too.
     #[must_use]
     pub const fn auto_free(mut self, auto_free: bool) -> Self {
         self.auto_free = auto_free;
@@ -68,7 +68,7 @@ impl InstantiateOptions {
 
 /// A [`Graph`] made ready to run (`hipGraphExec_t`): launched as often as one likes, its nodes' parameters changed in between.
 ///
-/// It keeps what the graph kept. Launches of one `GraphExec` run one after the other, on whatever streams; other work
+/// It keeps what the graph kept, and the memory that its last launch has [allocated](Graph::add_alloc) and nothing has freed. Launches of one `GraphExec` run one after the other, on whatever streams; other work
 /// that uses the same buffers comes before or after the whole graph, as it does for any launch.
 pub struct GraphExec {
     raw: hipGraphExec_t,
@@ -184,6 +184,9 @@ impl GraphExec {
                 Some(aside) => aside.launch(raw, launch),
             }
         })?;
+        if ticket != 0 {
+            self.resources.memory.launched(self.graph.device);
+        }
         for record in &mut records {
             // An event in the graph is done before the whole graph is, and after what the stream had to do before.
             **record = Some(Recorded::moved(record.as_ref(), &stream.inner, ticket.saturating_sub(1)));
@@ -395,7 +398,9 @@ impl GraphExec {
             return Err(Error::Graph { reason: format!("it cannot be updated: {}", difference(result)) });
         }
         check(status, "hipGraphExecUpdate", || self.name.to_string())?;
-        self.resources = graph.resources.clone();
+        // What launches have allocated is to be freed, whatever the nodes do now.
+        let before = std::mem::replace(&mut self.resources, graph.resources.clone());
+        self.resources.memory.extend(&before.memory);
         self.name = name_of(&self.resources);
         Ok(())
     }
@@ -447,8 +452,11 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         let address = self.raw.expose_provenance();
         // Launches may still run, in whose host functions we may be: what they use is lost if that cannot be known.
-        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take()));
+        let graph = Arc::clone(&self.graph);
+        let used = ManuallyDrop::new((std::mem::take(&mut self.resources), self.aside.take(), graph));
         self.usage.release(move || {
+            let (resources, _, graph) = &*used;
+            resources.memory.free_rest(graph.device);
             // SAFETY: ours, not destroyed yet, and no launch of it is left.
             let _ = unsafe { hip_sys::hipGraphExecDestroy(ptr::with_exposed_provenance_mut(address)) };
             drop(ManuallyDrop::into_inner(used));

@@ -199,6 +199,18 @@ fn managed_memory_takes_advice() {
         assert_eq!(shared.preferred_place().unwrap(), Some(MemoryPlace::Host));
         shared.advise(MemoryAdvice::NoPreferredPlace).unwrap();
         assert_eq!(shared.preferred_place().unwrap(), None);
+        let (here, host) = (MemoryPlace::Device(device), MemoryPlace::Host);
+        assert_eq!(shared.accessed_by().unwrap(), []);
+        for (advice, by) in [
+            (MemoryAdvice::AccessedBy(here, true), vec![here]),
+            (MemoryAdvice::AccessedBy(host, true), vec![here, host]),
+            (MemoryAdvice::AccessedBy(here, false), vec![host]),
+        ] {
+            shared.advise(advice).unwrap();
+            let found = shared.accessed_by().unwrap();
+            assert!(found.len() == by.len() && by.iter().all(|place| found.contains(place)), "{advice:?}: {found:?}");
+        }
+        assert_eq!(ManagedBuffer::<u32>::zeroed(&device, 0).unwrap().accessed_by().unwrap(), []);
     } else {
         skipped(&"advice for managed memory is not kept here");
     }

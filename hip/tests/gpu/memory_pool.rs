@@ -248,3 +248,51 @@ fn memory_that_runs_out_can_be_had_again() {
         assert!((8..=16).contains(&held.len()), "{} times 4 MiB of 64", held.len());
     }
 }
+
+/// A pool is kept for the next, which is as a new one.
+#[test]
+fn a_pool_that_is_had_again_is_as_new() {
+    let Some(device) = device() else { return };
+    // Of no other test.
+    let options = PoolOptions::new().max_bytes(123 << 20);
+    let Some(first) = pool(&device, options) else { return };
+    let raw = first.as_raw();
+    first.set_release_threshold(1 << 30).unwrap();
+    first.set_reuse(PoolReuse { opportunistic: false, ..PoolReuse::default() }).unwrap();
+    drop(first);
+    let second = pool(&device, options).unwrap();
+    assert_eq!(second.as_raw(), raw, "it is had again");
+    assert_eq!((second.release_threshold().unwrap(), second.reuse().unwrap()), (0, PoolReuse::default()));
+    drop(second);
+    let other = pool(&device, PoolOptions::new().max_bytes(124 << 20)).unwrap();
+    assert_ne!(other.as_raw(), raw, "for the same options only");
+}
+
+#[test]
+fn a_pool_that_gave_access_is_not_had_again() {
+    let Some((first, second)) = crate::peer::two("memory_pool::a_pool_that_gave_access_is_not_had_again") else {
+        return;
+    };
+    let options = PoolOptions::new().max_bytes(125 << 20);
+    let Some(shared) = pool(&first, options) else { return };
+    shared.set_access(&second, MemoryAccess::ReadWrite).unwrap();
+    let raw = shared.as_raw();
+    drop(shared);
+    let next = pool(&first, options).unwrap();
+    assert_ne!(next.as_raw(), raw);
+    assert_eq!(next.access(&second).unwrap(), MemoryAccess::None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_buffer_is_exported_after_its_work() {
+    let Some(slow) = kernel("slow_store") else { return };
+    let stream = Stream::new(&slow.device()).unwrap();
+    let Some(pool) = pool(&slow.device(), PoolOptions::new().shareable(true)) else { return };
+    let mut buffer = pool.uninit_async::<u32>(&stream, 64).unwrap();
+    // SAFETY: 64 threads, 64 elements.
+    unsafe { slow.launch(&stream, LaunchConfig::new(1, 64), (&mut buffer, 100_000u32, 1u32)) }.unwrap();
+    if crate::supported(pool.export_buffer(&buffer)).is_some() {
+        assert!(stream.is_idle().unwrap());
+    }
+}
