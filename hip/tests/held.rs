@@ -453,4 +453,40 @@ mod semaphores {
             done_end.read_exact(&mut [0; 8]).unwrap();
         }
     }
+
+    #[test]
+    fn nodes_wait_for_semaphores_and_signal_them() {
+        use hip::{Graph, GraphFill, NodeKind};
+        let _alone = alone();
+        let Some(device) = simulated() else { return };
+        let ((go, mut go_end), (done, mut done_end)) = (binary(&device), binary(&device));
+        let stream = Stream::new(&device).unwrap();
+        let mut data = DeviceBuffer::<u32>::zeroed(&device, 8).unwrap();
+        let mut graph = Graph::new(&device).unwrap();
+        let wait = graph.add_external_wait(&[], &go, 0).unwrap();
+        let fill = graph.add_fill(&[wait], GraphFill::new(&mut data, 4)).unwrap();
+        let signal = graph.add_external_signal(&[fill], &done, 0).unwrap();
+        let kinds: Vec<NodeKind> = graph.nodes().unwrap().iter().map(|node| node.kind()).collect();
+        assert_eq!(kinds, [NodeKind::ExternalWait, NodeKind::Fill, NodeKind::ExternalSignal]);
+        let mut exec = graph.instantiate().unwrap();
+        let mut launch = |exec: &hip::GraphExec, go: &mut File, done: &mut File| {
+            data.fill(0).unwrap();
+            exec.launch(&stream).unwrap();
+            assert!(is_held(&stream), "not signalled, or not any more");
+            go.write_all(&1_u64.to_ne_bytes()).unwrap();
+            stream.synchronize().unwrap();
+            done.read_exact(&mut [0; 8]).unwrap();
+            assert_eq!(data.to_vec().unwrap(), [4; 8]);
+        };
+        launch(&exec, &mut go_end, &mut done_end);
+        // The other way round.
+        assert!(matches!(exec.set_external_wait(signal, &done, 0), Err(hip::Error::Graph { .. })));
+        assert!(matches!(exec.set_external_signal(fill, &done, 0), Err(hip::Error::Graph { .. })));
+        exec.set_external_wait(wait, &done, 0).unwrap();
+        exec.set_external_signal(signal, &go, 0).unwrap();
+        drop((go, done, graph)); // what is ready has them
+        for _ in 0..2 {
+            launch(&exec, &mut done_end, &mut go_end);
+        }
+    }
 }

@@ -13,12 +13,16 @@ use super::apart::Aside;
 #[cfg(feature = "rocm-6-4")]
 use super::node::SignalOps;
 use super::node::{GraphCopy, GraphFill, Node, NodeKind, host_params, kernel_params, not_empty};
+#[cfg(unix)]
+use super::node::{with_signal, with_wait};
 use super::{Graph, GraphInner, HostCall, Resources};
 use crate::call::check;
 use crate::context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::{Event, Recorded};
+#[cfg(unix)]
+use crate::external::ExternalSemaphore;
 use crate::module::{Kernel, KernelArgs, LaunchConfig};
 use crate::serial::one_at_a_time;
 #[cfg(feature = "rocm-6-4")]
@@ -302,6 +306,38 @@ impl GraphExec {
         // SAFETY: the graph is alive and the node is one of its batches; the operations and their signals are kept.
         let status = unsafe { hip_sys::hipGraphExecBatchMemOpNodeSetParams(self.raw, node.raw, &params) };
         check(status, "hipGraphExecBatchMemOpNodeSetParams", || format!("{operations:?}"))
+    }
+
+    /// Makes a signal of a semaphore of another API another one (`hipGraphExecExternalSemaphoresSignalNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_external_signal`]; [`Error::Graph`] for a node of another graph or kind.
+    #[cfg(unix)]
+    pub fn set_external_signal(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.expect(node, NodeKind::ExternalSignal)?;
+        self.graph.device.expect(semaphore.device(), "the semaphore")?;
+        self.change(&[semaphore.access()])?;
+        let status = with_signal(semaphore, value, |parameters| {
+            // SAFETY: the graph is alive and the node is one of its signals; the runtime copies the parameters, and the semaphore is kept.
+            unsafe { hip_sys::hipGraphExecExternalSemaphoresSignalNodeSetParams(self.raw, node.raw, parameters) }
+        });
+        check(status, "hipGraphExecExternalSemaphoresSignalNodeSetParams", || format!("{semaphore:?} with {value}"))
+    }
+
+    /// Makes a wait for a semaphore of another API another one (`hipGraphExecExternalSemaphoresWaitNodeSetParams`).
+    ///
+    /// # Errors
+    /// As for [`Graph::add_external_wait`]; [`Error::Graph`] for a node of another graph or kind.
+    #[cfg(unix)]
+    pub fn set_external_wait(&mut self, node: Node, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
+        self.expect(node, NodeKind::ExternalWait)?;
+        self.graph.device.expect(semaphore.device(), "the semaphore")?;
+        self.change(&[semaphore.access()])?;
+        let status = with_wait(semaphore, value, |parameters| {
+            // SAFETY: as of a signal.
+            unsafe { hip_sys::hipGraphExecExternalSemaphoresWaitNodeSetParams(self.raw, node.raw, parameters) }
+        });
+        check(status, "hipGraphExecExternalSemaphoresWaitNodeSetParams", || format!("{semaphore:?} for {value}"))
     }
 
     /// Puts another graph of the same shape in the place of a child (`hipGraphExecChildGraphNodeSetParams`).
